@@ -15,7 +15,7 @@ import NetworkIO
     static let dialsAtOnce = 100
 
     /// The port that is attacked.
-    enum Port { case admin, gossip }
+    enum Port { case admin, gossip, http }
 
     /// The result of one attack.
     struct Outcome {
@@ -65,6 +65,7 @@ import NetworkIO
         idleBytes = try memory().resident
         say("idle: \(megabytes(idleBytes)) MiB")
         try await attackAdmin()
+        try await attackApps()
         try await attackGossip()
         try await attackLimits()
         for client in polite { client.stop() }
@@ -122,7 +123,7 @@ import NetworkIO
 
     /// Opens connections to the victim, `dialsAtOnce` at a time.
     func open(_ count: Int, to port: Port) async throws(BenchError) -> [Intruder] {
-        let address = port == .admin ? victim.admin : victim.gossip
+        let address = address(of: port)
         var intruders: [Intruder] = []
         while intruders.count < count {
             let some = min(Self.dialsAtOnce, count - intruders.count)
@@ -160,8 +161,15 @@ import NetworkIO
     }
 
     func openOne(to port: Port) async throws(BenchError) -> Intruder {
-        let address = port == .admin ? victim.admin : victim.gossip
-        return try await dial(1, to: address)[0]
+        try await dial(1, to: address(of: port))[0]
+    }
+
+    private func address(of port: Port) -> SocketAddress {
+        switch port {
+        case .admin: victim.admin
+        case .gossip: victim.gossip
+        case .http: victim.http
+        }
     }
 
     /// Waits until the condition holds.

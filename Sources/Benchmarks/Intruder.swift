@@ -67,6 +67,11 @@ final class Intruder {
         return lines.last.map(String.init) ?? ""
     }
 
+    /// The first line of what was received over HTTP, without its end; empty for none.
+    var statusLine: String {
+        String(decoding: head.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+    }
+
     /// The lines at the beginning of what was received.
     var lines: [String] {
         String(decoding: head, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -158,6 +158,7 @@ package actor AppConnection: SessionInput {
         case .reading, .answering, .events, .closing: break
         }
         noteHeld()
+        refuseIfSpent()
         updateReading()
     }
 
@@ -256,7 +257,9 @@ extension AppConnection {
         var response = response
         response.isEncrypted = host.isEncrypted
         let date = HTTPDate.text(of: clock.wallMilliseconds)
-        send(response.bytes(date: date, isHead: isHead))
+        // Apart, so that a long body is not copied.
+        send(response.head(date: date))
+        if !isHead, !response.body.isEmpty { send(response.body) }
         since = clock.milliseconds
         if response.closes { return close() }
         phase = .reading
@@ -318,7 +321,9 @@ extension AppConnection {
             held += queued
             isItsTurn = isItsTurn || queued > 0
         case .answering(let exchange): held += exchange.heldBytes + queued
-        case .socket(let socket): held += socket.heldBytes
+        case .socket(let socket):
+            held += socket.heldBytes
+            isItsTurn = socket.reader.heldBytes > 0
         case .events: break
         case .closing:
             held += queued
@@ -335,6 +340,17 @@ extension AppConnection {
         }
     }
 
-    /// Whether there is no memory for requests that are longer than short ones.
-    private var isMemorySpent: Bool { memory?.assumeIsolated { $0.isSpent } ?? false }
+    /// Refuses a request that has not arrived as a whole and for which there is no memory.
+    private func refuseIfSpent() {
+        guard notedBytes > SessionLimits.freeBytes,
+            memory?.assumeIsolated({ $0.isSpent }) ?? false
+        else { return }
+        let reason = "Too much waits on all connections for a request this long; send it again"
+        switch phase {
+        case .reading where request != nil: fail(HTTPError(.unavailable, reason))
+        case .socket(let socket) where socket.reader.heldBytes > SessionLimits.freeBytes:
+            closeSocket(.tryAgainLater, reason)
+        case .reading, .socket, .answering, .events, .closing: break
+        }
+    }
 }

@@ -15,7 +15,7 @@ package enum AppLimits {
     /// then the connection is closed.
     package static let silentMillisecondsMax: UInt64 = 60_000
     /// The most requests of one WebSocket that wait for their answers; then no more are read.
-    package static let waitingRequestsMax = 1_024
+    package static let waitingRequestsMax = 256
     /// The most bytes of a request's id on a WebSocket (400).
     package static let requestIDBytesMax = 64
 }

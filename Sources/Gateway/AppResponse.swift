@@ -62,13 +62,10 @@ struct AppResponse: Sendable {
         return head
     }
 
-    /// Returns the response as it is sent.
-    ///
-    /// - Parameter isHead: whether the body is left out, as the method HEAD wants.
-    func bytes(date: String, isHead: Bool) -> [UInt8] {
-        var writer = ByteWriter(reserving: body.count + 512)
+    /// Returns the head as it is sent.
+    func head(date: String) -> [UInt8] {
+        var writer = ByteWriter(reserving: 512)
         writer.write(head(.length(UInt64(body.count))), date: date)
-        if !isHead { writer.write(raw: body) }
         return writer.bytes
     }
 }

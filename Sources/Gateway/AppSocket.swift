@@ -15,12 +15,16 @@ final class Socket {
         var answer: AnswerWriter
     }
 
+    /// The most bytes of memory that are kept for frames to come.
+    static let keptBytesMax = 1 << 10
+
     let user: UserID
     /// The end of the access token, in milliseconds since 1970.
     let expiresAt: Int64
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// In the order of their lines, which is that of their replies.
-    private var waiting: [Waiting] = []
+    /// In the order of their lines, which is that of their replies; an entry is nil once its answer
+    /// has left.
+    private var waiting: [Waiting?] = []
     private var first = 0
     /// What was not handed to the network yet.
     var frames = ByteWriter()
@@ -35,22 +39,24 @@ final class Socket {
     var waitingCount: Int { waiting.count - first }
 
     var heldBytes: Int {
-        reader.heldBytes + (first < waiting.count ? waiting[first].answer.heldBytes : 0)
+        reader.heldBytes + (first < waiting.count ? waiting[first]?.answer.heldBytes ?? 0 : 0)
     }
 
     func append(_ request: Waiting) { waiting.append(request) }
 
     /// Adds a data line to the answer of the first request.
     func append(_ line: LineView) {
-        if first < waiting.count { waiting[first].answer.append(line) }
+        if first < waiting.count { waiting[first]?.answer.append(line) }
     }
 
     func removeFirst() -> Waiting? {
         guard first < waiting.count else { return nil }
-        let request = waiting[first]
+        // Moved out: the entry would share its answer, and keep it.
+        var request: Waiting?
+        swap(&request, &waiting[first])
         first += 1
         if first == waiting.count {
-            waiting.removeAll(keepingCapacity: waiting.count <= 64)
+            waiting.removeAll(keepingCapacity: waiting.count <= 16)
             first = 0
         } else if first >= AppLimits.waitingRequestsMax {
             waiting.removeFirst(first)
@@ -291,7 +297,12 @@ extension AppConnection {
         guard socket.frames.count > 0 else { return }
         socket.sentAt = clock.milliseconds
         send(socket.frames.bytes)
-        socket.frames.removeAll()
+        // The memory of a long answer is not kept for short ones.
+        if socket.frames.count > Socket.keptBytesMax {
+            socket.frames = ByteWriter()
+        } else {
+            socket.frames.removeAll()
+        }
     }
 
     /// Answers the client's close, which ends the connection.

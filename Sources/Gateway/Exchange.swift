@@ -114,7 +114,11 @@ extension AppConnection {
             }
         }
         self.cutter = cutter
-        if case .socket(let socket) = phase { sendFrames(of: socket) }
+        if case .socket(let socket) = phase {
+            sendFrames(of: socket)
+            // Requests may have waited for these answers.
+            if !backlog.isEmpty { askForTurn() }
+        }
         noteHeld()
     }
 
