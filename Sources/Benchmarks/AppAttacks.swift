@@ -101,10 +101,12 @@ extension AttackRun {
         for intruder in intruders { intruder.send(randomBytes(64 << 10)) }
         let areEnded = await holds(within: 5_000) { intruders.allSatisfy(\.isGone) }
         let answers = Set(intruders.map { $0.statusLine.prefix(12) })
+        let ended = intruders.count(where: \.isGone)
         await leave(intruders)
         let isServed = try await isServed()
         return Outcome(
-            answers.sorted().joined(separator: " / "),
+            answers.sorted().joined(separator: " / ")
+                + "; \(ended) of 50 ended; others are \(isServed ? "" : "not ")served",
             areEnded && isServed && answers.allSatisfy { $0.hasPrefix("HTTP/1.1 4") },
             connections: 50)
     }
@@ -243,7 +245,7 @@ extension AttackRun {
         let intruders = try await openSockets(count)
         await Stage.pause(milliseconds: 1_000)
         let before = intruders.map(\.readBytes)
-        for intruder in intruders { intruder.send(frame(#"{"id":1,"path":"/v1/unread"}"#)) }
+        for intruder in intruders { intruder.send(frame(#"{"id":1,"path":"/v1/token"}"#)) }
         _ = await holds(within: 5_000) {
             zip(intruders, before).allSatisfy { $0.readBytes > $1 }
         }

@@ -7,9 +7,9 @@ struct AttackCommand: Sendable {
                [--grapevine PATH]
 
         Starts nodes of its own with a client on each that keeps to the rules, and meanwhile does
-        to their three ports what an attacker or a broken program does. For each attack it prints what
-        the attacker got, the most memory that the node took beyond what it has when idle, and the
-        slowest answer to the others. Exit status 0 where every node bore everything, else 1.
+        to their three ports what an attacker or a broken program does. For each attack it prints
+        what the attacker got, the most memory that the node took beyond what it has when idle, and
+        the slowest answer to the others. Exit status 0 where every node bore everything, else 1.
           --only       the attacks that have this word in their name
           --long       more of everything, minutes instead of seconds
           --seed       of the random bytes, printed first

@@ -65,9 +65,9 @@ import NetworkIO
         idleBytes = try memory().resident
         say("idle: \(megabytes(idleBytes)) MiB")
         try await attackAdmin()
-        try await attackApps()
         try await attackGossip()
         try await attackLimits()
+        try await attackApps()
         for client in polite { client.stop() }
         try await stopUnderLoad()
         isKept = failures > 0

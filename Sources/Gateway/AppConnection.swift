@@ -229,7 +229,7 @@ extension AppConnection {
             response.closes = closes
             respond(response, isHead: isHead)
         case .description:
-            var response = AppResponse(.ok, body: OpenAPI.document)
+            var response = AppResponse(.ok, body: [OpenAPI.document])
             response.closes = closes
             respond(response, isHead: isHead)
         case .socket(let access): beginSocket(head, access)
@@ -253,13 +253,14 @@ extension AppConnection {
     }
 
     /// Writes a response, and makes the next request wait for its turn.
-    func respond(_ response: AppResponse, isHead: Bool) {
+    func respond(_ response: consuming AppResponse, isHead: Bool) {
         var response = response
         response.isEncrypted = host.isEncrypted
         let date = HTTPDate.text(of: clock.wallMilliseconds)
-        // Apart, so that a long body is not copied.
         send(response.head(date: date))
-        if !isHead, !response.body.isEmpty { send(response.body) }
+        // Each piece is freed when it has been handed on.
+        response.body.reverse()
+        while !isHead, let part = response.body.popLast() { send(part) }
         since = clock.milliseconds
         if response.closes { return close() }
         phase = .reading

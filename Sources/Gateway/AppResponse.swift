@@ -6,7 +6,8 @@ import Wire
 struct AppResponse: Sendable {
     var status: HTTPStatus
     var contentType = "application/json"
-    var body: [UInt8] = []
+    /// In pieces, which are sent one after the other.
+    var body: [[UInt8]] = []
     /// The token that stands for what the request has seen and done.
     var token: String?
     /// The methods that the path has, where the request's is none of them.
@@ -21,13 +22,13 @@ struct AppResponse: Sendable {
     /// Whether the connection is encrypted: browsers are to use no other.
     var isEncrypted = false
 
-    init(_ status: HTTPStatus, body: [UInt8]) {
+    init(_ status: HTTPStatus, body: [[UInt8]]) {
         self.status = status
         self.body = body
     }
 
     init(_ error: LineError) {
-        self.init(HTTPStatus(rawValue: error.code), body: error.json)
+        self.init(HTTPStatus(rawValue: error.code), body: [error.json])
         if error.code == 429 || error.code == 503 { retryAfter = 1 }
     }
 
@@ -65,9 +66,14 @@ struct AppResponse: Sendable {
     /// Returns the head as it is sent.
     func head(date: String) -> [UInt8] {
         var writer = ByteWriter(reserving: 512)
-        writer.write(head(.length(UInt64(body.count))), date: date)
+        writer.write(head(.length(UInt64(body.byteCount))), date: date)
         return writer.bytes
     }
+}
+
+extension [[UInt8]] {
+    /// The bytes of all pieces together.
+    var byteCount: Int { reduce(0) { $0 + $1.count } }
 }
 
 extension ResponseHead {

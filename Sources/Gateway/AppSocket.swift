@@ -66,18 +66,18 @@ final class Socket {
     }
 
     /// Writes the answer to a request.
-    func write(_ id: JSONValue, _ status: Int, body: [UInt8]) {
+    func write(_ id: JSONValue, _ status: Int, body: [[UInt8]]) {
         var head = JSONWriter(reserving: 64)
         head.begin("{")
         head.pair("id", id)
         head.pair("status", status)
         head.name("body")
         // Written in parts: a copy of the body into a whole would cost as much as all else.
-        frames.write(webSocketText: head.bytes, body, [UInt8(ascii: "}")])
+        frames.write(webSocketText: [head.bytes] + body + [[UInt8(ascii: "}")]])
     }
 
     func write(_ writer: JSONWriter) {
-        frames.write(webSocketText: writer.bytes)
+        frames.write(webSocketText: [writer.bytes])
     }
 }
 
@@ -195,7 +195,7 @@ extension AppConnection {
         case .ping(let payload): socket.frames.write(webSocketPong: payload)
         case .binary:
             socket.write(
-                .null, 400, body: LineError(400, "A request is a text, not binary").json)
+                .null, 400, body: [LineError(400, "A request is a text, not binary").json])
         case .pong, .close: break
         }
     }
@@ -216,7 +216,7 @@ extension AppConnection {
                     id: id,
                     answer: AnswerWriter(route.resource, newID: translated.newID)))
         } catch {
-            socket.write(id, error.code, body: error.json)
+            socket.write(id, error.code, body: [error.json])
         }
     }
 
@@ -286,7 +286,7 @@ extension AppConnection {
             socket.write(writer)
         } else if let error = line.error {
             guard let request = socket.removeFirst() else { return }
-            socket.write(request.id, error.code, body: error.json)
+            socket.write(request.id, error.code, body: [error.json])
         } else {
             socket.append(line)
         }

@@ -14,7 +14,7 @@ final class Exchange {
         case taken
         case answer
         /// The answer is there, and waits for the token that stands for it.
-        case token([UInt8])
+        case token([[UInt8]])
     }
 
     let line: [UInt8]
@@ -38,7 +38,7 @@ final class Exchange {
 
     /// The bytes of the answer.
     var heldBytes: Int {
-        if case .token(let body) = stage { body.count } else { answer.heldBytes }
+        if case .token(let body) = stage { body.byteCount } else { answer.heldBytes }
     }
 }
 
@@ -65,6 +65,7 @@ extension AppConnection {
             translated, of: resource, head: request.head,
             origin: allowedOrigin(of: request.head) ?? nil, stage: since == nil ? .answer : .since)
         phase = .answering(exchange)
+        isSessionFull = false
         session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
         if let since {
             feed(Array("SINCE \(since)\n".utf8))
@@ -93,7 +94,11 @@ extension AppConnection {
     func finishExchange() {
         switch phase {
         case .answering(let exchange):
-            if case .taken = exchange.stage { feed(exchange) }
+            if case .taken = exchange.stage {
+                feed(exchange)
+            } else if isSessionFull {
+                session?.assumeIsolated { $0.onDrained() }
+            }
         case .reading, .closing: endSession()
         case .events, .socket: break
         }
@@ -119,6 +124,8 @@ extension AppConnection {
             // Requests may have waited for these answers.
             if !backlog.isEmpty { askForTurn() }
         }
+        // All that an exchange is told is taken at once, and the session waits to hear of it.
+        if case .answering = phase, isSessionFull { askForTurn() }
         noteHeld()
     }
 
@@ -132,6 +139,7 @@ extension AppConnection {
         case .taken: break
         case .answer: exchange.stage = .token(exchange.answer.finish(line))
         case .token(let body):
+            exchange.stage = .taken
             var response = AppResponse(.ok, body: body)
             response.token = line.plainValue(of: "token")
             finish(exchange, response)
@@ -156,6 +164,10 @@ extension AppConnection {
     /// Notes whether the session takes more lines.
     func onSessionFull(_ isFull: Bool) {
         isSessionFull = isFull
-        if !isFull, case .socket = phase { askForTurn() }
+        switch phase {
+        case .socket where !isFull: askForTurn()
+        case .answering where isFull: askForTurn()
+        case .reading, .answering, .events, .socket, .closing: break
+        }
     }
 }

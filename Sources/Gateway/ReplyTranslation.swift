@@ -6,7 +6,13 @@ struct AnswerWriter {
     private let resource: Resource
     private let newID: String?
     private var writer = JSONWriter()
+    /// What was written before that, in pieces: a long answer is not moved while it grows.
+    private var parts: [[UInt8]] = []
+    private var partsBytes = 0
     private var hasBegun = false
+
+    /// The bytes of a piece.
+    private static let partBytes = 64 << 10
 
     /// - Parameter newID: the id of what the request creates, where the reply does not tell it.
     init(_ resource: Resource, newID: String?) {
@@ -15,7 +21,7 @@ struct AnswerWriter {
     }
 
     /// The bytes that are held until the status line arrives.
-    var heldBytes: Int { writer.bytes.count }
+    var heldBytes: Int { partsBytes + writer.bytes.count }
 
     /// Adds a data line.
     mutating func append(_ line: LineView) {
@@ -27,17 +33,26 @@ struct AnswerWriter {
         case .list(_, let shape, _):
             begin()
             writer.object { $0.write(pairsOf: line, of: shape) }
+            if writer.bytes.count >= AnswerWriter.partBytes { endPart() }
         }
     }
 
-    /// Returns the whole answer, for the status line of a success.
-    mutating func finish(_ status: LineView) -> [UInt8] {
+    private mutating func endPart() {
+        partsBytes += writer.bytes.count
+        parts.append(writer.removeBytes())
+    }
+
+    /// Returns the whole answer in pieces, for the status line of a success.
+    mutating func finish(_ status: LineView) -> [[UInt8]] {
         begin()
         if case .list = resource.answer { writer.end("]") }
         if let newID { writer.pair("id", newID) }
         writer.write(pairsOf: status, of: resource.status)
         writer.end("}")
-        return writer.bytes
+        endPart()
+        let whole = parts
+        (parts, partsBytes) = ([], 0)
+        return whole
     }
 
     private mutating func begin() {

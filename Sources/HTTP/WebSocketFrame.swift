@@ -38,7 +38,7 @@ enum WebSocketOpcode: UInt8, Hashable, Sendable {
 
 extension ByteWriter {
     /// Writes a text, given in parts, as one message.
-    public mutating func write(webSocketText parts: [UInt8]...) {
+    public mutating func write(webSocketText parts: [[UInt8]]) {
         writeHead(.text, count: parts.reduce(0) { $0 + $1.count })
         for part in parts { write(raw: part) }
     }

@@ -9,6 +9,14 @@ public struct JSONWriter: Sendable {
 
     public init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
+    /// Returns the bytes written so far, and leaves the writer in the middle of its text without
+    /// them.
+    public mutating func removeBytes() -> [UInt8] {
+        let part = bytes
+        bytes = []
+        return part
+    }
+
     // MARK: Values
 
     public mutating func write(_ text: String) {

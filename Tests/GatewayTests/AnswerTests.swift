@@ -16,7 +16,7 @@ import Testing
             Array(line.utf8).withUnsafeBytes { bytes in
                 guard let line = LineView(bytes) else { return }
                 if line.isOK {
-                    text = String(decoding: writer.finish(line), as: UTF8.self)
+                    text = String(decoding: writer.finish(line).joined(), as: UTF8.self)
                 } else {
                     writer.append(line)
                 }

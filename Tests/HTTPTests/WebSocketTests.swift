@@ -108,7 +108,7 @@ import Wire
         ] as [(Int, [UInt8])] {
             let payload = [UInt8](repeating: 0x61, count: count)
             let frame = written { writer in
-                writer.write(webSocketText: Array(payload.prefix(3)), Array(payload.dropFirst(3)))
+                writer.write(webSocketText: [Array(payload.prefix(3)), Array(payload.dropFirst(3))])
             }
             #expect(frame == head + payload)
         }
