@@ -194,7 +194,7 @@ extension AttackRun {
     }
 
     private func askAppsForHistories() async throws(BenchError) -> Outcome {
-        let path = "conversations/long/messages?limit=1000"
+        let path = "conversations/long/messages?limit=500"
         let intruders = try await open(100, to: .http)
         for intruder in intruders {
             intruder.setDeaf(true)
@@ -206,9 +206,9 @@ extension AttackRun {
         let gone = intruders.count(where: \.isGone)
         await leave(intruders)
         let reader = try await openOne(to: .http)
-        reader.send(request("conversations/long/messages?limit=500"))
+        reader.send(request("conversations/long/messages?limit=400"))
         // Each text has 16 KiB.
-        let isWhole = await holds(within: 10_000) { reader.readBytes > 500 << 14 }
+        let isWhole = await holds(within: 10_000) { reader.readBytes > 400 << 14 }
         await leave([reader])
         return Outcome(
             "\(gone) of 100 ended; who reads gets \(reader.readBytes >> 10) KiB", isWhole,

@@ -54,6 +54,17 @@ package struct AccessToken: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
+    /// Whether a token that was accepted with the keys before is accepted with these.
+    package func isValid(_ text: String, _ keys: KeySet?) -> Bool {
+        guard let keys else { return false }
+        do throws(LineError) {
+            // Its times were checked before, and are checked apart.
+            return try AccessToken(text, signedBy: keys, now: expiresAt - 1) == self
+        } catch {
+            return false
+        }
+    }
+
     private static func object(_ part: String) -> JSONValue? {
         guard let bytes = Base64.decode(part) else { return nil }
         do throws(JSONError) {

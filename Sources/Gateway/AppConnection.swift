@@ -136,6 +136,18 @@ package actor AppConnection: SessionInput {
         }
     }
 
+    /// Refuses the client's access token from here on if it is not signed by one of the keys any
+    /// more.
+    package func onKeysChanged() {
+        guard let (token, access) = signedIn, !access.isValid(token, host.keys) else { return }
+        signedIn = nil
+        switch phase {
+        case .events: close()
+        case .socket: closeSocket(.tokenExpired, LineError.tokenRefused.sentence)
+        case .reading, .answering, .closing: break
+        }
+    }
+
     /// Ends the connection after the present response: the process is about to end.
     package func drain() {
         switch phase {

@@ -2,6 +2,9 @@
 package enum AppLimits {
     /// The most bytes of a request's body (413): the longest text, each of its characters escaped.
     package static let bodyBytesMax = 128 << 10
+    /// The most bytes of an answer (413): it is held as a whole, since what stands for it in
+    /// `Grapevine-Token` is known at its end and sent before it.
+    package static let answerBytesMax = 8 << 20
     /// The most milliseconds from the first byte of a request to its end (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
     /// The most milliseconds without a request; then the connection is closed.

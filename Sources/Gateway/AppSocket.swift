@@ -277,7 +277,11 @@ extension AppConnection {
     func onReply(_ line: LineView, to socket: Socket) {
         if line.isOK {
             guard var request = socket.removeFirst() else { return }
-            socket.write(request.id, 200, body: request.answer.finish(line))
+            do throws(LineError) {
+                socket.write(request.id, 200, body: try request.answer.finish(line))
+            } catch {
+                socket.write(request.id, error.code, body: [error.json])
+            }
         } else if line.isEvent {
             var writer = JSONWriter(reserving: 512)
             writer.object {

@@ -137,7 +137,12 @@ extension AppConnection {
             exchange.stage = .taken
             askForTurn()
         case .taken: break
-        case .answer: exchange.stage = .token(exchange.answer.finish(line))
+        case .answer:
+            do throws(LineError) {
+                exchange.stage = .token(try exchange.answer.finish(line))
+            } catch {
+                finish(exchange, AppResponse(error))
+            }
         case .token(let body):
             exchange.stage = .taken
             var response = AppResponse(.ok, body: body)

@@ -21,7 +21,7 @@ struct AnswerWriter {
     }
 
     /// The bytes that are held until the status line arrives.
-    var heldBytes: Int { partsBytes + writer.bytes.count }
+    var heldBytes: Int { (parts.isEmpty ? 0 : partsBytes) + writer.bytes.count }
 
     /// Adds a data line.
     mutating func append(_ line: LineView) {
@@ -40,18 +40,23 @@ struct AnswerWriter {
     private mutating func endPart() {
         partsBytes += writer.bytes.count
         parts.append(writer.removeBytes())
+        // Nobody will get it.
+        if partsBytes > AppLimits.answerBytesMax { parts = [] }
     }
 
     /// Returns the whole answer in pieces, for the status line of a success.
-    mutating func finish(_ status: LineView) -> [[UInt8]] {
+    ///
+    /// - Throws: 413 for a longer one than is sent.
+    mutating func finish(_ status: LineView) throws(LineError) -> [[UInt8]] {
         begin()
         if case .list = resource.answer { writer.end("]") }
         if let newID { writer.pair("id", newID) }
         writer.write(pairsOf: status, of: resource.status)
         writer.end("}")
         endPart()
-        let whole = parts
+        let (whole, bytes) = (parts, partsBytes)
         (parts, partsBytes) = ([], 0)
+        guard bytes <= AppLimits.answerBytesMax else { throw .answerTooLong }
         return whole
     }
 
@@ -126,6 +131,10 @@ extension JSONWriter {
 }
 
 extension LineError {
+    static let answerTooLong = LineError(
+        413,
+        "The answer would have more than \(AppLimits.answerBytesMax) bytes; ask for less of it")
+
     /// The error without how the line is written, which clients of the API did not write.
     var withoutUsage: LineError {
         guard let end = sentence.firstRange(of: "; usage: ") else { return self }

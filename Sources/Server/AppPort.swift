@@ -68,6 +68,7 @@ actor AppPort: AppHost {
     func change(to keys: NodeKeys) {
         keySet = keys.ofTokens
         encryption = AppPort.encryption(keys)
+        for client in clients.values { client.requests.assumeIsolated { $0.onKeysChanged() } }
     }
 
     private static func encryption(_ keys: NodeKeys) -> CertificateContext? {

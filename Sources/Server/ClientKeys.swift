@@ -13,8 +13,8 @@ final class ClientKeys: AuthKeys {
         var tokens: KeySet?
         /// The key of each operator's session.
         var operators: [UInt64: Key] = [:]
-        /// The time at which each user's session ends, in milliseconds since 1970.
-        var users: [UInt64: Int64] = [:]
+        /// The access token of each user's session.
+        var users: [UInt64: (token: String, access: AccessToken)] = [:]
     }
 
     private let state: Lock<State>
@@ -49,7 +49,7 @@ final class ClientKeys: AuthKeys {
             guard let tokens = state.tokens else { return nil }
             do throws(LineError) {
                 let access = try AccessToken(secret, signedBy: tokens, now: now)
-                state.users[session] = access.expiresAt
+                state.users[session] = (secret, access)
                 return .asUser(access.user)
             } catch {
                 return nil
@@ -63,7 +63,8 @@ final class ClientKeys: AuthKeys {
     func takeExpired() -> [UInt64] {
         let now = now()
         return state.withLock { state in
-            let expired = state.users.filter { $0.value <= now }.map(\.key).sorted()
+            let expired = state.users.filter { $0.value.access.expiresAt <= now }.map(\.key)
+                .sorted()
             for session in expired { state.users[session] = nil }
             return expired
         }
@@ -83,8 +84,9 @@ final class ClientKeys: AuthKeys {
         state.withLock { state in
             state.keys = keys
             state.tokens = tokens
-            return state.operators.filter { !(keys?.contains($0.value) ?? false) }.map(\.key)
-                .sorted()
+            let operators = state.operators.filter { !(keys?.contains($0.value) ?? false) }
+            let users = state.users.filter { !$0.value.access.isValid($0.value.token, tokens) }
+            return (operators.map(\.key) + users.map(\.key)).sorted()
         }
     }
 }

@@ -59,6 +59,9 @@ extension Limit {
             "http-body", AppLimits.bodyBytesMax, "bytes of a request's body or message",
             "413, or the close code 1009, and the connection is closed"),
         Limit(
+            "http-answer", AppLimits.answerBytesMax, "bytes of an answer",
+            "413: ask for less of it"),
+        Limit(
             "http-request", AppLimits.requestMillisecondsMax, "milliseconds for a request",
             "408, and the connection is closed"),
         Limit(

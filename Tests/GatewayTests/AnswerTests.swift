@@ -16,13 +16,47 @@ import Testing
             Array(line.utf8).withUnsafeBytes { bytes in
                 guard let line = LineView(bytes) else { return }
                 if line.isOK {
-                    text = String(decoding: writer.finish(line).joined(), as: UTF8.self)
+                    text = AnswerTests.finish(&writer, line)
                 } else {
                     writer.append(line)
                 }
             }
         }
         return text
+    }
+
+    private static func finish(_ writer: inout AnswerWriter, _ line: LineView) -> String {
+        do throws(LineError) {
+            return String(decoding: try writer.finish(line).joined(), as: UTF8.self)
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func `a long answer is whole, and one that is too long an error`() throws {
+        let line = "EDIT at=2026-11-25T00:00:00.000Z text=" + String(repeating: "x", count: 16_384)
+        func edits(_ count: Int) -> String {
+            var writer = AnswerWriter(
+                Resource(.get, "test", "PING", .list("edits", .edit, [])), newID: nil)
+            var text = ""
+            for line in Array(repeating: line, count: count) + ["OK"] {
+                Array(line.utf8).withUnsafeBytes { bytes in
+                    guard let line = LineView(bytes) else { return }
+                    if line.isOK {
+                        text = Self.finish(&writer, line)
+                        #expect(writer.heldBytes == 0)
+                    } else {
+                        writer.append(line)
+                        #expect(writer.heldBytes <= AppLimits.answerBytesMax + 100_000)
+                    }
+                }
+            }
+            return text
+        }
+        let value = try JSONValue(reading: Array(edits(400).utf8))
+        guard case .list(let list)? = value["edits"] else { return #expect(Bool(false)) }
+        #expect(list.count == 400)
+        #expect(edits(600).hasPrefix("ERR 413 "))
     }
 
     /// What a line spells, JSON spells: read back, it is the same text.

@@ -47,6 +47,11 @@ import Wire
         #expect(keys.admission(by: token, as: 1) == .asUser(UserID(checked: "alice")))
         #expect(keys.admission(by: old, as: 2) == nil && keys.admission(by: words, as: 2) == nil)
         #expect(keys.takeExpired() == [])
+        #expect(keys.change(to: nil, tokens: tokens) == [])
+        #expect(keys.change(to: nil, tokens: nil) == [1])
+        #expect(keys.admission(by: token, as: 1) == nil)
+        #expect(keys.change(to: nil, tokens: tokens) == [])
+        #expect(keys.admission(by: token, as: 1) == .asUser(UserID(checked: "alice")))
         now.withLock { $0 = 2_000 }
         #expect(keys.takeExpired() == [1] && keys.takeExpired() == [])
         #expect(keys.admission(by: token, as: 3) == nil)

@@ -5,6 +5,7 @@ usage: checks.py BINARY [NAME…]    all checks, or those whose names contain on
 """
 
 import asyncio
+import base64
 import http.client
 import json
 import os
@@ -497,6 +498,31 @@ def a_stream_of_events_is_resumed(cluster):
     new = [json.loads(event["data"]) for event in (next(told), next(told))]
     assert new[1]["text"] == "second", new
     line.close()
+
+
+@check
+def a_key_that_is_taken_out_signs_nobody_in(cluster):
+    other = base64.urlsafe_b64encode(b"x" * 32).decode().rstrip("=")
+    with Cluster(cluster.binary, 1) as rotated:
+        node = rotated.nodes[0]
+        alice, = chat(rotated, "rotated", "alice")
+
+        async def run():
+            async with connect(node, "alice") as line:
+                assert (await ask(line, "GET", "chats"))[0] == 200
+                with open(rotated.keys, "w") as file:
+                    file.write('{"keys":[{"kty":"oct","k":"%s"}]}' % other)
+                node.process.send_signal(signal.SIGHUP)
+                try:
+                    await asyncio.wait_for(line.recv(), 10)
+                    raise AssertionError("it stayed open")
+                except websockets.ConnectionClosed as error:
+                    assert error.rcvd.code == 4401
+        asyncio.run(run())
+        # On the connection that was signed in before, and on a new one.
+        alice.get("chats", status=401)
+        App(node, "alice").get("chats", status=401)
+        assert node.ask(f"AUTH {token('alice')}") == ["ERR 401 Wrong secret"]
 
 
 @check
