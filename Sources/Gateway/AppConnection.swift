@@ -130,10 +130,18 @@ package actor AppConnection: SessionInput {
             } else if now >= since + AppLimits.requestMillisecondsMax {
                 fail(HTTPError(.requestTimeout, "The request did not arrive in time"))
             }
-        case .events(let stream): keepAlive(stream, now: now)
+        case .events(let stream):
+            if isSignInOver { return close() }
+            keepAlive(stream, now: now)
         case .socket(let socket): keepAlive(socket, now: now)
         case .answering, .closing: break
         }
+    }
+
+    /// Whether the access token of a stream has expired.
+    var isSignInOver: Bool {
+        guard let signedIn else { return true }
+        return Int64(clamping: clock.wallMilliseconds) >= signedIn.access.expiresAt
     }
 
     /// Refuses the client's access token from here on if it is not signed by one of the keys any

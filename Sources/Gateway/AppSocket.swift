@@ -19,8 +19,6 @@ final class Socket {
     static let keptBytesMax = 1 << 10
 
     let user: UserID
-    /// The end of the access token, in milliseconds since 1970.
-    let expiresAt: Int64
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
     /// In the order of their lines, which is that of their replies; an entry is nil once its answer
     /// has left.
@@ -32,7 +30,6 @@ final class Socket {
 
     init(of access: AccessToken, now: UInt64) {
         user = access.user
-        expiresAt = access.expiresAt
         sentAt = now
     }
 
@@ -326,7 +323,7 @@ extension AppConnection {
     /// Sends a ping where nothing was sent for a while, and closes a WebSocket that is silent or
     /// whose access token has expired.
     func keepAlive(_ socket: Socket, now: UInt64) {
-        if Int64(clamping: clock.wallMilliseconds) >= socket.expiresAt {
+        if isSignInOver {
             return closeSocket(.tokenExpired, "The access token has expired")
         }
         guard now < readAt + AppLimits.silentMillisecondsMax else { return abort() }

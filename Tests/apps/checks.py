@@ -484,6 +484,13 @@ def a_stream_of_events_is_resumed(cluster):
                 key, value = each.split(": ", 1)
                 event[key] = value
 
+    # It ends with the access token.
+    short = App(cluster.nodes[1], "bob")
+    short.bearer = token("bob", exp=int(time.time()) + 2)
+    with socket.create_connection(("127.0.0.1", cluster.nodes[1].http), timeout=10) as line:
+        line.sendall(head(short, "GET", "events"))
+        assert line.makefile("rb").read().startswith(b"HTTP/1.1 200 OK")
+
     line, lines = stream()
     told = events(lines)
     last = next(told)
