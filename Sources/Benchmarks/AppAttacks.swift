@@ -33,6 +33,10 @@ extension AttackRun {
             let frame = self.frame(#"{"id":1,"path":"/v1/chats/long"}"#)
             return try await self.floodDeafApps(frame, opening: self.upgrade)
         }
+        try await attempt("socket: pings, never read") { () throws(BenchError) in
+            let pings = [UInt8]((0..<1_000).map { _ in [0x82, 0x80, 0, 0, 0, 0] }.joined())
+            return try await self.floodDeafApps(pings, opening: self.upgrade)
+        }
         try await attempt("socket: random frames") { () throws(BenchError) in
             try await self.sendRandomFrames()
         }

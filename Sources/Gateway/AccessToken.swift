@@ -47,7 +47,7 @@ package struct AccessToken: Hashable, Sendable {
         guard now < expiresAt else { throw .tokenExpired }
         if let value = claims["nbf"] {
             guard let start = AccessToken.milliseconds(value),
-                start <= now + AccessToken.secondsAheadMax * 1_000
+                start - AccessToken.secondsAheadMax * 1_000 <= now
             else { throw LineError(401, "The token is not valid yet") }
         }
         self.user = user

@@ -125,6 +125,8 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .reading:
             guard !isTurnAwaited else { return }
+            // A client that reads a long answer is not idle.
+            if output.queuedBytes > 0 { since = now }
             if reader.isBetweenRequests, backlog.isEmpty {
                 if now >= since + AppLimits.idleMillisecondsMax { close() }
             } else if now >= since + AppLimits.requestMillisecondsMax {
@@ -184,9 +186,13 @@ package actor AppConnection: SessionInput {
 
     private func updateReading() {
         switch phase {
-        case .closing, .events: break
+        case .closing: break
+        // What the client sends is ignored, and its end noticed.
+        case .events: output.setReadingPaused(false)
         case .answering: output.setReadingPaused(true)
-        case .socket: output.setReadingPaused(isSessionFull || !backlog.isEmpty)
+        case .socket:
+            let isFull = output.queuedBytes >= AppConnection.queuedBytesMax
+            output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
         case .reading:
             output.setReadingPaused(!backlog.isEmpty)
             if hasEnded, backlog.isEmpty, !isTurnAwaited { close() }

@@ -16,6 +16,8 @@ struct AppResponse: Sendable {
     var retryAfter: Int?
     /// The origin whose page may read the response.
     var origin: String?
+    /// Whether the path is a WebSocket, and the request was none.
+    var needsUpgrade = false
     /// Whether a browser asks what a page of `origin` may send.
     var isPreflight = false
     var closes = false
@@ -53,6 +55,11 @@ struct AppResponse: Sendable {
         if let retryAfter { head.add("Retry-After", "\(retryAfter)") }
         if status == .unauthorized { head.add("WWW-Authenticate", "Bearer") }
         head.add(origin: origin)
+        if needsUpgrade {
+            head.add("Upgrade", "websocket")
+            head.add("Connection", "Upgrade")
+            head.add("Sec-WebSocket-Version", "13")
+        }
         if isPreflight {
             head.add("Access-Control-Allow-Methods", allowed ?? "")
             head.add(

@@ -115,6 +115,7 @@ extension AppConnection {
         send(writer.bytes)
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)
+        isSessionFull = false
         session = host.openSession(of: access.user, replyingTo: SessionReplies(of: self))
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
@@ -127,6 +128,7 @@ extension AppConnection {
     private func refuse(_ head: RequestHead, _ error: HTTPError) {
         var response = AppResponse(error)
         response.closes = !head.keepsAlive
+        response.needsUpgrade = error.status == .upgradeRequired
         respond(response, isHead: false)
     }
 
@@ -164,7 +166,9 @@ extension AppConnection {
             var slice = bytes[...]
             defer { rest = slice.count }
             do throws(WebSocketError) {
+                // What is answered here does not pass through the session, which would wait.
                 while !isSessionFull, socket.waitingCount < AppLimits.waitingRequestsMax,
+                    output.queuedBytes + socket.frames.count < AppConnection.queuedBytesMax,
                     let event = try socket.reader.next(&slice)
                 {
                     if case .close(let code) = event {

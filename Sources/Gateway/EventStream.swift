@@ -23,6 +23,9 @@ extension AppConnection {
     /// Has a session watch a user's events.
     func beginEvents(_ line: [UInt8], of user: UserID, origin: String?) {
         phase = .events(EventStream(origin: origin, now: clock.milliseconds))
+        // Nothing is answered behind a stream.
+        backlog = []
+        isSessionFull = false
         session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
         feed(line + [UInt8(ascii: "\n")])
     }

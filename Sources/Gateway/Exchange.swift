@@ -52,6 +52,9 @@ extension AppConnection {
         let parameters = try request.parameters(of: resource)
         let since = try AppRequest.sessionToken(request.head)
         if resource.verb.name == "WATCH" {
+            guard request.head.method == .get else {
+                throw LineError(405, "This path does not have this method")
+            }
             let last = request.head.fields.values(of: "last-event-id").first
             let translated = try route.translate(
                 parameters.isEmpty

@@ -31,6 +31,7 @@ actor AppPort: AppHost {
     private var lastSession = SessionBit.app
     /// Whether lines wait unread because the node has too much to do.
     private var isHeld = false
+    private var isDraining = false
     /// The clients whose access token was not seen yet.
     private var unauthenticated = HandshakeQueue(
         placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
@@ -105,6 +106,7 @@ actor AppPort: AppHost {
     }
 
     private func serve(_ connection: Connection) {
+        guard !isDraining else { return connection.close() }
         let id = connection.id
         let requests = AppConnection(
             id, host: self, clock: clock, output: ClientOutput(connection), executor: loop,
@@ -132,6 +134,9 @@ actor AppPort: AppHost {
     /// Closes the port, and each connection after its present response.
     func drain() {
         listener.close()
+        hold(false)
+        isDraining = true
+        for (id, connection) in arriving where clients[id] == nil { connection.close() }
         for client in clients.values { client.requests.assumeIsolated { $0.drain() } }
     }
 
@@ -147,6 +152,8 @@ actor AppPort: AppHost {
     func session(_ id: UInt64) -> Session? { sessions[id] }
 
     func hold(_ isHeld: Bool) {
+        // What was asked before the end is still answered, and nothing else is taken.
+        guard !isDraining else { return }
         self.isHeld = isHeld
         for session in sessions.values { session.assumeIsolated { $0.setHeld(isHeld) } }
     }

@@ -49,6 +49,10 @@ final class ClientKeys: AuthKeys {
             guard let tokens = state.tokens else { return nil }
             do throws(LineError) {
                 let access = try AccessToken(secret, signedBy: tokens, now: now)
+                // Of two users the first stays, and so does what limits the session.
+                if let first = state.users[session], first.access.user != access.user {
+                    return .asUser(access.user)
+                }
                 state.users[session] = (secret, access)
                 return .asUser(access.user)
             } catch {

@@ -322,7 +322,8 @@ def methods_and_paths_are_told_apart(cluster):
     alice.get("../etc/passwd", status=400)
     answer = alice.put("conversations/c/typing", {"on": True}, status=400)
     assert "WebSocket" in answer.error
-    alice.get("socket", status=426)
+    assert alice.get("socket", status=426).headers["Upgrade"] == "websocket"
+    alice.request("HEAD", "events", status=405)
 
 
 # MARK: Sockets
