@@ -44,7 +44,7 @@ package struct AccessToken: Hashable, Sendable {
         guard let expiresAt = AccessToken.milliseconds(claims["exp"]) else {
             throw LineError(401, "The token's exp has to be a time in seconds")
         }
-        guard now < expiresAt else { throw .tokenExpired }
+        guard now < expiresAt else { throw .signInExpired }
         if let value = claims["nbf"] {
             guard let start = AccessToken.milliseconds(value),
                 start - AccessToken.secondsAheadMax * 1_000 <= now
@@ -94,5 +94,4 @@ extension LineError {
     static let tokenMissing = LineError(
         401, "Sign in first: send Authorization: Bearer <access token>")
     static let tokenRefused = LineError(401, "The access token is not valid")
-    static let tokenExpired = LineError(401, "The access token has expired")
 }

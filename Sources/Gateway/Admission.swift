@@ -14,10 +14,10 @@ enum Admission {
 
 extension AppConnection {
     /// Decides about a request; what it is refused for is the same whether it has a body or not.
-    func admit(_ head: RequestHead) -> Admission {
+    func admit(_ head: RequestHead) -> AppRequest {
         guard let origin = allowedOrigin(of: head) else {
-            return .refused(
-                AppResponse(LineError(403, "Pages of this origin may not use this node")))
+            let error = LineError(403, "Pages of this origin may not use this node")
+            return AppRequest(head, .refused(AppResponse(error)), origin: nil)
         }
         var result = decide(head)
         if case .refused(var response) = result {
@@ -25,7 +25,7 @@ extension AppConnection {
             if head.method == .options, origin != nil { response.isPreflight = true }
             result = .refused(response)
         }
-        return result
+        return AppRequest(head, result, origin: origin)
     }
 
     private func decide(_ head: RequestHead) -> Admission {
@@ -39,8 +39,7 @@ extension AppConnection {
         let isSocket = path == ["v1", "socket"]
         if isDescription || isSocket {
             guard head.method == .get || head.method == .head && isDescription else {
-                var response = AppResponse(
-                    LineError(405, "This path does not have this method"))
+                var response = AppResponse(HTTPError.noSuchMethod)
                 response.allowed = allowed(path)
                 return .refused(response)
             }
@@ -78,7 +77,7 @@ extension AppConnection {
     /// one that is not allowed.
     ///
     /// No request of a page elsewhere is executed, whether the page could read the answer or not.
-    func allowedOrigin(of head: RequestHead) -> String?? {
+    private func allowedOrigin(of head: RequestHead) -> String?? {
         let origins = head.fields.values(of: "origin")
         guard let origin = origins.first else { return .some(nil) }
         guard origins.count == 1 else { return nil }

@@ -205,17 +205,10 @@ package actor AppConnection: SessionInput {
 extension AppConnection {
     /// Answers the next request, if it has arrived.
     private func answerNext() {
-        var rest = backlog.count
-        let result: Result<AppRequest?, HTTPError> = backlog.withUnsafeBytes { bytes in
-            var slice = bytes[...]
-            defer { rest = slice.count }
-            do throws(HTTPError) {
-                return .success(try readRequest(&slice))
-            } catch {
-                return .failure(error)
-            }
+        let (result, left) = backlog.reading { bytes throws(HTTPError) in
+            try readRequest(&bytes)
         }
-        backlog.removeFirst(backlog.count - rest)
+        backlog.removeFirst(backlog.count - left)
         switch result {
         case .failure(let error): fail(error)
         case .success(nil): break
@@ -230,7 +223,7 @@ extension AppConnection {
         while let event = try reader.next(&bytes) {
             switch event {
             case .head(let head):
-                let arrived = AppRequest(head, admit(head))
+                let arrived = admit(head)
                 request = arrived
                 guard head.hasBody else { continue }
                 // Nothing is read of a body that will not be used.
@@ -265,7 +258,7 @@ extension AppConnection {
             } catch {
                 var response = AppResponse(error)
                 response.closes = closes
-                response.origin = allowedOrigin(of: head) ?? nil
+                response.origin = request.origin
                 respond(response, isHead: isHead)
             }
         }

@@ -8,10 +8,13 @@ struct AppRequest {
     let head: RequestHead
     private(set) var body: [UInt8] = []
     let admission: Admission
+    /// The allowed origin of the page that sends it; nil for no page.
+    let origin: String?
 
-    init(_ head: RequestHead, _ admission: Admission) {
+    init(_ head: RequestHead, _ admission: Admission, origin: String?) {
         self.head = head
         self.admission = admission
+        self.origin = origin
     }
 
     /// Whether the request has a body, which is left unread.

@@ -328,7 +328,7 @@ extension AppConnection {
     /// whose access token has expired.
     func keepAlive(_ socket: Socket, now: UInt64) {
         if isSignInOver {
-            return closeSocket(.tokenExpired, "The access token has expired")
+            return closeSocket(.tokenExpired, LineError.signInExpired.sentence)
         }
         guard now < readAt + AppLimits.silentMillisecondsMax else { return abort() }
         guard now >= socket.sentAt + AppLimits.heartbeatMilliseconds else { return }

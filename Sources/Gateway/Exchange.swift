@@ -53,20 +53,19 @@ extension AppConnection {
         let since = try AppRequest.sessionToken(request.head)
         if resource.verb.name == "WATCH" {
             guard request.head.method == .get else {
-                throw LineError(405, "This path does not have this method")
+                throw LineError(405, HTTPError.noSuchMethod.message)
             }
             let last = request.head.fields.values(of: "last-event-id").first
             let translated = try route.translate(
                 parameters.isEmpty
                     ? last.map { [JSONValue.Member("since", .text($0))] } ?? [] : parameters,
                 by: user, makeID: host.makeID)
-            return beginEvents(
-                translated.line, of: user, origin: allowedOrigin(of: request.head) ?? nil)
+            return beginEvents(translated.line, of: user, origin: request.origin)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)
         let exchange = Exchange(
             translated, of: resource, head: request.head,
-            origin: allowedOrigin(of: request.head) ?? nil, stage: since == nil ? .answer : .since)
+            origin: request.origin, stage: since == nil ? .answer : .since)
         phase = .answering(exchange)
         isSessionFull = false
         session = host.openSession(of: user, replyingTo: SessionReplies(of: self))

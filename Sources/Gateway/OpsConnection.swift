@@ -109,17 +109,10 @@ extension OpsConnection {
     }
 
     private func answerNext() {
-        var rest = backlog.count
-        let result: Result<RequestHead?, HTTPError> = backlog.withUnsafeBytes { bytes in
-            var slice = bytes[...]
-            defer { rest = slice.count }
-            do throws(HTTPError) {
-                return .success(try readRequest(&slice))
-            } catch {
-                return .failure(error)
-            }
+        let (result, left) = backlog.reading { bytes throws(HTTPError) in
+            try readRequest(&bytes)
         }
-        backlog.removeFirst(backlog.count - rest)
+        backlog.removeFirst(backlog.count - left)
         switch result {
         case .failure(let error): fail(error)
         case .success(nil): break

@@ -140,7 +140,7 @@ struct Route {
             return
         }
         guard Route.methods(of: path).isEmpty else {
-            throw HTTPError(.methodNotAllowed, "This path does not have this method")
+            throw .noSuchMethod
         }
         throw HTTPError(.notFound, "No such path; GET /v1/openapi.json lists all")
     }
@@ -159,4 +159,8 @@ struct Route {
         }
         return ""
     }
+}
+
+extension HTTPError {
+    static let noSuchMethod = HTTPError(.methodNotAllowed, "This path does not have this method")
 }

@@ -32,12 +32,6 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes a value other than a text that is spelt as JSON spells it.
-    public mutating func write(raw json: UnsafeRawBufferPointer) {
-        beginValue()
-        bytes.append(contentsOf: json)
-    }
-
     public mutating func write(_ number: some FixedWidthInteger) {
         beginValue()
         bytes.append(contentsOf: String(number).utf8)

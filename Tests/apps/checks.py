@@ -348,6 +348,15 @@ async def ask(line, method, path, body=None, id=1):
             return message["status"], message["body"], events
 
 
+async def ended_with_token(line):
+    """Waits until the node closes a socket whose access token is not valid any more."""
+    try:
+        await asyncio.wait_for(line.recv(), 10)
+        raise AssertionError("it stayed open")
+    except websockets.ConnectionClosed as error:
+        assert error.rcvd.code == 4401
+
+
 async def next_event(line):
     while True:
         message = json.loads(await asyncio.wait_for(line.recv(), 10))
@@ -423,11 +432,7 @@ def a_socket_of_nobody_is_refused(cluster):
                 f"ws://127.0.0.1:{node.http}/v1/socket", subprotocols=["grapevine.v1",
                                                                        "bearer." + short]) as line:
             assert line.subprotocol == "grapevine.v1"
-            try:
-                await asyncio.wait_for(line.recv(), 10)
-                raise AssertionError("it stayed open")
-            except websockets.ConnectionClosed as error:
-                assert error.rcvd.code == 4401
+            await ended_with_token(line)
     asyncio.run(run())
 
 
@@ -521,11 +526,7 @@ def a_key_that_is_taken_out_signs_nobody_in(cluster):
                 with open(rotated.keys, "w") as file:
                     file.write('{"keys":[{"kty":"oct","k":"%s"}]}' % other)
                 node.process.send_signal(signal.SIGHUP)
-                try:
-                    await asyncio.wait_for(line.recv(), 10)
-                    raise AssertionError("it stayed open")
-                except websockets.ConnectionClosed as error:
-                    assert error.rcvd.code == 4401
+                await ended_with_token(line)
         asyncio.run(run())
         # On the connection that was signed in before, and on a new one.
         alice.get("chats", status=401)
