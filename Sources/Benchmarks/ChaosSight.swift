@@ -25,10 +25,9 @@ struct ChaosSight: Sendable {
     /// A conversation that this user is or was in.
     struct Chat: Sendable {
         var isIn = false
+        /// The messages with events since this user came in, which are newer than the `HISTORY` read
+        /// for that, and those that it showed.
         var entries: [String: Entry] = [:]
-        /// The messages with events since this user came in: newer than any `HISTORY` read for
-        /// that.
-        var touched: Set<String> = []
         /// Whether the user came in and has not read `HISTORY` yet, so that earlier messages are
         /// unknown.
         var isUnread = false
@@ -97,7 +96,8 @@ struct ChaosSight: Sendable {
         chat.tellers = teller
         if isIn, !chat.isIn {
             chat.isUnread = true
-            chat.touched = []
+            // Nobody was told what changed while this user was out.
+            chat.entries = [:]
         }
         if !isIn { chat.isUnread = false }
         chat.isIn = isIn
@@ -110,7 +110,6 @@ struct ChaosSight: Sendable {
         var entry = Self.entry(of: fields, tellers: teller)
         entry.trail = chats[conversation]?.entries[id]?.trail ?? ""
         chats[conversation, default: Chat()].entries[id] = entry
-        chats[conversation]?.touched.insert(id)
     }
 
     private static func entry(of fields: ReplyFields, tellers: UInt16) -> Entry {
@@ -126,18 +125,16 @@ struct ChaosSight: Sendable {
         // Changes the entry in place: copying all entries per event would dominate the run.
         body(&chats[conversation, default: Chat()].entries[id, default: Entry()])
         chats[conversation]?.entries[id]?.tellers |= teller
-        chats[conversation]?.touched.insert(id)
     }
 
     /// Adds the history of a conversation that the user came into; later events are newer than it.
     mutating func onHistory(_ lines: [ReplyFields], of conversation: String) {
         guard var chat = chats[conversation], chat.isUnread else { return }
         chat.isUnread = false
-        chat.entries = chat.entries.filter { chat.touched.contains($0.key) }
         for fields in lines {
             guard let id = fields["id"] else { continue }
             var entry = Self.entry(of: fields, tellers: Self.elsewhere)
-            if chat.touched.contains(id), let told = chat.entries[id] {
+            if let told = chat.entries[id] {
                 if told.isTold { continue }
                 entry.isRetracted = entry.isRetracted || told.isRetracted
                 entry.isGone = told.isGone

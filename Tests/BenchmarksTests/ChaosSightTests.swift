@@ -75,6 +75,20 @@ import Testing
         #expect(findings(sight, Self.line()) == 0)
     }
 
+    @Test func `what was told before the user left is not taken for what was told since`() {
+        var sight = sight(
+            Self.message,
+            "EVENT kind=member conversation=c0 by=hana user=hana change=left",
+            // Somebody edits the message meanwhile.
+            "EVENT kind=member conversation=c0 by=sam user=hana change=added",
+            "EVENT kind=pin conversation=c0 by=sam id=m0")
+        let edited = "MESSAGE id=m0 from=hugo at=1 type=text edited=2 text=second"
+        guard case .data(_, let fields) = ReplyLine(Array(edited.utf8)[...]) else { return }
+        sight.onHistory([fields], of: "c0")
+        #expect(findings(sight, Self.line("second", isEdited: true, isPinned: true)) == 0)
+        #expect(findings(sight, Self.line(isPinned: true)) == 1)
+    }
+
     @Test func `what a lost disk alone may have held is excused`() {
         var sight = sight(Self.message, by: 2)
         sight.onWipe(of: 1)
