@@ -311,6 +311,7 @@ extension Admin {
             $0.pair("id", receipt.message)
             $0.pair("id", receipt.item)
             $0.pair("at", time: (receipt.editedAt ?? receipt.sentAt)?.lineTime)
+            $0.pair("stamp", receipt.accountStamp)
             if receipt.message != nil {
                 $0.pair("replicas", stored.on, of: stored.owners)
             }

@@ -121,6 +121,10 @@ extension LineError {
             self.init(429, "This has been changed by as many users and processes as it can keep")
         case .shardFull:
             self.init(503, "Too many processes have written to this shard to begin another")
+        case .emailInUse: self.init(409, "This e-mail address is in use")
+        case .accountNotFound: self.init(404, "Account not found")
+        case .accountDisabled: self.init(403, "This account is disabled")
+        case .signInEnded: self.init(401, "The sign-in has ended; sign in again")
         case .notOwner: self.init(403, "Only the owner can do this")
         case .itemExists:
             self.init(409, "Action item exists with another owner, title, link or time")

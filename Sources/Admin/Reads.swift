@@ -65,6 +65,8 @@ extension Admin {
             for notification in notifications where !writer.isTooLong {
                 writer.notification(notification)
             }
+        case .accounts(let accounts): for account in accounts { writer.account(account) }
+        case .signing(let signing): return reply(signing)
         case .device, .candidates, .names, .profiles: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }

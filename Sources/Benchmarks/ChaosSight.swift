@@ -25,8 +25,8 @@ struct ChaosSight: Sendable {
     /// A conversation that this user is or was in.
     struct Chat: Sendable {
         var isIn = false
-        /// The messages with events since this user came in, which are newer than the `HISTORY` read
-        /// for that, and those that it showed.
+        /// The messages with events since this user came in, which are newer than the `HISTORY`
+        /// read for that, and those that it showed.
         var entries: [String: Entry] = [:]
         /// Whether the user came in and has not read `HISTORY` yet, so that earlier messages are
         /// unknown.

@@ -14,6 +14,8 @@ public struct Document: Hashable, Sendable {
         case profile(Profile)
         case item(Item)
         case device(Device)
+        case credentials(Credentials)
+        case signing(Signing)
         /// Content that only a later version can read: kept, merged field by field and sent on.
         case unknown
     }
@@ -128,6 +130,16 @@ public struct Document: Hashable, Sendable {
         return device
     }
 
+    public var credentials: Credentials? {
+        guard case .credentials(let credentials) = content else { return nil }
+        return credentials
+    }
+
+    public var signing: Signing? {
+        guard case .signing(let signing) = content else { return nil }
+        return signing
+    }
+
     /// Whether a session that has seen `known` has seen the conversation, in any state.
     public func isSeen(within known: Vector) -> Bool {
         guard let header = conversation?.header else { return false }
@@ -149,6 +161,8 @@ public struct Document: Hashable, Sendable {
         case .item(let item): item.greatestTime
         case .device(let device): device.greatestTime
         case .participantState(let participantState): participantState.greatestTime
+        case .credentials(let credentials): credentials.greatestTime
+        case .signing(let signing): signing.greatestTime
         case .unknown: .zero
         }
     }
@@ -176,6 +190,12 @@ extension Document.Content {
         case (.device(var mine), .device(let theirs)):
             mine.merge(theirs)
             self = .device(mine)
+        case (.credentials(var mine), .credentials(let theirs)):
+            mine.merge(theirs)
+            self = .credentials(mine)
+        case (.signing(var mine), .signing(let theirs)):
+            mine.merge(theirs)
+            self = .signing(mine)
         case (.unknown, _):
             self = other
         default:
@@ -194,6 +214,8 @@ extension Document.Content {
             case .profile: .profile(try Profile(from: &fields))
             case .item: .item(try Item(from: &fields))
             case .device: .device(try Device(from: &fields))
+            case .credentials: .credentials(try Credentials(from: &fields))
+            case .signing: .signing(try Signing(from: &fields))
             default: .unknown
             }
     }
@@ -270,6 +292,8 @@ extension Document {
         case .profile(let profile): profile.write(to: &fields)
         case .item(let item): item.write(to: &fields)
         case .device(let device): device.write(to: &fields)
+        case .credentials(let credentials): credentials.write(to: &fields)
+        case .signing(let signing): signing.write(to: &fields)
         case .unknown: break
         }
     }

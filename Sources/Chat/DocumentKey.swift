@@ -14,6 +14,8 @@ public struct DocumentKey: Hashable, Sendable {
         public static let profile = Kind(number: 4)
         public static let item = Kind(number: 5)
         public static let device = Kind(number: 6)
+        public static let credentials = Kind(number: 7)
+        public static let signing = Kind(number: 8)
 
         /// The kind of the index rows that count messages, by level; these rows are derived from
         /// the documents of one disk and never leave it.
@@ -25,7 +27,7 @@ public struct DocumentKey: Hashable, Sendable {
     public let kind: Kind
     /// The string whose hash determines the shard: the conversation's id for everything that
     /// belongs to a conversation, the user's id for a profile and for devices, an action item's own
-    /// id.
+    /// id, the digest of an e-mail address for the accounts that have it.
     public let partition: String
     /// The id within the partition; empty where the partition has one document of the kind.
     public let id: String
@@ -68,6 +70,14 @@ public struct DocumentKey: Hashable, Sendable {
     public static func device(_ device: DeviceID, of user: UserID) -> DocumentKey {
         DocumentKey(checked: .device, partition: user.text, id: device.text)
     }
+
+    public static func credentials(_ address: AddressID) -> DocumentKey {
+        DocumentKey(checked: .credentials, partition: address.text, id: "")
+    }
+
+    /// The key of the one document of its kind in a cluster.
+    public static let signing = DocumentKey(
+        checked: .signing, partition: Mutation.Subject.signingPartition, id: "")
 
     /// Returns the document's shard in a cluster of `count` shards.
     public func shard(of count: UInt16) -> ShardID { ShardID(of: partition, count: count) }

@@ -18,6 +18,8 @@ public enum Findings: Hashable, Sendable {
     case profiles([DatedProfile])
     case candidates([NotificationCandidate])
     case notifications([NotificationView])
+    case accounts([AccountView])
+    indirect case signing(Signing)
 }
 
 extension Findings {
@@ -28,7 +30,7 @@ extension Findings {
             (.users, .participants), (.unread, .unread), (.profile, .profile),
             (.actions, .actions), (.device, .device), (.candidates, .due), (.chats, .chat),
             (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
-            (.profiles, .profiles):
+            (.profiles, .profiles), (.accounts, .accounts), (.signing, .signing):
             true
         default: false
         }
@@ -51,7 +53,7 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
-            .device, .devices, .due:
+            .device, .devices, .due, .accounts, .signing:
             nil
         }
     }
@@ -72,7 +74,8 @@ extension Findings {
         case .users(let users): runs(of: users, bytesMax).map(Findings.users)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile, .device, .devices: [self]
+        case .profile, .device, .devices, .signing: [self]
+        case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
         case .names(let views): runs(of: views, bytesMax).map(Findings.names)
         case .profiles(let views): runs(of: views, bytesMax).map(Findings.profiles)
@@ -96,6 +99,7 @@ extension Findings {
         case (.users(let mine), .users(let more)): self = .users(mine + more)
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
+        case (.accounts(let mine), .accounts(let more)): self = .accounts(mine + more)
         case (.candidates(let mine), .candidates(let more)): self = .candidates(mine + more)
         case (.notifications(let mine), .notifications(let more)):
             self = .notifications(mine + more)
@@ -117,7 +121,7 @@ extension Findings {
     public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
-            .notifications:
+            .notifications, .accounts, .signing:
             return self
         case .users(let users):
             return .users(Set(users).sorted())

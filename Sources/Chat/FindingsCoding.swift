@@ -20,6 +20,10 @@ extension Findings: WireValue {
         case .devices(let views): write(23, views, to: &writer)
         case .names(let views): write(24, views, to: &writer)
         case .profiles(let views): write(25, views, to: &writer)
+        case .accounts(let views): write(26, views, to: &writer)
+        case .signing(let signing):
+            writer.write(27)
+            signing.encode(into: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -49,6 +53,8 @@ extension Findings: WireValue {
         case 23: self = .devices(try reader.readList())
         case 24: self = .names(try reader.readList())
         case 25: self = .profiles(try reader.readList())
+        case 26: self = .accounts(try reader.readList())
+        case 27: self = .signing(try Signing(from: &reader))
         default: throw .unknown
         }
     }

@@ -47,7 +47,7 @@ extension Document {
         case .message(let message): message.isPinned ? [Term.pinned] : []
         case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
         case .device(let device): device.isRegistered ? [Term.registered] : []
-        case .profile, .participantState, .unknown: []
+        case .profile, .participantState, .credentials, .signing, .unknown: []
         }
     }
 
@@ -57,7 +57,8 @@ extension Document {
         switch content {
         case .conversation(let conversation): conversation.participants.hasHeld(user)
         case .item(let item): item.owner == user
-        case .message, .participantState, .profile, .device, .unknown: false
+        case .message, .participantState, .profile, .device, .credentials, .signing, .unknown:
+            false
         }
     }
 }

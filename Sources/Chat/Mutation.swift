@@ -14,6 +14,16 @@ public final class Mutation: Sendable {
         case profile(Profile.Action)
         case item(Item.Action)
         case device(DeviceID, Device.Action)
+        case credentials(Credentials.Action)
+        case signing(Signing.Action)
+
+        /// Whether only nodes and operators may do it, whoever the user is.
+        public var isForOperators: Bool {
+            switch self {
+            case .credentials, .signing: true
+            case .conversation, .message, .participant, .profile, .item, .device: false
+            }
+        }
     }
 
     public let subject: Subject
@@ -39,6 +49,19 @@ public final class Mutation: Sendable {
     public convenience init(_ action: Device.Action, on device: DeviceID, by user: UserID) {
         self.init(.device(device, action), of: .user(user), by: user)
     }
+
+    public convenience init(
+        _ action: Credentials.Action, at address: AddressID, of user: UserID
+    ) {
+        self.init(.credentials(action), of: .address(address), by: user)
+    }
+
+    public convenience init(_ action: Signing.Action) {
+        self.init(.signing(action), of: .signing, by: Mutation.cluster)
+    }
+
+    /// Who makes the changes that no user makes.
+    private static let cluster = UserID(checked: "cluster")
 
     public convenience init(
         _ action: Conversation.Action, in conversation: ConversationID, by user: UserID
@@ -113,6 +136,8 @@ extension Mutation.Action {
         case (.user(let user), .device(let device, _)): .device(device, of: user)
         case (.user(let user), _): .profile(user)
         case (.item(let item), _): .item(item)
+        case (.address(let address), _): .credentials(address)
+        case (.signing, _): .signing
         }
     }
 
@@ -125,6 +150,8 @@ extension Mutation.Action {
         case .profile(let action): action
         case .item(let action): action
         case .device(_, let action): action
+        case .credentials(let action): action
+        case .signing(let action): action
         }
     }
 
@@ -179,6 +206,10 @@ extension Mutation {
             try action.judge(target?.item, by: user)
         case .device(_, let action):
             try action.judge(target?.device)
+        case .credentials(let action):
+            try action.judge(target?.credentials, by: user)
+        case .signing(let action):
+            action.judge(target?.signing)
         }
     }
 
@@ -208,6 +239,10 @@ extension Mutation {
                 .item(action.applied(to: target?.item, by: user, author))
             case .device(_, let action):
                 .device(action.applied(to: target?.device, author))
+            case .credentials(let action):
+                .credentials(action.applied(to: target?.credentials, by: user, author))
+            case .signing(let action):
+                .signing(action.applied(to: target?.signing, author))
             }
         return target?.changed(to: content, by: author.dot)
             ?? Document(content, at: key, by: author.dot)
@@ -231,6 +266,10 @@ extension Mutation {
         case (.item(let action), .item(let content)):
             action.standing(of: operation, by: user, in: content)
         case (.device(_, let action), .device(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.credentials(let action), .credentials(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.signing(let action), .signing(let content)):
             action.standing(of: operation, by: user, in: content)
         default: .new
         }

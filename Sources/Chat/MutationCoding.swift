@@ -15,6 +15,7 @@ extension Mutation: WireValue {
         let user: UserID = try reader.readName()
         let action = try Action(from: &reader)
         let subject = action.subject(checked: name.text)
+        guard subject.partition == name.text else { throw .invalid("a subject of the action") }
         self.init(action, of: subject, by: user)
         if case .user = subject, name != user { throw .invalid("what is the user's own") }
         guard case .conversation(.create(let participants, _)) = action else { return }
@@ -31,6 +32,8 @@ extension Mutation.Action: WireValue {
         case .profile(let action): write(action, to: &writer)
         case .item(let action): write(action, to: &writer)
         case .device(let device, let action): write(action, of: device, to: &writer)
+        case .credentials(let action): write(action, to: &writer)
+        case .signing(let action): write(action, to: &writer)
         }
     }
 
@@ -53,6 +56,10 @@ extension Mutation.Action: WireValue {
             self = try .ofMessage(kind: kind, from: &reader)
         } else if kind == Device.Action.kind {
             self = .device(try reader.readName(), try Device.Action(from: &reader))
+        } else if let action = try Credentials.Action(kind: kind, from: &reader) {
+            self = .credentials(action)
+        } else if let action = try Signing.Action(kind: kind, from: &reader) {
+            self = .signing(action)
         } else if let action = try ParticipantState.Action(kind: kind, from: &reader) {
             self = .participant(action)
         } else if let action = try Conversation.Action(kind: kind, from: &reader) {

@@ -49,6 +49,10 @@ public enum Query: Hashable, Sendable {
     /// The profiles of these users, without users who have none; at most `namesMax` users,
     /// ascending.
     case profiles(of: [UserID])
+    /// The accounts that sign in with an e-mail address.
+    case accounts(AddressID)
+    /// What access tokens are signed with, and which are revoked.
+    case signing
     /// The messages of which a device is to be notified.
     indirect case due(DueQuery)
 
@@ -62,7 +66,17 @@ public enum Query: Hashable, Sendable {
         case .pinned(let conversation), .participants(let conversation): conversation.text
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
+        case .accounts(let address): address.text
+        case .signing: Mutation.Subject.signingPartition
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles: nil
+        }
+    }
+
+    /// Whether only nodes and operators may ask.
+    public var isForOperators: Bool {
+        switch self {
+        case .accounts, .signing: true
+        default: false
         }
     }
 }

@@ -55,6 +55,10 @@ extension Query: WireValue {
         case .profiles(let users):
             writer.write(25)
             users.encode(into: &writer)
+        case .accounts(let address):
+            writer.write(27)
+            writer.write(address)
+        case .signing: writer.write(28)
         case .due(let query):
             writer.write(21)
             query.encode(into: &writer)
@@ -88,6 +92,8 @@ extension Query: WireValue {
         case 25: self = .profiles(of: try Query.readUsers(from: &reader))
         case 26:
             self = .chats(try Shown(from: &reader), finding: try WordSearch(from: &reader))
+        case 27: self = .accounts(try reader.readName())
+        case 28: self = .signing
         default: throw .unknown
         }
     }

@@ -32,4 +32,11 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case documentFull = 24
     /// Too many processes have written to the shard for another one to begin.
     case shardFull = 25
+    /// Another account signs in with this e-mail address.
+    case emailInUse = 30
+    /// There is no such account, or it is removed.
+    case accountNotFound = 31
+    case accountDisabled = 32
+    /// The sign-in has ended, or its refresh token was replaced by another one.
+    case signInEnded = 33
 }

@@ -6,6 +6,11 @@ extension Mutation {
         case conversation(ConversationID)
         case user(UserID)
         case item(ItemID)
+        case address(AddressID)
+        /// What the cluster signs access tokens with.
+        case signing
+
+        static let signingPartition = "signing"
 
         /// The string whose hash determines the shard.
         public var partition: String {
@@ -13,16 +18,20 @@ extension Mutation {
             case .conversation(let conversation): conversation.text
             case .user(let user): user.text
             case .item(let item): item.text
+            case .address(let address): address.text
+            case .signing: Subject.signingPartition
             }
         }
 
-        enum Kind { case conversation, user, item }
+        enum Kind { case conversation, user, item, address, signing }
 
         var kind: Kind {
             switch self {
             case .conversation: .conversation
             case .user: .user
             case .item: .item
+            case .address: .address
+            case .signing: .signing
             }
         }
     }
@@ -50,6 +59,8 @@ extension Mutation.Action {
         case .conversation, .message, .participant: .conversation
         case .profile, .device: .user
         case .item: .item
+        case .credentials: .address
+        case .signing: .signing
         }
     }
 
@@ -59,6 +70,8 @@ extension Mutation.Action {
         case .conversation: .conversation(ConversationID(checked: name))
         case .user: .user(UserID(checked: name))
         case .item: .item(ItemID(checked: name))
+        case .address: .address(AddressID(checked: name))
+        case .signing: .signing
         }
     }
 }

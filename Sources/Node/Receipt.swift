@@ -9,6 +9,7 @@ package struct Receipt: Hashable, Sendable {
     /// The id of a message that was sent.
     package let message: MessageID?
     package let sentAt: HybridTimestamp?
+    /// When a message was edited, or an account changed.
     package let editedAt: HybridTimestamp?
     /// The number of messages of the conversation that are unread after the write.
     package let unread: Int?
@@ -19,6 +20,10 @@ package struct Receipt: Hashable, Sendable {
 }
 
 extension Receipt {
+    /// The time of the change of an account, with which access tokens are compared; nil for any
+    /// other write.
+    package var accountStamp: UInt64? { sentAt == nil ? editedAt?.bits : nil }
+
     /// - Parameters:
     ///   - document: the document with the operation in it.
     ///   - unread: the number of messages that a mark leaves unread.
@@ -35,6 +40,10 @@ extension Receipt {
         switch mutation.action {
         case .message(let id, .send):
             (message, sentAt, editedAt) = (id, sent, nil)
+        case .credentials(let action):
+            let account = document?.credentials?.account(of: mutation.user)
+            let changed = account?.time(of: action) ?? operation.stamp.time
+            (message, sentAt, editedAt) = (nil, nil, changed)
         case .message(_, .edit):
             let isStored = document?.message?.has(operation.stamp) ?? false
             let edited = isStored ? operation.stamp.time : document?.message?.editedAt

@@ -39,6 +39,12 @@ extension ShardMachine {
             findings = .actions(try items(of: user, in: world))
         case .device(let device, let owner):
             findings = .device(try self.device(device, of: owner, in: world))
+        case .accounts(let address):
+            let found = try find(.credentials(address), in: world)
+            findings = .accounts(found?.document.credentials?.views ?? [])
+        case .signing:
+            let found = try find(.signing, in: world)
+            findings = .signing(found?.document.signing ?? Signing())
         case .due(let query):
             findings = .candidates(try candidates(query, in: world))
         case .history(let conversation, let place, let limit):

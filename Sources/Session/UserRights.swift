@@ -9,6 +9,8 @@ extension Request {
     /// What he may do in a conversation is decided where it is stored.
     func refusal(for user: UserID) -> LineError? {
         switch self {
+        case .write(let mutation, _) where mutation.action.isForOperators: .operatorsOnly
+        case .read(let query, _) where query.isForOperators: .operatorsOnly
         case .write(let mutation, _): mutation.user == user ? nil : .otherUser
         case .read(_, let reader): reader == user ? nil : .otherUser
         case .watch(let watch): watch.user == user ? nil : .otherUser

@@ -39,6 +39,8 @@ struct Clients {
     /// Earlier requests, to be repeated.
     var asked: [Asked] = []
     var texts = 0
+    /// The refresh tokens that sign-ins were given, of which many were replaced since.
+    var refreshTokens: [RefreshToken] = []
 
     struct Asked {
         let mutation: Mutation
@@ -150,7 +152,9 @@ extension World {
         } else {
             let (mutation, isFresh) = mutation(by: clients.sessions[index].user)
             let level = workRandom.pick([AckLevel.local, .local, .majority, .majority, .all])
-            clients.asked.append(Clients.Asked(mutation: mutation, level: level, node: node))
+            if !mutation.action.isSignIn {
+                clients.asked.append(Clients.Asked(mutation: mutation, level: level, node: node))
+            }
             try submit(mutation, level, index, at: node, isFresh: isFresh)
         }
     }
@@ -158,6 +162,7 @@ extension World {
     // MARK: Writes
 
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
+        if plan.hasAccounts, accountRandom.chance(percent: 30) { return (accountChange(), false) }
         if workRandom.chance(percent: 10) { return (own(by: user), false) }
         let conversationIndex = workRandom.below(clients.conversations.count)
         let conversation = clients.conversations[conversationIndex]
@@ -365,6 +370,8 @@ extension Query {
         case .actions: "actions"
         case .device: "device shown"
         case .due: "notifications"
+        case .accounts: "accounts"
+        case .signing: "keys"
         }
     }
 }

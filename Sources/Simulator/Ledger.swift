@@ -192,6 +192,9 @@ extension Mutation.Action {
         case .item(.finish(let isDone)): isDone ? "done" : "undone"
         case .item(.delete): "delete item"
         case .device(_, let action): action.verb
+        case .credentials(let action): action.verb
+        case .signing(.addKey): "add key"
+        case .signing(.revoke): "revoke"
         }
     }
 
@@ -213,6 +216,10 @@ extension Mutation.Action {
         case .profile(.set(let edit)), .profile(.seed(let edit)):
             "profile \(edit.name?.value?.text ?? "-")"
         case .device(let device, let action): "\(action.verb) \(device)"
+        case .credentials(.begin(let id, _)), .credentials(.renew(let id, _)),
+            .credentials(.end(let id)):
+            "\(verb) \(id)"
+        case .credentials, .signing: verb
         case .item(.add(let draft)): "add item '\(draft.title.text)'"
         case .item(.edit(let edit)): "edit item '\(edit.title?.text ?? "-")'"
         case .participant(.read(let id)), .participant(.deliver(let id)):
@@ -229,6 +236,21 @@ extension Mutation.Action {
         case .item(.add(let draft)): draft.title.text
         case .item(.edit(let edit)): edit.title?.text
         default: nil
+        }
+    }
+}
+
+extension Credentials.Action {
+    var verb: String {
+        switch self {
+        case .signUp: "sign up"
+        case .setPassword: "set password"
+        case .setDisabled(let isDisabled): isDisabled ? "disable" : "enable"
+        case .remove: "remove account"
+        case .begin: "sign in"
+        case .renew: "renew"
+        case .end: "sign out"
+        case .endAll: "sign out everywhere"
         }
     }
 }

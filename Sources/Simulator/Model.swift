@@ -139,6 +139,8 @@ struct Model {
         case .participantState(let participantState): try check(participantState)
         case .profile(let profile): try check(profile)
         case .item(let item): try check(item)
+        case .credentials(let credentials): try check(credentials)
+        case .signing(let signing): try check(signing)
         case .device, .unknown: throw violation(.claims, "is of no kind that was ever written")
         }
     }

@@ -48,6 +48,13 @@ package struct Plan: Hashable, Sendable {
                 amount: Plan.amount(.leave, &random)))
     }
 
+    /// Whether users sign up, sign in and out; a stream of its own, and never in seeds that were
+    /// kept before there were accounts, whose runs would change.
+    package var hasAccounts: Bool {
+        var random = SeededRandom(seed: seed, stream: 17)
+        return random.chance(percent: 30) && !KeptSeeds.machinesBeforeAccounts.contains(seed)
+    }
+
     /// The nodes that are no members at the start.
     var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 

@@ -82,7 +82,7 @@ extension World {
         case .conversation(.leave), .message(_, .hide), .message(_, .retract),
             .message(_, .restore), .participant, .item(.delete):
             stamp = nil
-        case .conversation(.create), .message, .profile, .item, .device:
+        case .conversation(.create), .message, .profile, .item, .device, .credentials, .signing:
             stamp = operation
         }
         var base: Stamp?

@@ -46,6 +46,7 @@ final class World {
     var netRandom: SeededRandom
     var diskRandom: SeededRandom
     var workRandom: SeededRandom
+    var accountRandom: SeededRandom
 
     var clients: Clients
     var requests: [Request] = []
@@ -63,6 +64,7 @@ final class World {
         netRandom = SeededRandom(seed: plan.seed, stream: 2)
         diskRandom = SeededRandom(seed: plan.seed, stream: 3)
         workRandom = SeededRandom(seed: plan.seed, stream: 4)
+        accountRandom = SeededRandom(seed: plan.seed, stream: 18)
         conditions = NetworkConditions(nodes: plan.nodes)
         clients = Clients(plan, &workRandom)
         names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }

@@ -83,6 +83,30 @@ public struct NotificationID: Name {
     public init(checked text: String) { self.text = text }
 }
 
+/// An e-mail address as the name of a document: a digest of it, made by who reads the address.
+public struct AddressID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+/// A sign-in of a user on one device, from the password to the sign-out.
+public struct SignInID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+/// A one-way digest of a secret; whoever reads it cannot tell the secret.
+public struct SecretDigest: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
+/// A key with which the cluster signs access tokens.
+public struct SigningKeyID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
 /// The name of a cluster, set by `--cluster`.
 public struct ClusterName: Name {
     public let text: String

@@ -31,6 +31,9 @@ struct MutationCodingTests {
         ] as [Item.Action]).map { Mutation($0, on: ItemTests.item, by: People.alice) } + [
             Mutation(Profile.Edit(name: "Al", email: "", photo: nil), by: People.alice)
         ] + DeviceTests.actions.map { Mutation($0, on: DeviceTests.id, by: People.alice) }
+        + CredentialsTests.actions.map {
+            Mutation($0, at: CredentialsTests.address, of: People.alice)
+        } + SigningTests.actions.map { Mutation($0) }
 
     private static let view = MessageView(
         id: People.message, from: People.alice, sentAt: HybridTimestamp(milliseconds: 7),

@@ -10,7 +10,9 @@ import Testing
         let ofOperators: Set = [
             "HELP", "AUTH", "PING", "STATUS", "READY", "METRICS", "MEMBERS", "SHARDS", "OWNERS",
             "DIGEST", "VECTOR", "SET", "WAIT", "SINCE", "BLOCK", "UNBLOCK", "JOIN", "LEAVE",
-            "FORGET", "BACKUP", "SCRUB", "SHUTDOWN",
+            "FORGET", "BACKUP", "SCRUB", "SHUTDOWN", "ACCOUNTS", "ACCOUNT ADD", "ACCOUNT PASSWORD",
+            "ACCOUNT DISABLE", "ACCOUNT ENABLE", "ACCOUNT REMOVE", "SIGNIN ADD", "SIGNIN RENEW",
+            "SIGNIN END", "KEYS", "KEY ADD", "REVOKE",
         ]
         let all = Set(Verb.all.map(\.name))
         #expect(

@@ -1,0 +1,183 @@
+import CRDT
+import Wire
+
+extension Credentials {
+    /// A change of an account, which a node makes for the user or for an operator.
+    public enum Action: Hashable, Sendable {
+        case signUp(email: FieldText, password: FieldText)
+        /// Ends all sign-ins, too.
+        case setPassword(FieldText)
+        /// Ends all sign-ins, too, where the account is disabled.
+        case setDisabled(Bool)
+        /// Removes the account from this address: it is deleted, or signs in with another one.
+        case remove
+        case begin(SignInID, SecretDigest)
+        /// Replaces the refresh token of a sign-in, which must be `renewal.replaced`.
+        case renew(SignInID, Renewal)
+        case end(SignInID)
+        /// Ends all sign-ins that began before.
+        case endAll
+    }
+}
+
+extension Credentials.Action {
+    /// Returns whether the action changes anything; throws where it is refused.
+    func judge(_ credentials: Credentials?, by user: UserID) throws(Refusal) -> Bool {
+        if case .signUp = self {
+            guard let credentials, !credentials.present.isEmpty else { return true }
+            guard credentials.account(of: user)?.isPresent ?? false else { throw .emailInUse }
+            return false
+        }
+        guard let account = credentials?.account(of: user), account.isPresent else {
+            throw .accountNotFound
+        }
+        switch self {
+        case .signUp, .remove, .endAll: return true
+        case .setPassword(let password): return !haveSameBytes(account.password, password.text)
+        case .setDisabled(let isDisabled): return account.isDisabled != isDisabled
+        case .begin(let id, _):
+            guard !account.isDisabled else { throw .accountDisabled }
+            return account.signIn(id) == nil
+        case .renew(let id, let renewal):
+            guard !account.isDisabled, let current = account.signIn(id)?.renewal else {
+                throw .signInEnded
+            }
+            // A client that was not told the answer asks again, with its own name for the request.
+            if current == renewal, renewal.request != nil { return false }
+            guard current.secret == renewal.replaced else { throw .signInEnded }
+            return true
+        case .end(let id): return account.signIn(id)?.isOpen ?? false
+        }
+    }
+
+    func applied(to content: Credentials?, by user: UserID, _ author: Authorship) -> Credentials {
+        var credentials = content ?? Credentials()
+        let stamp = author.stamp
+        credentials.update(user) { account in
+            switch self {
+            case .signUp(let email, let password):
+                account.create(email: email, password: password, at: stamp)
+            case .setPassword(let password):
+                account.setPassword(password, at: stamp)
+                account.endAll(at: stamp)
+            case .setDisabled(let isDisabled):
+                account.setAccess(isDisabled ? .disabled : .enabled, at: stamp)
+                if isDisabled { account.endAll(at: stamp) }
+            case .remove: account.remove(at: stamp)
+            case .begin(let id, let secret): account.begin(id, secret, at: stamp)
+            case .renew(let id, let renewal):
+                account.update(id) { $0.renew(renewal, at: stamp) }
+            case .end(let id): account.update(id) { $0.end() }
+            case .endAll: account.endAll(at: stamp)
+            }
+        }
+        return credentials
+    }
+}
+
+extension Credentials.Action: DocumentAction {
+    func standing(of operation: Stamp, by user: UserID, in content: Credentials) -> Standing {
+        guard let account = content.account(of: user) else { return .new }
+        if case .begin = self, account.signIns.contains(where: { $0.began == operation }) {
+            return .done
+        }
+        return .ofWriting(operation, over: stampsOverwritten(in: account))
+    }
+
+    private func stampsOverwritten(in account: Credentials.Account) -> [Stamp?] {
+        switch self {
+        case .signUp: [account.removed, account.created]
+        case .setPassword: [account.removed, account.passwordStamp] + account.stampsOfSignIns
+        case .setDisabled: [account.removed, account.accessStamp] + account.stampsOfSignIns
+        case .begin: [account.removed, account.ended]
+        case .renew(let id, _):
+            [account.removed, account.ended, account.signIn(id)?.renewed]
+        case .end: []
+        case .endAll: [account.removed] + account.stampsOfSignIns
+        case .remove:
+            [account.removed, account.created, account.passwordStamp] + account.stampsOfSignIns
+        }
+    }
+
+    func nameBytes(by user: UserID) -> Int {
+        switch self {
+        case .signUp(let email, let password):
+            nameBytesMax + email.text.utf8.count + password.text.utf8.count
+        case .setPassword(let password): password.text.utf8.count
+        case .begin, .renew: 4 * nameBytesMax
+        case .setDisabled, .remove, .end, .endAll: 0
+        }
+    }
+
+    var growth: ActionGrowth {
+        switch self {
+        case .signUp, .begin: .adds
+        case .setPassword, .setDisabled, .renew, .end, .endAll: .settles
+        case .remove: .empties
+        }
+    }
+
+    var deletes: Bool {
+        switch self {
+        case .remove, .end, .endAll: true
+        case .signUp, .setPassword, .setDisabled, .begin, .renew: false
+        }
+    }
+
+    static let kind: UInt8 = 40
+
+    var kind: UInt8 { Credentials.Action.kind }
+
+    func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
+
+    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        guard kind == Credentials.Action.kind else { return nil }
+        try self.init(from: &reader)
+    }
+}
+
+extension Credentials.Action: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .signUp(let email, let password):
+            writer.write(1)
+            email.encode(into: &writer)
+            password.encode(into: &writer)
+        case .setPassword(let password):
+            writer.write(2)
+            password.encode(into: &writer)
+        case .setDisabled(let isDisabled):
+            writer.write(3)
+            writer.write(isDisabled)
+        case .remove: writer.write(4)
+        case .begin(let id, let secret):
+            writer.write(5)
+            writer.write(id)
+            writer.write(secret)
+        case .renew(let id, let renewal):
+            writer.write(6)
+            writer.write(id)
+            renewal.encode(into: &writer)
+        case .end(let id):
+            writer.write(7)
+            writer.write(id)
+        case .endAll: writer.write(8)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1:
+            self = .signUp(
+                email: try FieldText(from: &reader), password: try FieldText(from: &reader))
+        case 2: self = .setPassword(try FieldText(from: &reader))
+        case 3: self = .setDisabled(try reader.readFlag())
+        case 4: self = .remove
+        case 5: self = .begin(try reader.readName(), try reader.readName())
+        case 6: self = .renew(try reader.readName(), try Credentials.Renewal(from: &reader))
+        case 7: self = .end(try reader.readName())
+        case 8: self = .endAll
+        default: throw .unknown
+        }
+    }
+}

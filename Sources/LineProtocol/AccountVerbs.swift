@@ -1,0 +1,132 @@
+import CRDT
+import Chat
+import Wire
+
+/// The verbs with which nodes keep accounts for the port for apps, and operators look at them.
+///
+/// A node that signs a user in has checked the password; what it stores of passwords and refresh
+/// tokens are digests.
+extension Verb {
+    static let accounts: [Verb] = ofAccounts + ofSignIns + ofKeys
+
+    private static let address = "<address>"
+
+    private static let ofAccounts: [Verb] = [
+        Verb(
+            "ACCOUNTS", .reads, [address],
+            example: "ACCOUNTS a1",
+            about: "Lists the accounts of an e-mail address, of which the digest is given; the "
+                + "first is the one that the address finds."
+        ) { words throws(LineError) in
+            .read(.accounts(try words.name(0)), of: UserID(checked: "cluster"))
+        },
+        Verb(
+            "ACCOUNT ADD", .writes, [address, "<account>"], options: [.address, .password],
+            example: "ACCOUNT ADD a1 carol email=carol@example.org "
+                + "password=$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA",
+            about: "Signs an e-mail address up, for a user whom nobody else is."
+        ) { words throws(LineError) in
+            let email = FieldText(try words.field(.address) ?? "")
+            return try words.account(
+                .signUp(email: email, password: FieldText(try words.field(.password) ?? "")))
+        },
+        Verb(
+            "ACCOUNT PASSWORD", .writes, [address, "<account>"], options: [.password],
+            example: "ACCOUNT PASSWORD a1 carol password=$argon2id$v=19$m=19456,t=2,p=1$cw$aA",
+            about: "Changes the password of an account, and ends all its sign-ins."
+        ) { words throws(LineError) in
+            try words.account(.setPassword(FieldText(try words.field(.password) ?? "")))
+        },
+        Verb(
+            "ACCOUNT DISABLE", .writes, [address, "<account>"],
+            example: "ACCOUNT DISABLE a1 carol",
+            about: "Ends all sign-ins of an account, and lets nobody sign in to it."
+        ) { words throws(LineError) in try words.account(.setDisabled(true)) },
+        Verb(
+            "ACCOUNT ENABLE", .writes, [address, "<account>"],
+            example: "ACCOUNT ENABLE a1 carol",
+            about: "Lets the user of a disabled account sign in again."
+        ) { words throws(LineError) in try words.account(.setDisabled(false)) },
+        Verb(
+            "ACCOUNT REMOVE", .writes, [address, "<account>"],
+            example: "ACCOUNT REMOVE a1 carol",
+            about: "Removes an account from its address, with its password and sign-ins."
+        ) { words throws(LineError) in try words.account(.remove) },
+    ]
+
+    private static let ofSignIns: [Verb] = [
+        Verb(
+            "SIGNIN ADD", .writes, [address, "<account>", "<signin>"], options: [.secret],
+            example: "SIGNIN ADD a1 carol s1 secret=r1",
+            about: "Signs an account in on one device, with the digest of its refresh token."
+        ) { words throws(LineError) in
+            try words.account(.begin(try words.name(2), try words.required(.secret)))
+        },
+        Verb(
+            "SIGNIN RENEW", .writes, [address, "<account>", "<signin>"],
+            options: [.secret, .replaced, .request],
+            example: "SIGNIN RENEW a1 carol s1 secret=r2 replaced=r1",
+            about: "Replaces the refresh token of a sign-in; 401 where it has another one."
+        ) { words throws(LineError) in
+            let renewal = Credentials.Renewal(
+                secret: try words.required(.secret), replaced: try words.name(.replaced),
+                request: try words.name(.request))
+            return try words.account(.renew(try words.name(2), renewal))
+        },
+        Verb(
+            "SIGNIN END", .writes, [address, "<account>"], optional: ["<signin>"],
+            example: "SIGNIN END a1 carol s1",
+            about: "Ends a sign-in of an account, or all of them."
+        ) { words throws(LineError) in
+            try words.account(try words.optionalName(2).map { .end($0) } ?? .endAll)
+        },
+    ]
+
+    private static let ofKeys: [Verb] = [
+        Verb(
+            "KEYS", .reads, example: "KEYS",
+            about: "Lists the keys with which the cluster signs access tokens, and which tokens "
+                + "are revoked."
+        ) { _ throws(LineError) in .read(.signing, of: UserID(checked: "cluster")) },
+        Verb(
+            "KEY ADD", .writes, ["<key>"], options: [.secret],
+            example: "KEY ADD k1 secret=x1",
+            about: "Adds a key with which the cluster signs access tokens."
+        ) { words throws(LineError) in
+            .write(Mutation(.addKey(try words.name(0), try words.required(.secret))))
+        },
+        Verb(
+            "REVOKE", .writes, ["<name>"], options: [.through],
+            example: "REVOKE s1 through=117676046575861760",
+            about: "Has all nodes refuse the access tokens of a user or a sign-in that are no "
+                + "later than a stamp."
+        ) { words throws(LineError) in
+            let through = HybridTimestamp(
+                bits: UInt64(try words.number(.through, in: 1...Int.max) ?? 0))
+            return .write(Mutation(.revoke(try words.name(0), through: through)))
+        },
+    ]
+}
+
+extension Option {
+    static let address = Option("email", "…", isRequired: true)
+    static let password = Option("password", "…", isRequired: true)
+    static let replaced = Option("replaced", "…")
+    static let request = Option("request", "…")
+    static let secret = Option("secret", "…", isRequired: true)
+    static let through = Option("through", "<stamp>", isRequired: true)
+}
+
+extension ParsedLine {
+    func account(_ action: Credentials.Action) throws(LineError) -> Request {
+        .write(Mutation(action, at: try name(0), of: try name(1)))
+    }
+
+    /// Returns the name that a required option has as its value.
+    func required<Kind: Name>(_ option: Option) throws(LineError) -> Kind {
+        guard let name = try name(option, as: Kind.self) else {
+            preconditionFailure("a line without a required option is refused")
+        }
+        return name
+    }
+}

@@ -1,0 +1,241 @@
+import TestKit
+import Testing
+import Wire
+
+@testable import CRDT
+@testable import Chat
+
+struct CredentialsTests {
+    static let address = AddressID(checked: "a0")
+    static let key = DocumentKey.credentials(address)
+
+    static let renewal = Credentials.Renewal(
+        secret: secret("r2"), replaced: secret("r1"), request: secret("q"))
+    static let actions: [Credentials.Action] = [
+        .signUp(email: FieldText("Al@example.org"), password: FieldText("hash")),
+        .setPassword(FieldText("hash 2")), .setDisabled(true), .setDisabled(false), .remove,
+        .begin(signIn("s1"), secret("r1")), .renew(signIn("s1"), renewal),
+        .end(signIn("s1")), .endAll,
+    ]
+
+    static func secret(_ text: String) -> SecretDigest { SecretDigest(checked: text) }
+    static func signIn(_ text: String) -> SignInID { SignInID(checked: text) }
+
+    private static func action(
+        on account: Credentials.Account?, _ random: inout SplitMix64
+    ) -> Credentials.Action {
+        guard let account, account.isPresent else {
+            return .signUp(email: FieldText("e"), password: FieldText("p\(random.below(9))"))
+        }
+        let signIns = account.signIns
+        switch random.below(12) {
+        case 0: return .signUp(email: FieldText("e"), password: FieldText("p"))
+        case 1: return .setPassword(FieldText("p\(random.below(9))"))
+        case 2: return .setDisabled(random.chance(30))
+        case 3: return random.chance(30) ? .remove : .endAll
+        case 4...6: return .begin(signIn("s\(random.next())"), secret("r1"))
+        case 7, 8: return .end(signIns.isEmpty ? signIn("s") : random.pick(signIns).id)
+        default:
+            guard !signIns.isEmpty else { return .endAll }
+            let chosen = random.pick(signIns)
+            let next = Credentials.Renewal(
+                secret: secret("r\(random.below(99))"), replaced: chosen.secret,
+                request: random.chance(50) ? secret("q\(random.below(9))") : nil)
+            return .renew(chosen.id, next)
+        }
+    }
+
+    private static let laws = DocumentTests.laws(of: key) { document, writer, random in
+        let user = random.pick(People.all)
+        let account = document?.credentials?.account(of: user)
+        var author = Author(0)
+        author.writer = writer
+        defer { writer = author.writer }
+        var changed = author.judged(
+            Mutation(action(on: account, &random), at: address, of: user), document)
+        // Some accounts have so many sign-ins that the oldest are dropped.
+        guard random.chance(5), changed?.credentials?.account(of: user)?.isPresent ?? false else {
+            return changed
+        }
+        for number in 0..<Credentials.SignIn.countMax {
+            let begin = Credentials.Action.begin(signIn("f\(number)x\(random.next())"), secret("r"))
+            changed = author.judged(Mutation(begin, at: address, of: user), changed)
+        }
+        return changed
+    }
+
+    @Test func `accounts merge as a join, any order gives the same bytes`() throws {
+        try Self.laws.check(seeds: 0..<1_000)
+    }
+
+    @Test func `damaged bytes never trap, and what is read is canonical`() throws {
+        let good = try Self.laws.states(seeds: 0..<20).map(\.encoded)
+        var random = SplitMix64(seed: 5)
+        var accepted = 0
+        for round in 0..<20_000 {
+            var bytes = good[round % good.count]
+            bytes[random.below(bytes.count)] = UInt8(random.below(256))
+            guard let read = try? Document(Self.key, decoding: bytes) else { continue }
+            try #require(read.encoded == bytes)
+            accepted += 1
+        }
+        #expect(accepted > 100)
+    }
+
+    @Test func `the bytes on disk are those of the first version`() throws {
+        #expect(try Self.laws.golden("credentials") == nil)
+    }
+
+    // MARK: Rules
+
+    private static let signUp = Credentials.Action.signUp(
+        email: FieldText("Al@example.org"), password: FieldText("hash"))
+
+    private func with(
+        _ author: inout Author, _ user: UserID = People.alice, _ actions: Credentials.Action...,
+        to target: Document? = nil
+    ) -> Document? {
+        var document = target
+        for action in actions {
+            document = author.judged(Mutation(action, at: Self.address, of: user), document)
+        }
+        return document
+    }
+
+    private func refusal(
+        of action: Credentials.Action, _ user: UserID = People.alice, on document: Document?
+    ) -> Refusal? {
+        let author = Author(9)
+        do {
+            _ = try author.isChange(Mutation(action, at: Self.address, of: user), document)
+            return nil
+        } catch {
+            return error as? Refusal
+        }
+    }
+
+    @Test func `an address that is signed up is not signed up by others`() {
+        var author = Author(1)
+        let document = with(&author, People.alice, Self.signUp)
+        #expect(refusal(of: Self.signUp, People.bob, on: document) == .emailInUse)
+        #expect(refusal(of: Self.signUp, on: document) == nil)
+        let removed = with(&author, People.alice, .remove, to: document)
+        #expect(refusal(of: Self.signUp, People.bob, on: removed) == nil)
+        #expect(removed?.credentials?.views.isEmpty == true)
+    }
+
+    @Test func `of two accounts on two sides the address finds the earlier, and both may sign in`()
+        throws
+    {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let mine = with(&one, People.bob, Self.signUp)
+        let theirs = with(
+            &other, People.alice,
+            .signUp(email: FieldText("al@example.org"), password: FieldText("other")))
+        let both = try #require(mine).merged(with: try #require(theirs))
+        #expect(both == theirs?.merged(with: try #require(mine)))
+        #expect(both.credentials?.views.map(\.user) == [People.bob, People.alice])
+        #expect(both.credentials?.views.map(\.password) == ["hash", "other"])
+    }
+
+    @Test func `a refresh token is used once, and its request may be repeated`() {
+        var author = Author(1)
+        let first = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
+        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal)
+        let begun = with(&author, People.alice, Self.signUp, first)
+        let renewed = with(&author, People.alice, renew, to: begun)
+        #expect(renewed != begun)
+        #expect(refusal(of: renew, on: renewed) == nil)
+        #expect(with(&author, People.alice, renew, to: renewed) == renewed)
+        let again = Credentials.Renewal(
+            secret: Self.secret("r3"), replaced: Self.secret("r1"), request: nil)
+        #expect(refusal(of: .renew(Self.signIn("s1"), again), on: renewed) == .signInEnded)
+    }
+
+    @Test func `a sign-in that has ended is not renewed, nor saved by another renewal`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal)
+        let begun = with(
+            &one, People.alice, Self.signUp, .begin(Self.signIn("s1"), Self.secret("r1")))
+        let ended = with(&one, People.alice, .end(Self.signIn("s1")), to: begun)
+        let renewed = with(&other, People.alice, renew, to: begun)
+        #expect(refusal(of: renew, on: ended) == .signInEnded)
+        let both = try #require(renewed).merged(with: try #require(ended))
+        #expect(both.credentials?.views.first?.signInsCount == 0)
+        #expect(refusal(of: renew, on: both) == .signInEnded)
+    }
+
+    @Test(arguments: [
+        Credentials.Action.endAll, .setPassword(FieldText("new")), .setDisabled(true),
+    ])
+    func `a sign-out everywhere ends what began before, and nothing later`(
+        _ action: Credentials.Action
+    ) {
+        var author = Author(1)
+        let before = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
+        let after = Credentials.Action.begin(Self.signIn("s2"), Self.secret("r1"))
+        let document = with(
+            &author, People.alice, Self.signUp, before, action, .setDisabled(false), after)
+        let account = document?.credentials?.account(of: People.alice)
+        #expect(account?.signIn(Self.signIn("s1")) == nil)
+        #expect(account?.signIn(Self.signIn("s2"))?.isOpen == true)
+    }
+
+    @Test func `a disabled account lets nobody in`() {
+        var author = Author(1)
+        let begin = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
+        let document = with(&author, People.alice, Self.signUp, .setDisabled(true))
+        #expect(refusal(of: begin, on: document) == .accountDisabled)
+        #expect(refusal(of: begin, People.bob, on: document) == .accountNotFound)
+        let enabled = with(&author, People.alice, .setDisabled(false), to: document)
+        #expect(refusal(of: begin, on: enabled) == nil)
+    }
+
+    @Test func `a removal wins over what did not know of it, and the next life is empty`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let begun = with(
+            &one, People.alice, Self.signUp, .begin(Self.signIn("s1"), Self.secret("r1")))
+        let removed = with(&one, People.alice, .remove, to: begun)
+        let changed = with(&other, People.alice, .setPassword(FieldText("x")), to: begun)
+        let both = try #require(changed).merged(with: try #require(removed))
+        #expect(both.credentials?.views.isEmpty == true)
+        #expect(both.encoded.contains(subsequence: "hash") == false)
+        let again = with(&one, People.alice, Self.signUp, to: both)
+        #expect(again?.credentials?.views.map(\.signInsCount) == [0])
+    }
+
+    @Test func `one sign-in too many ends the oldest`() {
+        var author = Author(1)
+        var document = with(&author, People.alice, Self.signUp)
+        for number in 0...Credentials.SignIn.countMax {
+            let begin = Credentials.Action.begin(Self.signIn("s\(number)"), Self.secret("r1"))
+            document = with(&author, People.alice, begin, to: document)
+        }
+        let account = document?.credentials?.account(of: People.alice)
+        #expect(account?.signIns.count == Credentials.SignIn.countMax)
+        #expect(account?.signIn(Self.signIn("s0")) == nil)
+    }
+
+    @Test func `an operation that comes twice or late changes nothing`() {
+        var author = Author(1)
+        let begin = Mutation(
+            .begin(Self.signIn("s1"), Self.secret("r1")), at: Self.address, of: People.alice)
+        let document = with(&author, People.alice, Self.signUp)
+        let stamp = author.writer.nextStamp()
+        let ended = with(&author, People.alice, .endAll, to: document)
+        guard case .stale = begin.standing(of: stamp, in: ended) else {
+            Issue.record("a sign-in from before the sign-out is executed")
+            return
+        }
+        let dot = author.writer.nextDot()
+        let begun = begin.applied(to: document, by: Authorship(dot: dot, stamp: stamp))
+        #expect(begin.standing(of: stamp, in: begun) == .done)
+    }
+}
+
+extension [UInt8] {
+    func contains(subsequence text: String) -> Bool {
+        let part = Array(text.utf8)
+        return indices.contains { self[$0...].starts(with: part) }
+    }
+}
