@@ -39,13 +39,14 @@ let package = Package(
         core("Manual", []),
         core("HTTP", ["Wire"]),
         core("JSON", ["CJansson"]),
-        core("Crypto", ["COpenSSL"]),
+        core("Crypto", ["COpenSSL", "CSodium"]),
 
         // Edges: each touches one foreign thing.
         library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         library("CNcurses", pkgConfig: "ncursesw", package: "libncurses-dev"),
         library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
+        library("CSodium", pkgConfig: "libsodium", package: "libsodium-dev"),
         library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         compiledC("CSystem"),

@@ -1,9 +1,10 @@
 # Sourced by every script here, which first sets `usage` and `set -eu`: where things are, and how
-# to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, the port 7400+K
-# for probes and figures, its data in .cluster/nK/, its process id in .cluster/nK.pid and its output
-# in .cluster/nK.log (.log.1 is the output of its life before). A second cluster beside it has
-# GRAPEVINE_STATE, another folder in place of .cluster, and GRAPEVINE_PORTS, another number in place
-# of 7100. With GRAPEVINE_KEY_FILE the nodes prove that key to each other and encrypt.
+# to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, the port 7300+K
+# for apps, the port 7400+K for probes and figures, its data in .cluster/nK/, its process id in
+# .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the output of its life before). A
+# second cluster beside it has GRAPEVINE_STATE, another folder in place of .cluster, and
+# GRAPEVINE_PORTS, another number in place of 7100. With GRAPEVINE_KEY_FILE the nodes prove that key
+# to each other and encrypt.
 # shellcheck shell=sh disable=SC2154 # the scripts set usage
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
@@ -38,6 +39,10 @@ gossip() {
 
 admin_port() {
     echo "$((ports + 100 + ${1#n}))"
+}
+
+http_port() {
+    echo "$((ports + 200 + ${1#n}))"
 }
 
 ops_port() {
@@ -111,6 +116,10 @@ launch() {
     done
     if is_fresh; then join=; fi
     options="--faults ${GRAPEVINE_NODE_OPTIONS-}"
+    case " $options " in
+    *" --http "*) ;;
+    *) options="--http 127.0.0.1:$(http_port "$name") $options" ;;
+    esac
     key_file=${GRAPEVINE_KEY_FILE-}
     mkdir -p "$state/$name"
     if [ -f "$state/$name.log" ]; then mv "$state/$name.log" "$state/$name.log.1"; fi

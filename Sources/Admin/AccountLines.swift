@@ -10,7 +10,7 @@ extension Admin {
             writer.line("KEY") {
                 $0.pair("id", key.id)
                 $0.pair("secret", key.secret)
-                $0.pair("createdAt", time: key.created.time.lineTime)
+                $0.pair("stamp", key.created.time.bits)
             }
         }
         for revocation in signing.revocations {

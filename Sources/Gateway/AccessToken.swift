@@ -13,6 +13,8 @@ package struct AccessToken: Hashable, Sendable {
     package let user: UserID
     /// The time from which on it is not accepted, in milliseconds since 1970.
     package let expiresAt: Int64
+    /// The sign-in that it was issued for; nil for a token of an app's own accounts.
+    let signIn: SignInName?
 
     /// Reads a token in compact form (RFC 7515, section 7.1) and checks its signature and times.
     ///
@@ -35,6 +37,16 @@ package struct AccessToken: Hashable, Sendable {
             let claims = AccessToken.object(parts[1])
         else { throw .tokenRefused }
         try self.init(claims: claims, now: now)
+        guard !keys.revokes(self) else { throw .signedOut }
+    }
+
+    /// The name of the key that a token says it is signed with; nil where it says none.
+    static func keyName(of text: String) -> String? {
+        guard text.utf8.count <= AccessToken.bytesMax,
+            let header = object(String(text.prefix { $0 != "." })),
+            case .text(let name)? = header["kid"]
+        else { return nil }
+        return name
     }
 
     private init(claims: JSONValue, now: Int64) throws(LineError) {
@@ -52,17 +64,47 @@ package struct AccessToken: Hashable, Sendable {
         }
         self.user = user
         self.expiresAt = expiresAt
+        signIn = SignInName(claims)
     }
 
     /// Whether a token that was accepted with the keys before is accepted with these.
     package func isValid(_ text: String, _ keys: KeySet?) -> Bool {
         guard let keys else { return false }
+        // A key of the cluster's own is never taken back.
+        guard signIn == nil else { return !keys.revokes(self) }
         do throws(LineError) {
             // Its times were checked before, and are checked apart.
             return try AccessToken(text, signedBy: keys, now: expiresAt - 1) == self
         } catch {
             return false
         }
+    }
+
+    /// Returns the text of a token that the cluster issues.
+    ///
+    /// - Parameter start: seconds since 1970, as `end`.
+    static func signed(
+        by key: ClusterKeys.Key, of user: UserID, _ signIn: SignInName, from start: Int64,
+        to end: Int64
+    ) -> String {
+        var header = JSONWriter()
+        header.object {
+            $0.pair("alg", "HS256")
+            $0.pair("typ", "JWT")
+            $0.pair("kid", key.name)
+        }
+        var claims = JSONWriter()
+        claims.object {
+            $0.pair("sub", user.text)
+            $0.pair("iat", start)
+            $0.pair("exp", end)
+            $0.pair("sid", signIn.id)
+            $0.pair("adr", signIn.address)
+            $0.pair("at", signIn.stamp)
+        }
+        let message = Base64.encode(header.bytes) + "." + Base64.encode(claims.bytes)
+        let signature = Digest.hmacSHA256(message.utf8, key: key.secret)
+        return message + "." + Base64.encode(signature)
     }
 
     private static func object(_ part: String) -> JSONValue? {
@@ -94,4 +136,7 @@ extension LineError {
     static let tokenMissing = LineError(
         401, "Sign in first: send Authorization: Bearer <access token>")
     static let tokenRefused = LineError(401, "The access token is not valid")
+    static let keyComing = LineError(
+        503, "This node is about to read the key of the access token; try again")
+    static let signedOut = LineError(401, "The sign-in has ended; sign in again")
 }

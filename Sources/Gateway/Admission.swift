@@ -7,6 +7,8 @@ import Wire
 enum Admission {
     case refused(AppResponse)
     case resource(Route, UserID)
+    /// A request about an account, by nobody where nobody has to be signed in.
+    case account(AccountRoute, AccessToken?)
     /// The description of the API, which needs no sign-in.
     case description
     case socket(AccessToken)
@@ -45,8 +47,11 @@ extension AppConnection {
             }
             if isDescription { return .description }
         }
+        let ofAccount = host.accounts == nil ? nil : AccountRoute(head.method, path)
+        if let ofAccount, !ofAccount.needsSignIn { return .account(ofAccount, nil) }
         do throws(LineError) {
             let access = try self.access(head, onSocket: isSocket)
+            if let ofAccount { return .account(ofAccount, access) }
             return isSocket ? .socket(access) : resource(head, access.user)
         } catch {
             return .refused(AppResponse(error))
@@ -58,7 +63,10 @@ extension AppConnection {
             return .resource(try Route(head.method, head.target.segments), user)
         } catch {
             var response = AppResponse(error)
-            if error.status == .methodNotAllowed {
+            if host.accounts != nil, !AccountRoute.methods(of: head.target.segments).isEmpty {
+                response = AppResponse(HTTPError.noSuchMethod)
+                response.allowed = allowed(head.target.segments)
+            } else if error.status == .methodNotAllowed {
                 response.allowed = allowed(head.target.segments)
             }
             return .refused(response)
@@ -68,7 +76,9 @@ extension AppConnection {
     private func allowed(_ path: [String]) -> String {
         let methods =
             path == ["v1", "openapi.json"] || path == ["v1", "socket"]
-            ? [.get] : Route.methods(of: path)
+            ? [.get]
+            : Route.methods(of: path)
+                + (host.accounts == nil ? [] : AccountRoute.methods(of: path))
         let more: [Method] = (methods.contains(.get) ? [.head] : []) + [.options]
         return (methods + more).map(\.rawValue).joined(separator: ", ")
     }
@@ -96,11 +106,25 @@ extension AppConnection {
             return signedIn.access
         }
         signedIn = nil
-        guard let keys = host.keys else { throw .tokenRefused }
-        let access = try AccessToken(token, signedBy: keys, now: now)
+        let access = try access(token, now: now)
         signedIn = (token, access)
         host.onSignIn(id)
         return access
+    }
+
+    private func access(_ token: String, now: Int64) throws(LineError) -> AccessToken {
+        guard let keys = host.keys else {
+            throw host.accounts == nil ? .tokenRefused : .keyComing
+        }
+        do throws(LineError) {
+            return try AccessToken(token, signedBy: keys, now: now)
+        } catch {
+            guard error == .tokenRefused, let accounts = host.accounts,
+                let name = AccessToken.keyName(of: token),
+                accounts.assumeIsolated({ $0.isKeyComing(name) })
+            else { throw error }
+            throw .keyComing
+        }
     }
 
     /// Returns the access token of a request.

@@ -14,6 +14,8 @@ package actor AppConnection: SessionInput {
     enum Phase {
         case reading
         case answering(Exchange)
+        /// The accounts are answering.
+        case awaiting(AwaitedAnswer)
         case events(EventStream)
         case socket(Socket)
         case closing
@@ -23,6 +25,8 @@ package actor AppConnection: SessionInput {
     static let queuedBytesMax = 64 << 10
 
     package nonisolated let id: UInt64
+    /// The address of the other end.
+    let peer: String
     let host: any AppHost
     let clock: any Clock
     let output: any SessionOutput
@@ -52,12 +56,15 @@ package actor AppConnection: SessionInput {
     /// Whether the session takes no more lines for now.
     var isSessionFull = false
     private var hasEnded = false
+    /// Whether the connection ends with the answer that is awaited.
+    var isDraining = false
 
     package init(
         _ id: UInt64, host: any AppHost, clock: any Clock, output: any SessionOutput,
-        executor: any SerialExecutor, memory: ClientMemory? = nil
+        executor: any SerialExecutor, memory: ClientMemory? = nil, peer: String = ""
     ) {
         self.id = id
+        self.peer = peer
         self.host = host
         self.clock = clock
         self.output = output
@@ -79,7 +86,7 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .closing, .events: return
         case .reading where reader.isBetweenRequests && backlog.isEmpty: since = readAt
-        case .reading, .answering, .socket: break
+        case .reading, .answering, .awaiting, .socket: break
         }
         backlog += bytes
         proceed()
@@ -99,7 +106,7 @@ package actor AppConnection: SessionInput {
     package func onEnd() {
         hasEnded = true
         switch phase {
-        case .reading, .answering: proceed()
+        case .reading, .answering, .awaiting: proceed()
         case .events, .socket: close()
         case .closing: break
         }
@@ -136,7 +143,7 @@ package actor AppConnection: SessionInput {
             if isSignInOver { return close() }
             keepAlive(stream, now: now)
         case .socket(let socket): keepAlive(socket, now: now)
-        case .answering, .closing: break
+        case .answering, .awaiting, .closing: break
         }
     }
 
@@ -154,7 +161,7 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .events: close()
         case .socket: closeSocket(.tokenExpired, LineError.tokenRefused.sentence)
-        case .reading, .answering, .closing: break
+        case .reading, .answering, .awaiting, .closing: break
         }
     }
 
@@ -163,13 +170,19 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .reading, .events: close()
         case .answering(let exchange): exchange.closes = true
+        case .awaiting: isDraining = true
         case .socket: closeSocket(.goingAway, "The node stops; connect to another")
         case .closing: break
         }
     }
 
     /// Whether a request waits for its answer.
-    package var isAnswering: Bool { if case .answering = phase { true } else { false } }
+    package var isAnswering: Bool {
+        switch phase {
+        case .answering, .awaiting: true
+        case .reading, .events, .socket, .closing: false
+        }
+    }
 
     /// Continues with what was read.
     private func proceed() {
@@ -177,7 +190,7 @@ package actor AppConnection: SessionInput {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
             answerNext()
         case .socket: readFrames()
-        case .reading, .answering, .events, .closing: break
+        case .reading, .answering, .awaiting, .events, .closing: break
         }
         noteHeld()
         refuseIfSpent()
@@ -189,7 +202,7 @@ package actor AppConnection: SessionInput {
         case .closing: break
         // What the client sends is ignored, and its end noticed.
         case .events: output.setReadingPaused(false)
-        case .answering: output.setReadingPaused(true)
+        case .answering, .awaiting: output.setReadingPaused(true)
         case .socket:
             let isFull = output.queuedBytes >= AppConnection.queuedBytesMax
             output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
@@ -248,19 +261,28 @@ extension AppConnection {
             response.closes = closes
             respond(response, isHead: isHead)
         case .description:
-            var response = AppResponse(.ok, body: [OpenAPI.document])
+            var response = AppResponse(
+                .ok, body: [host.accounts == nil ? OpenAPI.withoutAccounts : OpenAPI.withAccounts])
             response.closes = closes
             respond(response, isHead: isHead)
         case .socket(let access): beginSocket(head, access)
-        case .resource(let route, let user):
+        case .account, .resource:
             do throws(LineError) {
-                try begin(request, route, by: user)
+                try begin(request)
             } catch {
                 var response = AppResponse(error)
                 response.closes = closes
                 response.origin = request.origin
                 respond(response, isHead: isHead)
             }
+        }
+    }
+
+    private func begin(_ request: AppRequest) throws(LineError) {
+        switch request.admission {
+        case .account(let route, let access): try begin(request, route, by: access)
+        case .resource(let route, let user): try begin(request, route, by: user)
+        case .refused, .description, .socket: break
         }
     }
 
@@ -340,6 +362,7 @@ extension AppConnection {
         case .reading:
             held += queued
             isItsTurn = isItsTurn || queued > 0
+        case .awaiting: held += queued
         case .answering(let exchange): held += exchange.heldBytes + queued
         case .socket(let socket):
             held += socket.heldBytes
@@ -370,7 +393,7 @@ extension AppConnection {
         case .reading where request != nil: fail(HTTPError(.unavailable, reason))
         case .socket(let socket) where socket.reader.heldBytes > SessionLimits.freeBytes:
             closeSocket(.tryAgainLater, reason)
-        case .reading, .socket, .answering, .events, .closing: break
+        case .reading, .socket, .answering, .awaiting, .events, .closing: break
         }
     }
 }

@@ -19,6 +19,10 @@ package protocol AppHost: AnyObject, Sendable {
     func makeID() -> String
     /// The keys of access tokens; nil where nobody can sign in.
     var keys: KeySet? { get }
+    /// The cluster's own accounts; nil where users sign in with an app's tokens, or nobody does.
+    var accounts: Accounts? { get }
+    /// Whether a proxy names the clients' addresses.
+    var isBehindProxy: Bool { get }
     /// Whether connections are encrypted up to this node.
     var isEncrypted: Bool { get }
     /// The origins whose pages may send requests, such as `https://chat.example.org`.

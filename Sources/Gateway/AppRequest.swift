@@ -51,10 +51,10 @@ struct AppRequest {
         return token
     }
 
-    /// Returns the parameters of a resource, from the body or the query.
-    func parameters(of resource: Resource) throws(LineError) -> [JSONValue.Member] {
+    /// Returns the parameters of a request, from its body or its query.
+    func members(hasBody: Bool) throws(LineError) -> [JSONValue.Member] {
         let query = try AppRequest.members(of: head.target.query)
-        guard resource.hasBody else {
+        guard hasBody else {
             guard body.isEmpty else { throw LineError(400, "This request has no body") }
             return query
         }

@@ -31,7 +31,7 @@ struct AppResponse: Sendable {
 
     init(_ error: LineError) {
         self.init(HTTPStatus(rawValue: error.code), body: [error.json])
-        if error.code == 429 || error.code == 503 { retryAfter = 1 }
+        if error.code == 429 || error.code == 503 { retryAfter = error.retryAfter ?? 1 }
     }
 
     init(_ error: HTTPError) {

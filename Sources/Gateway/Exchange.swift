@@ -49,7 +49,21 @@ extension AppConnection {
         guard !resource.isForSockets else {
             throw LineError(400, "This request needs a WebSocket: GET /v1/socket opens one")
         }
-        let parameters = try request.parameters(of: resource)
+        let parameters = try request.members(hasBody: resource.hasBody)
+        if resource.verb.name == "CREATE",
+            case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value
+        {
+            return try begin(request, route, by: user, with: parameters, finding: email)
+        }
+        try begin(request, route, by: user, with: parameters)
+    }
+
+    /// - Parameter parameters: the members of the body, or the parameters of the query.
+    func begin(
+        _ request: AppRequest, _ route: Route, by user: UserID,
+        with parameters: [JSONValue.Member]
+    ) throws(LineError) {
+        let resource = route.resource
         let since = try AppRequest.sessionToken(request.head)
         if resource.verb.name == "WATCH" {
             guard request.head.method == .get else {
@@ -101,7 +115,7 @@ extension AppConnection {
             } else if isSessionFull {
                 session?.assumeIsolated { $0.onDrained() }
             }
-        case .reading, .closing: endSession()
+        case .reading, .awaiting, .closing: endSession()
         case .events, .socket: break
         }
     }
@@ -117,7 +131,7 @@ extension AppConnection {
             case .answering(let exchange): onReply(line, to: exchange)
             case .events(let stream): onReply(line, to: stream)
             case .socket(let socket): onReply(line, to: socket)
-            case .reading, .closing: break
+            case .reading, .awaiting, .closing: break
             }
         }
         self.cutter = cutter
@@ -164,7 +178,7 @@ extension AppConnection {
     var bytesOfStream: Int {
         switch phase {
         case .events, .socket: output.queuedBytes + cutter.heldBytes
-        case .reading, .answering, .closing: 0
+        case .reading, .answering, .awaiting, .closing: 0
         }
     }
 
@@ -174,7 +188,7 @@ extension AppConnection {
         switch phase {
         case .socket where !isFull: askForTurn()
         case .answering where isFull: askForTurn()
-        case .reading, .answering, .events, .socket, .closing: break
+        case .reading, .answering, .awaiting, .events, .socket, .closing: break
         }
     }
 }

@@ -2,7 +2,8 @@ import Crypto
 import JSON
 import Wire
 
-/// The keys with which access tokens are signed (JSON Web Key Set, RFC 7517).
+/// The keys with which access tokens are signed (JSON Web Key Set, RFC 7517), and which of the
+/// tokens are revoked.
 package struct KeySet: Sendable {
     /// The error of a text that is no usable set of keys.
     package struct Unusable: Error, Hashable {
@@ -19,6 +20,20 @@ package struct KeySet: Sendable {
     package static let keysMax = 32
 
     private var entries: [Entry] = []
+    private var revocations = Revocations()
+
+    /// Creates the set of the cluster's own keys, which sign with HS256.
+    init(_ secrets: [(name: String, secret: [UInt8])], _ revocations: Revocations) {
+        entries = secrets.map { Entry(name: $0.name, key: .hs256($0.secret)) }
+        self.revocations = revocations
+    }
+
+    func revokes(_ access: AccessToken) -> Bool { revocations.contains(access) }
+
+    /// Whether a key has this name; also where keys have none.
+    func hasKey(named name: String) -> Bool {
+        entries.contains { $0.name == nil || $0.name == name }
+    }
 
     package var count: Int { entries.count }
 

@@ -3,9 +3,14 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The description of the API (OpenAPI 3.1), made from the table of resources.
+/// The description of the API (OpenAPI 3.1), made from the tables of resources and accounts.
 enum OpenAPI {
-    static let document: [UInt8] = {
+    /// The description for a cluster with accounts of its own.
+    static let withAccounts = document(hasAccounts: true)
+    /// The description for one whose users sign in with an app's tokens.
+    static let withoutAccounts = document(hasAccounts: false)
+
+    private static func document(hasAccounts: Bool) -> [UInt8] {
         var writer = JSONWriter(reserving: 64 << 10)
         writer.object {
             $0.pair("openapi", "3.1.0")
@@ -14,12 +19,12 @@ enum OpenAPI {
                 $0.pair("version", "1")
                 $0.pair("description", about)
             }
-            $0.object("paths") { write(paths: &$0) }
+            $0.object("paths") { write(paths: &$0, hasAccounts) }
             $0.object("components") { write(components: &$0) }
             $0.list("security") { $0.object { $0.list("bearer") { _ in } } }
         }
         return writer.bytes
-    }()
+    }
 
     private static let about = """
         A chat backend of equal nodes; each node answers every request. The same requests go over \
@@ -37,7 +42,7 @@ enum OpenAPI {
 
     // MARK: Paths
 
-    private static func write(paths writer: inout JSONWriter) {
+    private static func write(paths writer: inout JSONWriter, _ hasAccounts: Bool) {
         var paths: [String] = []
         let resources = Resource.all.filter { !$0.isForSockets }
         for resource in resources where !paths.contains(resource.path) {
@@ -49,11 +54,12 @@ enum OpenAPI {
                 if let first = resources.first { write(parametersOf: first, &writer) }
                 for resource in resources {
                     writer.object(resource.method.rawValue.lowercased()) {
-                        write(resource, &$0)
+                        write(resource, &$0, hasAccounts)
                     }
                 }
             }
         }
+        if hasAccounts { AccountRoute.describe(&writer) }
     }
 
     private static func write(parametersOf resource: Resource, _ writer: inout JSONWriter) {
@@ -70,14 +76,16 @@ enum OpenAPI {
         }
     }
 
-    private static func write(_ resource: Resource, _ writer: inout JSONWriter) {
+    private static func write(
+        _ resource: Resource, _ writer: inout JSONWriter, _ hasAccounts: Bool
+    ) {
         let words = resource.verb.name.lowercased().split(separator: " ").map(String.init)
         // One verb may read and write.
         writer.pair(
             "operationId",
             ([resource.method.rawValue.lowercased()] + words).joined(separator: "-"))
         writer.pair("summary", resource.verb.about)
-        let keys = parameters(of: resource)
+        let keys = parameters(of: resource, hasAccounts)
         if resource.hasBody {
             let isRequired = keys.contains(where: \.isRequired)
             writer.object("requestBody") {
@@ -274,7 +282,7 @@ extension OpenAPI {
         writer.object("items") { $0.pair("$ref", "#/components/schemas/Name") }
     }
 
-    private static func parameters(of resource: Resource) -> [Parameter] {
+    private static func parameters(of resource: Resource, _ hasAccounts: Bool) -> [Parameter] {
         let ofSources: [Parameter] = resource.sources.enumerated().compactMap { index, source in
             switch source {
             case .user, .path: return nil
@@ -290,11 +298,19 @@ extension OpenAPI {
                 return Parameter(name: key, isRequired: true, schema: schema(of: .flag))
             }
         }
-        let options = resource.options.map {
-            Parameter(
-                name: $0.name, isRequired: $0.isRequired,
-                schema: schema(of: $0, isQuery: !resource.hasBody))
+        // The accounts find the user, and the verb gets the name.
+        let email = Parameter(name: "email", isRequired: false) {
+            $0.pair("type", "string")
+            $0.pair("format", "email")
         }
+        let finds = hasAccounts && resource.verb.name == "CREATE" ? [email] : []
+        let options =
+            finds
+            + resource.options.map {
+                Parameter(
+                    name: $0.name, isRequired: $0.isRequired,
+                    schema: schema(of: $0, isQuery: !resource.hasBody))
+            }
         guard let key = resource.textKey else { return ofSources + options }
         let text = Parameter(name: key, isRequired: true) {
             $0.pair("type", "string")

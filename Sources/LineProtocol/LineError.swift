@@ -3,10 +3,13 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One of 400, 401, 403, 404, 409, 413, 429, 500, 503 and 504.
     public let code: Int
     public let sentence: String
+    /// The seconds after which the request may be repeated; nil where they are not known.
+    public let retryAfter: Int?
 
-    public init(_ code: Int, _ sentence: String) {
+    public init(_ code: Int, _ sentence: String, retryAfter: Int? = nil) {
         self.code = code
         self.sentence = sentence
+        self.retryAfter = retryAfter
     }
 
     public var description: String { "ERR \(code) \(sentence)" }

@@ -21,6 +21,11 @@ actor AppPort: AppHost {
     private nonisolated let ackLevel: Replication.AckLevel
     nonisolated let origins: Set<String>
     private var keySet: KeySet?
+    nonisolated let isBehindProxy: Bool
+    private nonisolated let worker: PasswordWorker
+    /// The cluster's own accounts; nil where an app's tokens sign users in.
+    private var ownAccounts: Accounts?
+    private weak var host: NodeHost?
     /// What new connections are encrypted with; nil where they are not.
     private var encryption: CertificateContext?
     private var node: Node?
@@ -46,6 +51,8 @@ actor AppPort: AppHost {
         ackLevel = command.ackLevel
         origins = command.origins
         keySet = keys.ofTokens
+        isBehindProxy = command.isBehindProxy
+        worker = PasswordWorker(on: loop)
         encryption = AppPort.encryption(keys)
         listener = try Listener(address, on: loop)
     }
@@ -58,6 +65,8 @@ actor AppPort: AppHost {
     /// - Parameter host: the process, which knows whether it has a place for another client.
     func start(_ node: Node, in host: NodeHost) throws(NetworkError) {
         self.node = node
+        self.host = host
+        if keySet == nil { ownAccounts = Accounts(host: self, clock: clock, executor: loop) }
         try listener.start { [self] connection in
             guard host.assumeIsolated({ $0.hasClientPlace }) else { return connection.close() }
             assumeIsolated { $0.take(connection) }
@@ -110,7 +119,7 @@ actor AppPort: AppHost {
         let id = connection.id
         let requests = AppConnection(
             id, host: self, clock: clock, output: ClientOutput(connection), executor: loop,
-            memory: memory)
+            memory: memory, peer: connection.peerAddress.hostText)
         clients[id] = Client(connection: connection, requests: requests)
         connection.delegate = ClientEvents(requests) { [self] in
             assumeIsolated { $0.onClosed(id) }
@@ -128,6 +137,7 @@ actor AppPort: AppHost {
     /// Closes connections that take too long; called at each tick.
     func onTick() {
         for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
+        ownAccounts?.assumeIsolated { $0.onTick() }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 
@@ -164,12 +174,12 @@ actor AppPort: AppHost {
         clients[id]?.requests.assumeIsolated { $0.onStill() }
     }
 
-    private func open(_ output: any SessionOutput, of user: UserID) -> Session? {
+    private func open(_ output: any SessionOutput, _ policy: AuthPolicy) -> Session? {
         guard let node else { return nil }
         lastSession += 1
         let session = Session(
             lastSession, node: node, clock: clock, output: output, executor: loop,
-            ackLevel: ackLevel, authPolicy: .user(user), memory: memory)
+            ackLevel: ackLevel, authPolicy: policy, memory: memory)
         sessions[lastSession] = session
         node.assumeIsolated { $0.attach(session, as: session.id) }
         if isHeld { session.assumeIsolated { $0.setHeld(true) } }
@@ -188,7 +198,13 @@ extension AppPort {
     nonisolated func openSession(
         of user: UserID, replyingTo output: any SessionOutput
     ) -> Session {
-        guard let session = assumeIsolated({ $0.open(output, of: user) }) else {
+        open(output, as: .user(user))
+    }
+
+    private nonisolated func open(
+        _ output: any SessionOutput, as policy: AuthPolicy
+    ) -> Session {
+        guard let session = assumeIsolated({ $0.open(output, policy) }) else {
             preconditionFailure("connections are taken once there is a node")
         }
         return session
@@ -213,5 +229,44 @@ extension AppPort {
 
     nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }
 
-    nonisolated var keys: KeySet? { assumeIsolated { $0.keySet } }
+    nonisolated var keys: KeySet? { assumeIsolated { $0.currentKeys } }
+
+    nonisolated var accounts: Accounts? { assumeIsolated { $0.ownAccounts } }
+
+    private var currentKeys: KeySet? {
+        keySet ?? ownAccounts?.assumeIsolated { $0.keySet }
+    }
+}
+
+// MARK: AccountHost
+
+extension AppPort: AccountHost {
+    nonisolated func openSession(replyingTo output: any SessionOutput) -> Session {
+        open(output, as: .none)
+    }
+
+    nonisolated func randomBytes(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    nonisolated func start(
+        _ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void
+    ) -> Bool {
+        worker.start(work, onDone: onDone)
+    }
+
+    nonisolated func onKeysChanged() {
+        assumeIsolated { port in
+            for client in port.clients.values {
+                client.requests.assumeIsolated { $0.onKeysChanged() }
+            }
+            let keys = port.currentKeys
+            port.host?.assumeIsolated { $0.onTokensChanged(to: keys) }
+        }
+    }
+
+    nonisolated func log(_ line: String) {
+        assumeIsolated { $0.host?.log(.info, line) }
+    }
 }

@@ -81,16 +81,25 @@ final class ClientKeys: AuthKeys {
         }
     }
 
-    /// Replaces the keys.
+    /// Replaces the keys of operators.
     ///
     /// - Returns: the sessions that signed in with a key that is not valid any more.
-    func change(to keys: KeyRing?, tokens: KeySet? = nil) -> [UInt64] {
+    func change(to keys: KeyRing?) -> [UInt64] {
         state.withLock { state in
             state.keys = keys
+            return state.operators.filter { !(keys?.contains($0.value) ?? false) }.map(\.key)
+                .sorted()
+        }
+    }
+
+    /// Replaces the keys of users' access tokens.
+    ///
+    /// - Returns: the sessions whose token is not accepted any more.
+    func change(toTokens tokens: KeySet?) -> [UInt64] {
+        state.withLock { state in
             state.tokens = tokens
-            let operators = state.operators.filter { !(keys?.contains($0.value) ?? false) }
-            let users = state.users.filter { !$0.value.access.isValid($0.value.token, tokens) }
-            return (operators.map(\.key) + users.map(\.key)).sorted()
+            return state.users.filter { !$0.value.access.isValid($0.value.token, tokens) }
+                .map(\.key).sorted()
         }
     }
 }

@@ -16,6 +16,8 @@ package struct NodeCommand: Sendable {
     package var http: SocketAddress?
     /// The file with the keys of access tokens; nil where nobody can sign in at that port.
     package var jwtKeyFile: String?
+    /// Whether a proxy in front of the port for apps names the clients' addresses.
+    package private(set) var isBehindProxy = false
     /// Whether an access token signs in on the line protocol, as its user.
     package var admitsUsers = false
     /// The files of the certificate that the port shows, and of its key; nil where it does not
@@ -122,15 +124,18 @@ package struct NodeCommand: Sendable {
         }
         self.origins = origins ?? []
         admitsUsers = options.has("--users")
-        guard !admitsUsers || jwtKeyFile != nil else {
-            throw UsageError("--users needs --jwt-key, with the keys of access tokens")
+        guard !admitsUsers || jwtKeyFile != nil || http != nil else {
+            throw UsageError(
+                "--users needs --http, where users sign in, or --jwt-key, with the keys of an "
+                    + "app's own access tokens")
         }
+        isBehindProxy = options.has("--http-behind-proxy")
         tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
         tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw UsageError("--tls-cert and --tls-key are given together or not at all")
         }
-        guard let http, !http.isLoopback, tlsKey == nil, !options.has("--http-behind-proxy")
+        guard let http, !http.isLoopback, tlsKey == nil, !isBehindProxy
         else { return }
         throw UsageError(
             "--http cannot be '\(http)': an address that is not loopback needs --tls-cert and "

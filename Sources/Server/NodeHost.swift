@@ -275,7 +275,7 @@ extension NodeHost {
     /// Sets the keys with which clients sign in from here on.
     func open(with keys: NodeKeys) {
         let tokens = command.admitsUsers ? keys.ofTokens : nil
-        guard keys.ofClients != nil || tokens != nil else { return }
+        guard keys.ofClients != nil || command.admitsUsers else { return }
         clientKeys = ClientKeys(
             keys.ofClients, tokens: tokens,
             now: { [clock] in Int64(clamping: clock.wallMilliseconds) },
@@ -287,6 +287,13 @@ extension NodeHost {
     private func noteWrongSecret(of id: UInt64) {
         guard let client = clients[id] else { return }
         log(.info, "AUTH refused: wrong secret from=\(client.connection.peerAddress)")
+    }
+
+    /// Sets the keys of access tokens, and closes the connections of users whose token is not
+    /// accepted any more.
+    func onTokensChanged(to tokens: KeySet?) {
+        guard command.admitsUsers else { return }
+        for id in clientKeys?.change(toTokens: tokens) ?? [] { clients[id]?.connection.close() }
     }
 
     /// Reads the key files again; invalid ones change nothing.
@@ -306,10 +313,10 @@ extension NodeHost {
             return log(.error, "keys unchanged: \(error.sentence)")
         }
         if let ofNodes = keys.ofNodes { authenticator?.change(to: ofNodes) }
-        let tokens = command.admitsUsers ? keys.ofTokens : nil
-        for id in clientKeys?.change(to: keys.ofClients, tokens: tokens) ?? [] {
+        for id in clientKeys?.change(to: keys.ofClients) ?? [] {
             clients[id]?.connection.close()
         }
+        if command.jwtKeyFile != nil { onTokensChanged(to: keys.ofTokens) }
         apps?.assumeIsolated { $0.change(to: keys) }
         let counts = [keys.ofNodes, keys.ofClients].map { $0?.keys.count ?? 0 }
         let tokenKeys = keys.ofTokens?.count ?? 0

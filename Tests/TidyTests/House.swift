@@ -50,9 +50,10 @@ struct House {
             Room("Manual", .core),
             Room("HTTP", .core, "Wire"),
             Room("JSON", .core, "CJansson"),
-            Room("Crypto", .core, "COpenSSL"),
+            Room("Crypto", .core, "COpenSSL CSodium"),
 
             Room("CJansson", .foreign),
+            Room("CSodium", .foreign),
             Room("CLibuv", .foreign),
             Room("CNcurses", .foreign),
             Room("COpenSSL", .foreign),

@@ -1,0 +1,95 @@
+import HTTP
+import JSON
+import LineProtocol
+import Session
+import Wire
+
+/// A request whose answer is awaited from the accounts.
+struct AwaitedAnswer {
+    let isHead: Bool
+    let closes: Bool
+    let origin: String?
+
+    init(_ request: AppRequest) {
+        isHead = request.head.method == .head
+        closes = !request.head.keepsAlive || request.isUnread
+        origin = request.origin
+    }
+}
+
+extension AppConnection {
+    /// Has the accounts answer a request.
+    func begin(
+        _ request: AppRequest, _ route: AccountRoute, by access: AccessToken?
+    ) throws(LineError) {
+        guard let accounts = host.accounts else { throw .noAccounts }
+        let members = try request.members(hasBody: !route.keys.isEmpty)
+        let asked = AccountRequest(
+            route: route, values: try route.values(of: members), access: access,
+            source: source(of: request.head))
+        let awaited = AwaitedAnswer(request)
+        phase = .awaiting(awaited)
+        Task { [self] in
+            do throws(LineError) {
+                let body = try await accounts.answer(asked)
+                finish(awaited, AppResponse(.ok, body: [body]))
+            } catch {
+                finish(awaited, AppResponse(error))
+            }
+        }
+    }
+
+    /// Creates a conversation with the user whom an e-mail address finds.
+    func begin(
+        _ request: AppRequest, _ route: Route, by user: UserID,
+        with members: [JSONValue.Member], finding email: String
+    ) throws(LineError) {
+        guard let accounts = host.accounts else { throw .noAccounts }
+        let awaited = AwaitedAnswer(request)
+        phase = .awaiting(awaited)
+        Task { [self] in
+            do throws(LineError) {
+                let other = try await accounts.find(email)
+                guard case .awaiting = phase else { return }
+                try begin(request, route, by: user, with: members.adding(other))
+            } catch {
+                finish(awaited, AppResponse(error))
+            }
+        }
+    }
+
+    private func finish(_ awaited: AwaitedAnswer, _ response: AppResponse) {
+        // The client may have gone meanwhile.
+        guard case .awaiting = phase else { return }
+        var response = response
+        response.closes = awaited.closes || isDraining
+        response.origin = awaited.origin
+        respond(response, isHead: awaited.isHead)
+        output.flush()
+        if response.closes == false { askForTurn() }
+    }
+
+    /// The address of the client, as limits count it: behind a proxy, the one that the proxy names.
+    private func source(of head: RequestHead) -> String {
+        guard host.isBehindProxy,
+            let last = head.fields.values(of: "x-forwarded-for").last?
+                .split(separator: ",").last
+        else { return peer }
+        return String(last.drop { $0 == " " }.prefix(64))
+    }
+}
+
+extension [JSONValue.Member] {
+    /// Adds a user to the participants, and takes the e-mail address out.
+    func adding(_ user: UserID) -> [JSONValue.Member] {
+        let rest = filter { $0.name != "email" && $0.name != "participants" }
+        guard case .list(let users)? = first(where: { $0.name == "participants" })?.value else {
+            return rest + [JSONValue.Member("participants", .list([.text(user.text)]))]
+        }
+        return rest + [JSONValue.Member("participants", .list(users + [.text(user.text)]))]
+    }
+}
+
+extension LineError {
+    static let noAccounts = LineError(404, "This cluster has no accounts of its own")
+}

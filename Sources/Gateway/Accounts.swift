@@ -1,0 +1,267 @@
+import Crypto
+import LineProtocol
+import Node
+import Session
+import Wire
+
+/// The surroundings of the accounts of a node.
+package protocol AccountHost: AnyObject, Sendable {
+    /// Opens a session of the line protocol with the rights of an operator.
+    func openSession(replyingTo output: any SessionOutput) -> Session
+    func closeSession(_ session: Session)
+    func randomBytes(_ count: Int) -> [UInt8]
+    /// Has a thread that may wait do some work with a password.
+    ///
+    /// - Parameter onDone: called on the loop's thread.
+    /// - Returns: false where too much such work waits already.
+    func start(_ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void)
+        -> Bool
+    /// Notes that the keys of access tokens, or the revocations, have changed.
+    func onKeysChanged()
+    /// Writes a line to the node's log; it contains no secret.
+    func log(_ line: String)
+}
+
+/// Work with a password that takes too long for the loop.
+package enum PasswordWork: Sendable {
+    package enum Result: Sendable {
+        /// Nil where memory is short.
+        case hashed(String?)
+        /// The index of the hash whose password it is; nil for none.
+        case found(Int?)
+    }
+
+    case hash(String)
+    /// Finds the hash of a password; where there is no hash, it takes as long as for one.
+    case find(String, among: [String])
+
+    package func run() -> Result {
+        switch self {
+        case .hash(let password): return .hashed(Password.hash(Array(password.utf8)))
+        case .find(let password, let hashes):
+            let bytes = Array(password.utf8)
+            let index = hashes.firstIndex { Password.verifies(bytes, $0) }
+            if hashes.isEmpty { _ = Password.verifies(bytes, PasswordWork.decoy) }
+            return .found(index)
+        }
+    }
+
+    /// The hash of a random password that nobody knows.
+    private static let decoy =
+        Password.hash((0..<32).map { _ in UInt8.random(in: 0...255) }) ?? ""
+}
+
+/// The accounts of the cluster, as one node serves them: it signs users up, in and out, issues
+/// their tokens, and knows which tokens are revoked.
+///
+/// It is asynchronous, unlike what answers chat: signing in is rare, and waits for a thread and for
+/// several replies.
+package actor Accounts {
+    private nonisolated let executor: any SerialExecutor
+    private nonisolated let host: any AccountHost
+    private nonisolated let clock: any Clock
+    private var keys = ClusterKeys()
+    private var attempts = AttemptLimiter()
+    private var isPolling = false
+    private var tickWaiters: [CheckedContinuation<Void, Never>] = []
+    private var pollAt: UInt64 = 0
+    private var calls: [UInt64: LineCall] = [:]
+    private var lastCall: UInt64 = 0
+
+    /// The lifetime of an access token, in seconds.
+    package static let accessSeconds: Int64 = 600
+    package static let passwordBytes = 8...256
+    /// How long a sign-in waits for the first key of a cluster, in milliseconds.
+    private static let signerMilliseconds: UInt64 = 3 * ClusterKeys.settleMilliseconds
+
+    package init(host: any AccountHost, clock: any Clock, executor: any SerialExecutor) {
+        self.host = host
+        self.clock = clock
+        self.executor = executor
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// The keys of access tokens; nil until they were read for the first time.
+    package var keySet: KeySet? { keys.keySet }
+
+    /// Whether a key that is not known here may be known in a moment.
+    func isKeyComing(_ name: String) -> Bool { keys.isComing(name, now: clock.milliseconds) }
+
+    // MARK: Keys
+
+    /// Reads the keys and revocations if it is time; called at each tick.
+    package func onTick() {
+        let now = clock.milliseconds
+        let waiting = tickWaiters
+        tickWaiters = []
+        for waiter in waiting { waiter.resume() }
+        guard !isPolling, now >= pollAt else { return }
+        // The first wrong address is not to take longer than others.
+        if keys.readAt == nil, pollAt == 0 { _ = host.start(.find("", among: [])) { _ in } }
+        isPolling = true
+        pollAt = now + ClusterKeys.pollMilliseconds
+        Task { await poll() }
+    }
+
+    private func poll() async {
+        let began = clock.milliseconds
+        if case .success(let reply) = await ask("KEYS") {
+            if keys.insert(reply, readAt: began, now: clock.milliseconds) { host.onKeysChanged() }
+            // Where all nodes see that a key is missing, a few add one.
+            if keys.needsKey(wallMilliseconds: clock.wallMilliseconds),
+                keys.keys.isEmpty || (host.randomBytes(1).first ?? 0) == 0
+            {
+                await addKey()
+            }
+        }
+        isPolling = false
+    }
+
+    private func addKey() async {
+        let name = "k\(Base64.encode(host.randomBytes(9)))"
+        let line = "KEY ADD \(name) secret=\(Base64.encode(host.randomBytes(32)))"
+        if case .success = await write(line) {
+            host.log("key for access tokens added key=\(name)")
+            pollAt = 0
+        }
+    }
+
+    // MARK: Lines
+
+    /// Has the node answer a line.
+    func ask(_ line: String) async -> LineCall.Result { await say([line]) }
+
+    /// Has the node execute a line, and waits until all owners that are alive have stored it: what
+    /// may be done once is then refused everywhere.
+    func write(_ line: String) async -> LineCall.Result {
+        await say(["SET ack=all", line])
+    }
+
+    private func say(_ lines: [String]) async -> LineCall.Result {
+        lastCall += 1
+        let id = lastCall
+        let session = host.openSession(replyingTo: CallOutput(of: id, in: self))
+        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+        let result = await withCheckedContinuation { continuation in
+            calls[id] = LineCall(of: lines.count, continuation)
+            bytes.withUnsafeBytes { bytes in
+                // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
+                nonisolated(unsafe) let bytes = bytes
+                session.assumeIsolated { $0.onBytes(bytes) }
+            }
+        }
+        // Not by the reply itself: the session is still writing then.
+        host.closeSession(session)
+        return result
+    }
+
+    /// Handles what the session of a call writes.
+    func onReply(_ bytes: [UInt8], to call: UInt64) {
+        if calls[call]?.onBytes(bytes) ?? false { calls[call] = nil }
+    }
+
+    func onAbort(of call: UInt64) {
+        calls.removeValue(forKey: call)?.end(
+            .failure(LineError(503, "This node stops; ask another")))
+    }
+
+    // MARK: Passwords
+
+    func hash(_ password: String) async throws(LineError) -> String {
+        guard case .hashed(let hash?) = try await run(.hash(password)) else {
+            throw LineError(503, "No memory is left to hash a password; try again")
+        }
+        return hash
+    }
+
+    /// Returns the account whose password this is; nil for none.
+    func account(
+        among accounts: [StoredAccount], with password: String
+    ) async throws(LineError) -> StoredAccount? {
+        let hashes = accounts.map(\.password)
+        guard case .found(let index?) = try await run(.find(password, among: hashes)) else {
+            return nil
+        }
+        return accounts[index]
+    }
+
+    private func run(_ work: PasswordWork) async throws(LineError) -> PasswordWork.Result {
+        let result: PasswordWork.Result? = await withCheckedContinuation { continuation in
+            let isStarted = host.start(work) { continuation.resume(returning: $0) }
+            if !isStarted { continuation.resume(returning: nil) }
+        }
+        guard let result else {
+            throw LineError(503, "Too many sign-ins wait on this node; try again")
+        }
+        return result
+    }
+
+    // MARK: Limits
+
+    func checkPause(_ names: [String]) throws(LineError) {
+        let now = clock.milliseconds
+        guard let seconds = names.compactMap({ attempts.secondsLeft($0, now: now) }).max() else {
+            return
+        }
+        throw .tooManyAttempts(seconds)
+    }
+
+    func noteFailure(_ account: String, of source: String) {
+        let now = clock.milliseconds
+        attempts.noteFailure(account, free: AttemptLimiter.freeOfAccount, now: now)
+        attempts.noteFailure(source, free: AttemptLimiter.freeOfAddress, now: now)
+    }
+
+    func noteSuccess(_ account: String) { attempts.noteSuccess(account) }
+
+    func noteSignUp(of source: String) {
+        attempts.noteFailure(
+            "up " + source, free: AttemptLimiter.freeSignUps, now: clock.milliseconds)
+    }
+
+    // MARK: Tokens
+
+    func random(_ kind: String) -> String { kind + Base64.encode(host.randomBytes(16)) }
+
+    func randomSecret() -> [UInt8] { host.randomBytes(32) }
+
+    /// The keys by which the next refresh token may have been derived, the newest first.
+    var derivingKeys: [ClusterKeys.Key] { Array(keys.keys.suffix(2).reversed()) }
+
+    /// Waits until there is a key to sign a token with: in a new cluster that takes a moment.
+    func awaitSigner() async throws(LineError) {
+        let deadline = clock.milliseconds + Accounts.signerMilliseconds
+        while clock.milliseconds < deadline {
+            guard keys.signer(now: clock.milliseconds) == nil else { return }
+            await withCheckedContinuation { tickWaiters.append($0) }
+        }
+        _ = try signer()
+    }
+
+    private func signer() throws(LineError) -> ClusterKeys.Key {
+        guard let key = keys.signer(now: clock.milliseconds) else {
+            throw LineError(503, "This node has no key to sign a token with yet; try again")
+        }
+        return key
+    }
+
+    /// Issues an access token.
+    ///
+    /// - Parameter stamp: that of the sign-in, or of its last renewal.
+    func accessToken(of refresh: RefreshToken, stamp: UInt64) throws(LineError) -> String {
+        let now = Int64(clamping: clock.wallMilliseconds) / 1_000
+        let signIn = SignInName(address: refresh.address, id: refresh.signIn, stamp: stamp)
+        return AccessToken.signed(
+            by: try signer(), of: refresh.user, signIn, from: now,
+            to: now + Accounts.accessSeconds)
+    }
+}
+
+extension LineError {
+    static func tooManyAttempts(_ seconds: Int) -> LineError {
+        LineError(429, "Too many attempts; try again in \(seconds) s", retryAfter: seconds)
+    }
+}

@@ -1,0 +1,78 @@
+import LineProtocol
+import Session
+
+/// Lines that a node answers for itself, until the reply to the last of them.
+struct LineCall: Sendable {
+    /// The data lines and the status line of a success.
+    struct Reply: Sendable {
+        var lines: [(noun: String, fields: ReplyFields)] = []
+        var status: ReplyFields?
+    }
+
+    typealias Result = Swift.Result<Reply, LineError>
+
+    private var unread: [UInt8] = []
+    private var reply = Reply()
+    /// The number of status lines that are left.
+    private var left: Int
+    private let continuation: CheckedContinuation<Result, Never>
+
+    init(of count: Int, _ continuation: CheckedContinuation<Result, Never>) {
+        left = count
+        self.continuation = continuation
+    }
+
+    /// - Returns: whether the call has ended.
+    mutating func onBytes(_ bytes: [UInt8]) -> Bool {
+        unread += bytes
+        var start = 0
+        while let end = unread[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = ReplyLine(unread[start..<end])
+            start = end + 1
+            if let line, onLine(line) { return true }
+        }
+        unread.removeFirst(start)
+        return false
+    }
+
+    private mutating func onLine(_ line: ReplyLine) -> Bool {
+        switch line {
+        case .data(let noun, let fields): reply.lines.append((noun, fields))
+        case .error(let error):
+            end(.failure(error))
+            return true
+        case .ok(let fields):
+            left -= 1
+            reply.status = fields
+            if left == 0 {
+                end(.success(reply))
+                return true
+            }
+            reply = Reply()
+        }
+        return false
+    }
+
+    func end(_ result: Result) { continuation.resume(returning: result) }
+}
+
+/// The output of a session that answers such lines.
+final class CallOutput: SessionOutput {
+    private unowned let accounts: Accounts
+    private let call: UInt64
+
+    init(of call: UInt64, in accounts: Accounts) {
+        self.call = call
+        self.accounts = accounts
+    }
+
+    func write(_ bytes: [UInt8]) {
+        accounts.assumeIsolated { [call] in $0.onReply(bytes, to: call) }
+    }
+
+    func flush() {}
+    var queuedBytes: Int { 0 }
+    func setReadingPaused(_ isPaused: Bool) {}
+    func finish() { abort() }
+    func abort() { accounts.assumeIsolated { [call] in $0.onAbort(of: call) } }
+}

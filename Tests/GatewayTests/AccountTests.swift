@@ -1,0 +1,208 @@
+import Crypto
+import HTTP
+import JSON
+import LineProtocol
+import Testing
+import Wire
+
+@testable import Gateway
+
+@Suite struct AccountTests {
+    // MARK: Addresses
+
+    @Test func `addresses that differ in case are one, and are kept as they were typed`() throws {
+        let (one, other) = (try EmailAddress("Al@Example.ORG"), try EmailAddress("al@example.org"))
+        #expect(one.digest == other.digest && one.text == "Al@Example.ORG")
+        #expect(isName(one.digest.utf8))
+        #expect(try EmailAddress("bo@example.org").digest != one.digest)
+    }
+
+    @Test(arguments: [
+        "", "al", "@example.org", "al@", "a@b@c", "a b@example.org", "a\n@b", "a\u{A0}@b",
+        String(repeating: "a", count: 250) + "@b.org",
+    ])
+    func `what is no address is refused`(_ text: String) {
+        #expect(throws: LineError.self) { try EmailAddress(text) }
+    }
+
+    // MARK: Refresh tokens
+
+    private let token = RefreshToken(
+        address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x1")
+
+    @Test func `a refresh token is read as it was written`() throws {
+        #expect(try RefreshToken(token.text) == token)
+        #expect(!token.digest.contains("x1"))
+    }
+
+    @Test(arguments: ["", "a~b~c", "a~b~c~d~e", "a~~c~d", "a~b c~d~e", "a~b~c\n~d"])
+    func `what is no refresh token is refused`(_ text: String) {
+        #expect(throws: LineError.self) { try RefreshToken(text) }
+        #expect(throws: LineError.self) { try RefreshToken(String(repeating: "a", count: 600)) }
+    }
+
+    @Test func `the next token follows from the request and the key alone`() {
+        let key = Self.key("k1", createdAt: 5)
+        let next = token.nextSecret(for: "q1", by: key)
+        #expect(next == token.nextSecret(for: "q1", by: key))
+        #expect(next != token.nextSecret(for: "q2", by: key))
+        let other = RefreshToken(
+            address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x2")
+        #expect(next != other.nextSecret(for: "q1", by: key))
+    }
+
+    // MARK: Keys
+
+    private static func key(_ name: String, createdAt: Int64) -> ClusterKeys.Key {
+        ClusterKeys.Key(
+            name: name, secret: [UInt8](repeating: 7, count: 32), createdAt: createdAt, readAt: 0)
+    }
+
+    private func reply(_ lines: String...) -> LineCall.Reply {
+        var reply = LineCall.Reply()
+        for line in lines {
+            switch ReplyLine(line) {
+            case .data(let noun, let fields): reply.lines.append((noun, fields))
+            case .ok(let fields): reply.status = fields
+            case .error, nil: Issue.record("\(line) is no line of a reply")
+            }
+        }
+        return reply
+    }
+
+    private let secret = Base64.encode([UInt8](repeating: 7, count: 32))
+
+    @Test func `a key signs once all nodes have had the time to read it`() {
+        var keys = ClusterKeys()
+        #expect(keys.keySet == nil && !keys.needsKey(wallMilliseconds: 0))
+        let empty = keys.insert(reply("OK through=0"), readAt: 1, now: 1)
+        #expect(empty && keys.needsKey(wallMilliseconds: 0))
+        let line = "KEY id=k1 secret=\(secret) stamp=\(1_000 << 16)"
+        let isNews = keys.insert(reply(line, "OK through=0"), readAt: 2, now: 100)
+        let isNewsAgain = keys.insert(reply(line, "OK through=0"), readAt: 3, now: 200)
+        #expect(isNews && !isNewsAgain)
+        #expect(keys.signer(now: 1_099) == nil && keys.signer(now: 1_100)?.name == "k1")
+        let later = "KEY id=k2 secret=\(secret) stamp=\(2_000 << 16)"
+        _ = keys.insert(reply(line, later, "OK through=0"), readAt: 4, now: 5_000)
+        #expect(keys.signer(now: 5_999)?.name == "k1" && keys.signer(now: 6_000)?.name == "k2")
+        let month = UInt64(ClusterKeys.ageMaxMilliseconds)
+        #expect(!keys.needsKey(wallMilliseconds: 2_000 + month))
+        #expect(keys.needsKey(wallMilliseconds: 2_001 + month))
+    }
+
+    @Test func `a key that was not read yet is waited for until the next read`() {
+        var keys = ClusterKeys()
+        let first = keys.isComing("k1", now: 5)
+        _ = keys.insert(reply("OK through=0"), readAt: 10, now: 10)
+        let second = keys.isComing("k1", now: 11)
+        let third = keys.isComing("k2", now: 12)
+        // A read that began before the token came may have missed the key.
+        _ = keys.insert(reply("OK through=0"), readAt: 11, now: 13)
+        let fourth = keys.isComing("k2", now: 14)
+        _ = keys.insert(reply("OK through=0"), readAt: 15, now: 16)
+        let fifth = keys.isComing("k2", now: 17)
+        #expect([first, second, third, fourth, fifth] == [true, false, true, true, false])
+    }
+
+    @Test func `names of unknown keys take no more than their place`() {
+        var keys = ClusterKeys()
+        let coming = (0..<10_000).count { keys.isComing("k\($0)", now: 5) }
+        #expect(coming == 256)
+    }
+
+    // MARK: Revocations
+
+    private func access(_ stamp: UInt64, in keys: ClusterKeys) throws -> AccessToken {
+        let signIn = SignInName(address: "a1", id: "s1", stamp: stamp)
+        let text = AccessToken.signed(
+            by: try #require(keys.keys.last), of: UserID(checked: "alice"), signIn, from: 100,
+            to: 700)
+        let set = try #require(keys.keySet)
+        return try AccessToken(text, signedBy: set, now: 100_000)
+    }
+
+    @Test func `a token of the cluster names its user and its sign-in`() throws {
+        var keys = ClusterKeys()
+        _ = keys.insert(
+            reply("KEY id=k1 secret=\(secret) stamp=1", "OK through=0"), readAt: 1, now: 1)
+        let token = try access(1 << 62, in: keys)
+        #expect(token.user == UserID(checked: "alice") && token.expiresAt == 700_000)
+        #expect(token.signIn == SignInName(address: "a1", id: "s1", stamp: 1 << 62))
+    }
+
+    @Test func `a token is revoked by its sign-in, its user up to a stamp, or the floor`() throws {
+        var keys = ClusterKeys()
+        let key = "KEY id=k1 secret=\(secret) stamp=1"
+        _ = keys.insert(reply(key, "OK through=0"), readAt: 1, now: 1)
+        let (early, late) = (try access(7, in: keys), try access(8, in: keys))
+        _ = keys.insert(
+            reply(key, "REVOKED name=alice through=7", "OK through=0"), readAt: 2, now: 2)
+        #expect(throws: LineError.signedOut) { try access(7, in: keys) }
+        #expect(!early.isValid("", keys.keySet) && late.isValid("", keys.keySet))
+        // An older replica takes nothing back.
+        _ = keys.insert(reply(key, "OK through=0"), readAt: 3, now: 3)
+        #expect(!early.isValid("", keys.keySet))
+        _ = keys.insert(
+            reply(key, "REVOKED name=s1 through=3", "OK through=0"), readAt: 4, now: 4)
+        #expect(!late.isValid("", keys.keySet))
+        var others = ClusterKeys()
+        _ = others.insert(reply(key, "OK through=8"), readAt: 1, now: 1)
+        #expect(throws: LineError.signedOut) { try access(8, in: others) }
+        #expect(try access(9, in: others).user == UserID(checked: "alice"))
+    }
+
+    // MARK: Limits
+
+    @Test func `each failure beyond the free ones doubles the pause, up to the longest`() {
+        var attempts = AttemptLimiter()
+        var now: UInt64 = 0
+        var pauses: [Int] = []
+        for _ in 0..<20 {
+            attempts.noteFailure("alice", free: 5, now: now)
+            let pause = attempts.secondsLeft("alice", now: now) ?? 0
+            pauses.append(pause)
+            now += UInt64(pause) * 1_000
+            #expect(attempts.secondsLeft("alice", now: now) == nil)
+        }
+        #expect(pauses.prefix(8) == [0, 0, 0, 0, 1, 2, 4, 8])
+        #expect(pauses.last == 900)
+        #expect(attempts.secondsLeft("bob", now: now) == nil)
+        attempts.noteSuccess("alice")
+        attempts.noteFailure("alice", free: 5, now: now)
+        #expect(attempts.secondsLeft("alice", now: now) == nil)
+    }
+
+    @Test func `failures are forgotten after an hour, and where there are too many`() {
+        var attempts = AttemptLimiter()
+        for _ in 0..<6 { attempts.noteFailure("alice", free: 5, now: 0) }
+        #expect(attempts.secondsLeft("alice", now: 0) != nil)
+        attempts.noteFailure("alice", free: 5, now: 3_600_000)
+        #expect(attempts.secondsLeft("alice", now: 3_600_000) == nil)
+        for number in 0..<(2 * AttemptLimiter.recordsMax) {
+            attempts.noteFailure("\(number)", free: 1, now: 3_600_000 + UInt64(number))
+        }
+        let last = 2 * AttemptLimiter.recordsMax - 1
+        #expect(attempts.secondsLeft("\(last)", now: 3_600_000 + UInt64(last)) != nil)
+    }
+
+    // MARK: Requests
+
+    @Test func `each request about an account takes its own keys`() throws {
+        let email = JSONValue.Member("email", .text("a@b"))
+        let password = JSONValue.Member("password", .text("12345678"))
+        #expect(
+            try AccountRoute.signUp.values(of: [email, password])
+                == ["email": "a@b", "password": "12345678"])
+        #expect(throws: LineError.self) { try AccountRoute.signUp.values(of: [email]) }
+        #expect(throws: LineError.self) {
+            try AccountRoute.signIn.values(of: [
+                email, JSONValue.Member("password", .integer(12_345_678)),
+            ])
+        }
+        #expect(throws: LineError.self) { try AccountRoute.show.values(of: [email]) }
+        #expect(AccountRoute(.post, ["v1", "accounts"]) == .signUp)
+        #expect(AccountRoute(.get, ["v1", "accounts"]) == nil)
+        #expect(AccountRoute(.post, ["accounts"]) == nil)
+        #expect(AccountRoute.methods(of: ["v1", "sessions"]) == [.post, .delete])
+    }
+}
