@@ -206,7 +206,8 @@ package struct Admin: Sendable {
             .beginWhenFirst(request)
         case .typing(let typing):
             type(typing, for: slot, on: &connection)
-        case .token, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector:
+        case .token, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector,
+            .files:
             .reportWhenFirst(request)
         }
     }

@@ -124,6 +124,12 @@ extension LineError {
         case .emailInUse: self.init(409, "This e-mail address is in use")
         case .accountNotFound: self.init(404, "Account not found")
         case .accountDisabled: self.init(403, "This account is disabled")
+        case .fileNotFound: self.init(404, "File not found")
+        case .fileExists:
+            self.init(409, "File exists with another owner or content, or with another message")
+        case .refreshTokenUsed: self = .refreshTokenUsed
+        case .signInBehind:
+            self.init(503, "The sign-in went on elsewhere; ask again, or another node")
         case .signInEnded: self.init(401, "The sign-in has ended; sign in again")
         case .notOwner: self.init(403, "Only the owner can do this")
         case .itemExists:

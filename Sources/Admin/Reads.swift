@@ -67,6 +67,8 @@ extension Admin {
             }
         case .accounts(let accounts): for account in accounts { writer.account(account) }
         case .signing(let signing): return reply(signing)
+        case .file(let file): writer.file(file)
+        case .part(let bytes): writer.line("PART") { $0.pair("bytes", Base64.encode(bytes)) }
         case .device, .candidates, .names, .profiles: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
@@ -144,6 +146,7 @@ extension ReplyPairs {
         pair("type", message.type)
         pair("text", message.text)
         pair("item", message.item)
+        pair("blob", message.file)
         pair("edited", time: message.editedAt?.lineTime)
         pair("pinnedBy", message.pinnedBy)
         pair("pinnedAt", time: message.pinnedAt?.lineTime)

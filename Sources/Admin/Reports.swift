@@ -22,6 +22,7 @@ extension Admin {
         case .owners(let conversation): owners(of: conversation, &writer)
         case .digest(let shard): digest(shard, &writer)
         case .vector(let shard): vector(shard, &writer)
+        case .files(let shard): files(shard, &writer)
         case .shutdown:
             node.assumeIsolated { $0.shutDown() }
             writer.ok()

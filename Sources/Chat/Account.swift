@@ -70,7 +70,7 @@ extension Credentials.Account {
         switch action {
         case .signUp: created?.time
         case .begin(let id, _): signIn(id)?.began.time
-        case .renew(let id, _): signIn(id)?.renewed?.time
+        case .renew(let id, _, _): signIn(id)?.renewed?.time
         case .setPassword, .endAll: ended?.time
         case .setDisabled: accessStamp?.time
         case .remove: removed?.time

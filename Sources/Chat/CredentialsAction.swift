@@ -12,8 +12,9 @@ extension Credentials {
         /// Removes the account from this address: it is deleted, or signs in with another one.
         case remove
         case begin(SignInID, SecretDigest)
-        /// Replaces the refresh token of a sign-in, which must be `renewal.replaced`.
-        case renew(SignInID, Renewal)
+        /// Replaces the refresh token of a sign-in, which must be `renewal.replaced` and was issued
+        /// at this time.
+        case renew(SignInID, Renewal, issued: HybridTimestamp)
         case end(SignInID)
         /// Ends all sign-ins that began before.
         case endAll
@@ -34,17 +35,20 @@ extension Credentials.Action {
         switch self {
         case .signUp, .remove, .endAll: return true
         case .setPassword(let password): return !haveSameBytes(account.password, password.text)
-        case .setDisabled(let isDisabled): return account.isDisabled != isDisabled
+        // Also where it is so already: an earlier change of the same operator may still arrive.
+        case .setDisabled: return true
         case .begin(let id, _):
             guard !account.isDisabled else { throw .accountDisabled }
             return account.signIn(id) == nil
-        case .renew(let id, let renewal):
-            guard !account.isDisabled, let current = account.signIn(id)?.renewal else {
-                throw .signInEnded
-            }
+        case .renew(let id, let renewal, let issued):
+            guard !account.isDisabled, let signIn = account.signIn(id),
+                let current = signIn.renewal, let renewed = signIn.renewed
+            else { throw .signInEnded }
             // A client that was not told the answer asks again, with its own name for the request.
             if current == renewal, renewal.request != nil { return false }
-            guard current.secret == renewal.replaced else { throw .signInEnded }
+            guard current.secret == renewal.replaced else {
+                throw issued > renewed.time ? .signInBehind : .refreshTokenUsed
+            }
             return true
         case .end(let id): return account.signIn(id)?.isOpen ?? false
         }
@@ -65,7 +69,7 @@ extension Credentials.Action {
                 if isDisabled { account.endAll(at: stamp) }
             case .remove: account.remove(at: stamp)
             case .begin(let id, let secret): account.begin(id, secret, at: stamp)
-            case .renew(let id, let renewal):
+            case .renew(let id, let renewal, _):
                 account.update(id) { $0.renew(renewal, at: stamp) }
             case .end(let id): account.update(id) { $0.end() }
             case .endAll: account.endAll(at: stamp)
@@ -90,7 +94,7 @@ extension Credentials.Action: DocumentAction {
         case .setPassword: [account.removed, account.passwordStamp] + account.stampsOfSignIns
         case .setDisabled: [account.removed, account.accessStamp] + account.stampsOfSignIns
         case .begin: [account.removed, account.ended]
-        case .renew(let id, _):
+        case .renew(let id, _, _):
             [account.removed, account.ended, account.signIn(id)?.renewed]
         case .end: []
         case .endAll: [account.removed] + account.stampsOfSignIns
@@ -154,10 +158,11 @@ extension Credentials.Action: WireValue {
             writer.write(5)
             writer.write(id)
             writer.write(secret)
-        case .renew(let id, let renewal):
+        case .renew(let id, let renewal, let issued):
             writer.write(6)
             writer.write(id)
             renewal.encode(into: &writer)
+            issued.encode(into: &writer)
         case .end(let id):
             writer.write(7)
             writer.write(id)
@@ -174,7 +179,10 @@ extension Credentials.Action: WireValue {
         case 3: self = .setDisabled(try reader.readFlag())
         case 4: self = .remove
         case 5: self = .begin(try reader.readName(), try reader.readName())
-        case 6: self = .renew(try reader.readName(), try Credentials.Renewal(from: &reader))
+        case 6:
+            self = .renew(
+                try reader.readName(), try Credentials.Renewal(from: &reader),
+                issued: try HybridTimestamp(from: &reader))
         case 7: self = .end(try reader.readName())
         case 8: self = .endAll
         default: throw .unknown

@@ -16,6 +16,8 @@ public struct Document: Hashable, Sendable {
         case device(Device)
         case credentials(Credentials)
         case signing(Signing)
+        case file(File)
+        case part(FilePart)
         /// Content that only a later version can read: kept, merged field by field and sent on.
         case unknown
     }
@@ -140,6 +142,16 @@ public struct Document: Hashable, Sendable {
         return signing
     }
 
+    public var file: File? {
+        guard case .file(let file) = content else { return nil }
+        return file
+    }
+
+    public var part: FilePart? {
+        guard case .part(let part) = content else { return nil }
+        return part
+    }
+
     /// Whether a session that has seen `known` has seen the conversation, in any state.
     public func isSeen(within known: Vector) -> Bool {
         guard let header = conversation?.header else { return false }
@@ -147,7 +159,9 @@ public struct Document: Hashable, Sendable {
     }
 
     /// Whether texts must be removed from disk: the message or item is deleted for everyone.
-    public var purges: Bool { message?.isRetracted ?? item?.isDeleted ?? false }
+    public var purges: Bool {
+        message?.isRetracted ?? item?.isDeleted ?? part?.isPurged ?? file?.isPurged ?? false
+    }
 
     /// The sending time of a message, which orders the history; zero for every other document.
     public var historyTime: HybridTimestamp { message?.header.sent.time ?? .zero }
@@ -163,6 +177,8 @@ public struct Document: Hashable, Sendable {
         case .participantState(let participantState): participantState.greatestTime
         case .credentials(let credentials): credentials.greatestTime
         case .signing(let signing): signing.greatestTime
+        case .file(let file): file.greatestTime
+        case .part(let part): part.greatestTime
         case .unknown: .zero
         }
     }
@@ -196,6 +212,12 @@ extension Document.Content {
         case (.signing(var mine), .signing(let theirs)):
             mine.merge(theirs)
             self = .signing(mine)
+        case (.file(var mine), .file(let theirs)):
+            mine.merge(theirs)
+            self = .file(mine)
+        case (.part(var mine), .part(let theirs)):
+            mine.merge(theirs)
+            self = .part(mine)
         case (.unknown, _):
             self = other
         default:
@@ -216,6 +238,8 @@ extension Document.Content {
             case .device: .device(try Device(from: &fields))
             case .credentials: .credentials(try Credentials(from: &fields))
             case .signing: .signing(try Signing(from: &fields))
+            case .file: .file(try File(from: &fields))
+            case .filePart: .part(try FilePart(from: &fields))
             default: .unknown
             }
     }
@@ -294,6 +318,8 @@ extension Document {
         case .device(let device): device.write(to: &fields)
         case .credentials(let credentials): credentials.write(to: &fields)
         case .signing(let signing): signing.write(to: &fields)
+        case .file(let file): file.write(to: &fields)
+        case .part(let part): part.write(to: &fields)
         case .unknown: break
         }
     }

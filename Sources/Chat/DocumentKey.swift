@@ -16,6 +16,8 @@ public struct DocumentKey: Hashable, Sendable {
         public static let device = Kind(number: 6)
         public static let credentials = Kind(number: 7)
         public static let signing = Kind(number: 8)
+        public static let file = Kind(number: 9)
+        public static let filePart = Kind(number: 10)
 
         /// The kind of the index rows that count messages, by level; these rows are derived from
         /// the documents of one disk and never leave it.
@@ -74,6 +76,20 @@ public struct DocumentKey: Hashable, Sendable {
     public static func credentials(_ address: AddressID) -> DocumentKey {
         DocumentKey(checked: .credentials, partition: address.text, id: "")
     }
+
+    public static func file(_ file: FileID, in conversation: ConversationID) -> DocumentKey {
+        DocumentKey(checked: .file, partition: conversation.text, id: file.text)
+    }
+
+    /// - Parameter file: at most `fileNameBytesMax` bytes.
+    public static func part(
+        _ index: Int, of file: FileID, in conversation: ConversationID
+    ) -> DocumentKey {
+        DocumentKey(checked: .filePart, partition: conversation.text, id: "\(file).\(index)")
+    }
+
+    /// The most bytes of a file's name: the number of a part follows it in a name.
+    public static let fileNameBytesMax = nameBytesMax - 4
 
     /// The key of the one document of its kind in a cluster.
     public static let signing = DocumentKey(

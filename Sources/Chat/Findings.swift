@@ -20,6 +20,8 @@ public enum Findings: Hashable, Sendable {
     case notifications([NotificationView])
     case accounts([AccountView])
     indirect case signing(Signing)
+    case file(FileView)
+    case part([UInt8])
 }
 
 extension Findings {
@@ -30,7 +32,8 @@ extension Findings {
             (.users, .participants), (.unread, .unread), (.profile, .profile),
             (.actions, .actions), (.device, .device), (.candidates, .due), (.chats, .chat),
             (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
-            (.profiles, .profiles), (.accounts, .accounts), (.signing, .signing):
+            (.profiles, .profiles), (.accounts, .accounts), (.signing, .signing),
+            (.file, .file), (.part, .part):
             true
         default: false
         }
@@ -53,7 +56,7 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
-            .device, .devices, .due, .accounts, .signing:
+            .device, .devices, .due, .accounts, .signing, .file, .part:
             nil
         }
     }
@@ -74,7 +77,7 @@ extension Findings {
         case .users(let users): runs(of: users, bytesMax).map(Findings.users)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile, .device, .devices, .signing: [self]
+        case .profile, .device, .devices, .signing, .file, .part: [self]
         case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
         case .names(let views): runs(of: views, bytesMax).map(Findings.names)
@@ -121,7 +124,7 @@ extension Findings {
     public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
-            .notifications, .accounts, .signing:
+            .notifications, .accounts, .signing, .file, .part:
             return self
         case .users(let users):
             return .users(Set(users).sorted())

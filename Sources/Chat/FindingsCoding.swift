@@ -24,6 +24,12 @@ extension Findings: WireValue {
         case .signing(let signing):
             writer.write(27)
             signing.encode(into: &writer)
+        case .file(let view):
+            writer.write(28)
+            view.encode(into: &writer)
+        case .part(let bytes):
+            writer.write(29)
+            writer.write(bytes)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -55,6 +61,8 @@ extension Findings: WireValue {
         case 25: self = .profiles(try reader.readList())
         case 26: self = .accounts(try reader.readList())
         case 27: self = .signing(try Signing(from: &reader))
+        case 28: self = .file(try FileView(from: &reader))
+        case 29: self = .part(Array(try reader.readBytes(limit: FilePart.bytesMax)))
         default: throw .unknown
         }
     }

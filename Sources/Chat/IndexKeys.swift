@@ -32,6 +32,12 @@ public enum Term {
         ]
     }
 
+    /// The term of every file that was not sent yet, or is closed and not purged yet.
+    public static let due = "due"
+
+    /// The term of every part of a file that is not purged.
+    public static func part(of file: FileID) -> String { file.text }
+
     /// The term of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
 }
@@ -47,6 +53,10 @@ extension Document {
         case .message(let message): message.isPinned ? [Term.pinned] : []
         case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
         case .device(let device): device.isRegistered ? [Term.registered] : []
+        case .file(let file): file.isDue ? [Term.due] : []
+        // The number follows the last point.
+        case .part(let part):
+            part.isPurged ? [] : [String(key.id[..<(key.id.lastIndex(of: ".") ?? key.id.endIndex)])]
         case .profile, .participantState, .credentials, .signing, .unknown: []
         }
     }
@@ -57,7 +67,8 @@ extension Document {
         switch content {
         case .conversation(let conversation): conversation.participants.hasHeld(user)
         case .item(let item): item.owner == user
-        case .message, .participantState, .profile, .device, .credentials, .signing, .unknown:
+        case .message, .participantState, .profile, .device, .credentials, .signing, .file, .part,
+            .unknown:
             false
         }
     }

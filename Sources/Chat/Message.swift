@@ -24,6 +24,8 @@ public struct Message: Hashable, Sendable {
         public let item: ItemID?
         /// Whether the message notifies nobody, as those of the sample data.
         public internal(set) var isSilent = false
+        /// The file that belongs to the message.
+        public internal(set) var file: FileID?
         /// Empty once the message is retracted.
         public internal(set) var text: String
 
@@ -207,7 +209,8 @@ extension Message.Header: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
         left.sent == right.sent && left.sender == right.sender && left.type == right.type
             && left.item == right.item && left.dot == right.dot
-            && left.isSilent == right.isSilent && haveSameBytes(left.text, right.text)
+            && left.isSilent == right.isSilent && left.file == right.file
+            && haveSameBytes(left.text, right.text)
     }
 
     /// Orders headers by stamp; equal stamps mean one operation that several nodes executed, of
@@ -224,6 +227,9 @@ extension Message.Header: Comparable {
         }
         guard left.dot == right.dot else { return left.dot < right.dot }
         guard left.isSilent == right.isSilent else { return right.isSilent }
+        guard left.file == right.file else {
+            return (left.file?.text ?? "") < (right.file?.text ?? "")
+        }
         return precedesInBytes(left.text, right.text)
     }
 }

@@ -4,7 +4,7 @@ import Wire
 extension Message {
     /// A user's change of a message.
     public enum Action: Hashable, Sendable {
-        case send(type: MessageType, item: ItemID?, text: String)
+        case send(type: MessageType, item: ItemID?, text: String, file: FileID? = nil)
         /// Sends a message of the sample data, which notifies nobody.
         case seed(text: String)
         case edit(text: String)
@@ -21,7 +21,8 @@ extension Message {
 extension Message.Action {
     /// Returns whether the action would change anything; throws where it is refused.
     func judge(
-        _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge
+        _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge,
+        sending file: File? = nil, as id: MessageID
     ) throws(Refusal) -> Bool {
         let missing: Refusal = sentText == nil ? .messageNotFound : .conversationNotFound
         try conversation.requireParticipant(user, or: missing)
@@ -30,7 +31,10 @@ extension Message.Action {
             isDeleted = message.isDeletedForEveryone(among: participants)
         }
         if let text = sentText {
-            guard let header = message?.header else { return true }
+            guard let header = message?.header else {
+                if self.file != nil { _ = try file.sendable(with: id, by: user) }
+                return true
+            }
             guard header.sender == user, isDeleted || haveSameBytes(header.text, text) else {
                 throw .messageExists
             }
@@ -67,9 +71,15 @@ extension Message.Action {
     /// The text of a message that the action sends; nil if it changes one.
     private var sentText: String? {
         switch self {
-        case .send(_, _, let text), .seed(let text): text
+        case .send(_, _, let text, _), .seed(let text): text
         default: nil
         }
+    }
+
+    /// The file that is sent with the message.
+    var file: FileID? {
+        guard case .send(_, _, _, let file) = self else { return nil }
+        return file
     }
 
     func applied(to message: Message?, by user: UserID, _ author: Authorship) -> Message {
@@ -91,10 +101,10 @@ extension Message.Action {
     private func sent(by user: UserID, _ author: Authorship) -> Message {
         let header =
             switch self {
-            case .send(let type, let item, let text):
+            case .send(let type, let item, let text, let file):
                 Message.Header(
                     sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
-                    text: text)
+                    file: file, text: text)
             case .seed(let text):
                 Message.Header(
                     sent: author.stamp, dot: author.dot, sender: user, type: .text, item: nil,
@@ -166,7 +176,8 @@ extension Message.Action: DocumentAction {
 
     var kind: UInt8 {
         switch self {
-        case .send: 2
+        case .send(_, _, _, nil): 2
+        case .send: 31
         case .edit: 3
         case .hide: 4
         case .retract: 5
@@ -179,10 +190,11 @@ extension Message.Action: DocumentAction {
 
     func encodeRest(into writer: inout ByteWriter) {
         switch self {
-        case .send(let type, let item, let text):
+        case .send(let type, let item, let text, let file):
             type.encode(into: &writer)
             item.encode(into: &writer)
             writer.write(text)
+            if let file { writer.write(file) }
         case .seed(let text), .edit(let text): writer.write(text)
         case .hide, .retract, .restore, .pin, .unpin: break
         }
@@ -194,6 +206,11 @@ extension Message.Action: DocumentAction {
             self = .send(
                 type: try MessageType(from: &reader), item: try Optional(from: &reader),
                 text: try reader.readText(limit: ChatLimits.textBytesMax))
+        case 31:
+            self = .send(
+                type: try MessageType(from: &reader), item: try Optional(from: &reader),
+                text: try reader.readText(limit: ChatLimits.textBytesMax),
+                file: try reader.readName())
         case 3: self = .edit(text: try reader.readText(limit: ChatLimits.textBytesMax))
         case 4: self = .hide
         case 5: self = .retract
@@ -206,7 +223,7 @@ extension Message.Action: DocumentAction {
     }
 
     /// The kinds of these actions; the message follows them.
-    static let kinds: Set<UInt8> = [2, 3, 4, 5, 6, 7, 8, 21]
+    static let kinds: Set<UInt8> = [2, 3, 4, 5, 6, 7, 8, 21, 31]
 }
 
 extension Message {

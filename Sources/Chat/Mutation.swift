@@ -16,11 +16,15 @@ public final class Mutation: Sendable {
         case device(DeviceID, Device.Action)
         case credentials(Credentials.Action)
         case signing(Signing.Action)
+        case file(FileID, File.Action)
+        case part(Int, of: FileID, FilePart.Action)
 
         /// Whether only nodes and operators may do it, whoever the user is.
         public var isForOperators: Bool {
             switch self {
             case .credentials, .signing: true
+            case .file(_, let action): action.isForOperators
+            case .part(_, _, let action): action.isForOperators
             case .conversation, .message, .participant, .profile, .item, .device: false
             }
         }
@@ -56,12 +60,25 @@ public final class Mutation: Sendable {
         self.init(.credentials(action), of: .address(address), by: user)
     }
 
+    public convenience init(
+        _ action: File.Action, of file: FileID, in conversation: ConversationID, by user: UserID
+    ) {
+        self.init(.file(file, action), of: .conversation(conversation), by: user)
+    }
+
+    public convenience init(
+        _ action: FilePart.Action, on part: Int, of file: FileID,
+        in conversation: ConversationID, by user: UserID
+    ) {
+        self.init(.part(part, of: file, action), of: .conversation(conversation), by: user)
+    }
+
     public convenience init(_ action: Signing.Action) {
         self.init(.signing(action), of: .signing, by: Mutation.cluster)
     }
 
     /// Who makes the changes that no user makes.
-    private static let cluster = UserID(checked: "cluster")
+    public static let cluster = UserID(checked: "cluster")
 
     public convenience init(
         _ action: Conversation.Action, in conversation: ConversationID, by user: UserID
@@ -94,6 +111,29 @@ public final class Mutation: Sendable {
     public var message: MessageID? {
         guard case .message(let message, _) = action else { return nil }
         return message
+    }
+
+    /// The file on which the mutation depends, or that it changes beside its own document; nil if
+    /// there is none.
+    ///
+    /// - Parameter target: the document that it changes.
+    public func file(besides target: Document?) -> FileID? {
+        switch action {
+        case .part(_, let file, _): file
+        case .message(_, .send(_, _, _, let file)): file
+        case .message(_, .retract): target?.message?.header.file
+        default: nil
+        }
+    }
+
+    /// The change of the message's file that comes with a change of the message, in one commit: a
+    /// file is sent with its message, and closed with its deletion.
+    public var changeOfFile: File.Action? {
+        switch action {
+        case .message(let id, .send): .attach(id)
+        case .message(_, .retract): .close
+        default: nil
+        }
     }
 
     /// The device that the mutation changes, if any.
@@ -132,6 +172,8 @@ extension Mutation.Action {
         switch (subject, self) {
         case (.conversation(let id), .message(let message, _)): .message(message, in: id)
         case (.conversation(let id), .participant): .participantState(user, in: id)
+        case (.conversation(let id), .file(let file, _)): .file(file, in: id)
+        case (.conversation(let id), .part(let index, let file, _)): .part(index, of: file, in: id)
         case (.conversation(let id), _): .conversation(id)
         case (.user(let user), .device(let device, _)): .device(device, of: user)
         case (.user(let user), _): .profile(user)
@@ -152,6 +194,8 @@ extension Mutation.Action {
         case .device(_, let action): action
         case .credentials(let action): action
         case .signing(let action): action
+        case .file(_, let action): action
+        case .part(_, _, let action): action
         }
     }
 
@@ -188,16 +232,18 @@ extension Mutation {
     ///   - target: the document under `key`.
     ///   - reached: the position of the message up to which `marking` sets a mark; nil where there
     ///     is none.
+    ///   - file: the file that `file(besides:)` names.
     /// - Returns: false where the state is already as requested.
     public func judge(
         conversation: Conversation?, target: Document?, reached: HistoryPosition? = nil,
-        by judge: Judge
+        file: File? = nil, by judge: Judge
     ) throws(Refusal) -> Bool {
         switch action {
         case .conversation(let action):
             try action.judge(conversation, by: user)
-        case .message(_, let action):
-            try action.judge(target?.message, in: conversation, by: user, judge)
+        case .message(let id, let action):
+            try action.judge(
+                target?.message, in: conversation, by: user, judge, sending: file, as: id)
         case .participant(let action):
             try action.judge(target?.participantState, in: conversation, by: user, reached: reached)
         case .profile(let action):
@@ -210,6 +256,10 @@ extension Mutation {
             try action.judge(target?.credentials, by: user)
         case .signing(let action):
             action.judge(target?.signing)
+        case .file(_, let action):
+            try action.judge(target?.file, in: conversation, by: user)
+        case .part(_, _, let action):
+            try action.judge(target?.part, of: file, in: conversation, by: user)
         }
     }
 
@@ -243,6 +293,10 @@ extension Mutation {
                 .credentials(action.applied(to: target?.credentials, by: user, author))
             case .signing(let action):
                 .signing(action.applied(to: target?.signing, author))
+            case .file(_, let action):
+                .file(action.applied(to: target?.file, by: user, author))
+            case .part(_, _, let action):
+                .part(action.applied(to: target?.part, author))
             }
         return target?.changed(to: content, by: author.dot)
             ?? Document(content, at: key, by: author.dot)
@@ -270,6 +324,10 @@ extension Mutation {
         case (.credentials(let action), .credentials(let content)):
             action.standing(of: operation, by: user, in: content)
         case (.signing(let action), .signing(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.file(_, let action), .file(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.part(_, _, let action), .part(let content)):
             action.standing(of: operation, by: user, in: content)
         default: .new
         }

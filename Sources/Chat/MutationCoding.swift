@@ -34,6 +34,12 @@ extension Mutation.Action: WireValue {
         case .device(let device, let action): write(action, of: device, to: &writer)
         case .credentials(let action): write(action, to: &writer)
         case .signing(let action): write(action, to: &writer)
+        case .file(let file, let action): write(action, of: file, to: &writer)
+        case .part(let index, let file, let action):
+            writer.write(action.kind)
+            writer.write(file)
+            writer.write(count: index)
+            action.encodeRest(into: &writer)
         }
     }
 
@@ -56,6 +62,17 @@ extension Mutation.Action: WireValue {
             self = try .ofMessage(kind: kind, from: &reader)
         } else if kind == Device.Action.kind {
             self = .device(try reader.readName(), try Device.Action(from: &reader))
+        } else if kind == File.Action.kind {
+            let file = try Self.readFile(from: &reader)
+            guard let action = try File.Action(kind: kind, from: &reader) else { throw .unknown }
+            self = .file(file, action)
+        } else if kind == FilePart.Action.kind {
+            let file = try Self.readFile(from: &reader)
+            let index = try reader.readNumber()
+            guard index < FilePart.countMax,
+                let action = try FilePart.Action(kind: kind, from: &reader)
+            else { throw .invalid("a part of a file") }
+            self = .part(index, of: file, action)
         } else if let action = try Credentials.Action(kind: kind, from: &reader) {
             self = .credentials(action)
         } else if let action = try Signing.Action(kind: kind, from: &reader) {
@@ -71,6 +88,14 @@ extension Mutation.Action: WireValue {
         } else {
             throw .unknown
         }
+    }
+
+    private static func readFile(from reader: inout ByteReader) throws(WireError) -> FileID {
+        let file: FileID = try reader.readName()
+        guard file.text.utf8.count <= DocumentKey.fileNameBytesMax else {
+            throw .invalid("the name of a file")
+        }
+        return file
     }
 
     private static func ofMessage(

@@ -53,6 +53,10 @@ public enum Query: Hashable, Sendable {
     case accounts(AddressID)
     /// What access tokens are signed with, and which are revoked.
     case signing
+    /// A file of a conversation.
+    case file(FileID, in: ConversationID)
+    /// The bytes of a part of a file.
+    case part(Int, of: FileID, in: ConversationID)
     /// The messages of which a device is to be notified.
     indirect case due(DueQuery)
 
@@ -67,6 +71,7 @@ public enum Query: Hashable, Sendable {
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
         case .accounts(let address): address.text
+        case .file(_, let conversation), .part(_, _, let conversation): conversation.text
         case .signing: Mutation.Subject.signingPartition
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles: nil
         }

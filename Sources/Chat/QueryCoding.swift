@@ -59,6 +59,15 @@ extension Query: WireValue {
             writer.write(27)
             writer.write(address)
         case .signing: writer.write(28)
+        case .file(let file, let conversation):
+            writer.write(29)
+            writer.write(file)
+            writer.write(conversation)
+        case .part(let index, let file, let conversation):
+            writer.write(30)
+            writer.write(count: index)
+            writer.write(file)
+            writer.write(conversation)
         case .due(let query):
             writer.write(21)
             query.encode(into: &writer)
@@ -94,6 +103,10 @@ extension Query: WireValue {
             self = .chats(try Shown(from: &reader), finding: try WordSearch(from: &reader))
         case 27: self = .accounts(try reader.readName())
         case 28: self = .signing
+        case 29: self = .file(try reader.readName(), in: try reader.readName())
+        case 30:
+            self = .part(
+                try reader.readNumber(), of: try reader.readName(), in: try reader.readName())
         default: throw .unknown
         }
     }

@@ -37,6 +37,13 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     /// There is no such account, or it is removed.
     case accountNotFound = 31
     case accountDisabled = 32
-    /// The sign-in has ended, or its refresh token was replaced by another one.
     case signInEnded = 33
+    /// The refresh token was replaced by another one.
+    case refreshTokenUsed = 36
+    /// The refresh token was issued after what this replica knows of the sign-in.
+    case signInBehind = 37
+    /// The file does not exist, is not whole yet, or is closed.
+    case fileNotFound = 34
+    /// The file was uploaded by another user or with other content, or belongs to another message.
+    case fileExists = 35
 }

@@ -24,7 +24,7 @@ public struct Signing: Hashable, Sendable {
     /// The most keys that are kept; one more takes the place of the oldest.
     public static let keysMax = 16
     /// The most revocations that are kept; one more takes the place of the earliest.
-    public static let revocationsMax = 1_024
+    public static let revocationsMax = 2_048
 
     /// Ascending by creation.
     public private(set) var keys: [Key]

@@ -56,7 +56,7 @@ extension Mutation.Action {
     /// The kind of subject that such an action has.
     var subjectKind: Mutation.Subject.Kind {
         switch self {
-        case .conversation, .message, .participant: .conversation
+        case .conversation, .message, .participant, .file, .part: .conversation
         case .profile, .device: .user
         case .item: .item
         case .credentials: .address

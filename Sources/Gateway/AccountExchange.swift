@@ -29,6 +29,8 @@ extension AppConnection {
             source: source(of: request.head))
         let awaited = AwaitedAnswer(request)
         phase = .awaiting(awaited)
+        // What a sign-in may take is limited by the accounts.
+        host.onSignIn(id)
         Task { [self] in
             do throws(LineError) {
                 let body = try await accounts.answer(asked)
@@ -51,7 +53,7 @@ extension AppConnection {
             do throws(LineError) {
                 let other = try await accounts.find(email)
                 guard case .awaiting = phase else { return }
-                try begin(request, route, by: user, with: members.adding(other))
+                try begin(request, route, by: user, with: try members.adding(other))
             } catch {
                 finish(awaited, AppResponse(error))
             }
@@ -81,10 +83,14 @@ extension AppConnection {
 
 extension [JSONValue.Member] {
     /// Adds a user to the participants, and takes the e-mail address out.
-    func adding(_ user: UserID) -> [JSONValue.Member] {
+    ///
+    /// - Throws: 400 for participants that are no list.
+    func adding(_ user: UserID) throws(LineError) -> [JSONValue.Member] {
         let rest = filter { $0.name != "email" && $0.name != "participants" }
-        guard case .list(let users)? = first(where: { $0.name == "participants" })?.value else {
-            return rest + [JSONValue.Member("participants", .list([.text(user.text)]))]
+        var users: [JSONValue] = []
+        if let value = first(where: { $0.name == "participants" })?.value {
+            guard case .list(let list) = value else { throw .notNames("participants") }
+            users = list
         }
         return rest + [JSONValue.Member("participants", .list(users + [.text(user.text)]))]
     }

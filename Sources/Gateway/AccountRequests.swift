@@ -30,77 +30,83 @@ struct SignedInTokens: Sendable {
 }
 
 /// What users do with their accounts.
+///
+/// A change of several steps may be repeated after any of them. What cannot be undone comes last,
+/// and access tokens are revoked also where it is not known whether a step was made.
 extension Accounts {
     func signUp(_ email: String, _ password: String, from source: String) async throws(LineError)
         -> SignedInTokens
     {
         let email = try EmailAddress(email)
         try Accounts.check(password)
-        try checkPause(["up " + source])
+        try begin(.signUps(from: source))
         try await awaitSigner()
         guard try await accounts(at: email.digest).isEmpty else { throw .emailInUse }
-        noteSignUp(of: source)
-        let hash = try await hash(password)
-        guard let user = UserID(random("u")) else { preconditionFailure("base64url is a name") }
+        let hash = try await hash(password, for: source)
+        let user = UserID(checked: random("u"))
         try await add(user, at: email, hash)
-        return try await begin(user, at: email.digest)
+        return try await begin(user, at: email.digest, from: source)
     }
 
     func signIn(_ email: String, _ password: String, from source: String) async throws(LineError)
         -> SignedInTokens
     {
         let email = try EmailAddress(email)
-        try checkPause([email.digest, source])
+        try beginGuess(of: email.digest, from: source)
         try await awaitSigner()
         let accounts = try await accounts(at: email.digest)
-        guard let account = try await account(among: accounts, with: password) else {
-            noteFailure(email.digest, of: source)
-            throw LineError(401, "Wrong e-mail address or password")
-        }
-        noteSuccess(email.digest)
-        return try await begin(account.user, at: email.digest)
+        guard let account = try await account(among: accounts, with: password, from: source)
+        else { throw LineError(401, "Wrong e-mail address or password") }
+        endGuess(of: email.digest, from: source)
+        return try await begin(account.user, at: email.digest, from: source)
     }
 
     /// Replaces a refresh token, which is used once.
     ///
     /// - Parameter request: the client's own name for its request, by which a repetition is
     ///   recognised; nil where it gives none.
-    func renew(_ text: String, as request: String?) async throws(LineError) -> SignedInTokens {
-        let token = try RefreshToken(text)
+    func renew(
+        _ text: String, as request: String?, from source: String
+    ) async throws(LineError) -> SignedInTokens {
+        try begin(.renewals(from: source))
         try await awaitSigner()
+        let token = try refreshToken(text)
+        // The end of the sign-in may be known, and not have reached the account.
+        guard !isRevoked(token) else {
+            try await end(token.signIn, of: token.user, at: token.address)
+            throw .signedOut
+        }
         // A repetition was perhaps answered before a newer key was known.
         let secrets =
             request.map { request in derivingKeys.map { token.nextSecret(for: request, by: $0) } }
             ?? [randomSecret()]
         var refusal = LineError.signedOut
         for secret in secrets {
-            let next = token.next(secret)
             do throws(LineError) {
-                let stamp = try await renew(token, to: next, as: request)
-                return try tokens(next, stamp)
+                let next = try await renew(token, to: Base64.encode(secret), as: request)
+                end(.renewals(from: source))
+                return try tokens(next)
             } catch {
                 guard error.code == 401 else { throw error.code == 404 ? .signedOut : error }
                 refusal = error
             }
         }
-        // Somebody has used it before: it may be stolen, so that neither goes on.
-        try await end(
-            SignInName(address: token.address, id: token.signIn, stamp: 1), of: token.user)
+        // Whoever used it before may have stolen it, so that neither goes on.
+        if refusal == .refreshTokenUsed {
+            try await end(token.signIn, of: token.user, at: token.address)
+        }
         throw refusal
     }
 
     /// Ends a sign-in; one that has ended or is not there any more does no harm.
-    func end(_ signIn: SignInName, of user: UserID) async throws(LineError) {
-        let line = "SIGNIN END \(signIn.address) \(user) \(signIn.id)"
-        guard let stamp = try await stampUnlessMissing(line) else { return }
-        try await revoke(signIn.id, through: stamp)
+    func end(_ signIn: String, of user: UserID, at address: String) async throws(LineError) {
+        let line = "SIGNIN END \(address) \(user) \(signIn)"
+        try await change(line, revoking: signIn, mayBeMissing: true)
     }
 
     func endAll(of user: UserID, at address: String) async throws(LineError) {
-        guard let stamp = try await stampUnlessMissing("SIGNIN END \(address) \(user)") else {
-            return
-        }
-        try await revoke(user.text, through: stamp)
+        let line = "SIGNIN END \(address) \(user)"
+        try await change(line, revoking: user.text, mayBeMissing: true)
     }
 
     func change(
@@ -109,10 +115,10 @@ extension Accounts {
     ) async throws(LineError) -> SignedInTokens {
         try Accounts.check(newPassword)
         _ = try await account(of: user, at: address, with: password, from: source)
-        let hash = try await hash(newPassword)
+        let hash = try await hash(newPassword, for: source)
         let line = "ACCOUNT PASSWORD \(address) \(user) password=\(Accounts.quoted(hash))"
-        try await revoke(user.text, through: try await stamp(line))
-        return try await begin(user, at: address)
+        try await change(line, revoking: user.text)
+        return try await begin(user, at: address, from: source)
     }
 
     /// Has a user sign in with another address from here on.
@@ -122,23 +128,26 @@ extension Accounts {
     ) async throws(LineError) -> SignedInTokens {
         let email = try EmailAddress(email)
         let account = try await account(of: user, at: address, with: password, from: source)
-        guard email.digest != address else { return try await begin(user, at: address) }
+        guard email.digest != address else {
+            throw LineError(409, "The account has this e-mail address already")
+        }
         // First the new one: if the node dies in between, the user has both, and asks again.
-        try await add(user, at: email, account.password)
+        let holder = try await accounts(at: email.digest).first
+        if holder?.user != user { try await add(user, at: email, account.password) }
         try await remove(user, at: address)
-        return try await begin(user, at: email.digest)
+        return try await begin(user, at: email.digest, from: source)
     }
 
     func delete(
         _ user: UserID, at address: String, with password: String, from source: String
     ) async throws(LineError) {
         _ = try await account(of: user, at: address, with: password, from: source)
-        try await remove(user, at: address)
         // Their messages stay, as those of anybody who leaves; what tells of them does not.
         _ = try await write("PROFILE \(user) name= email= photo=").get()
         for (_, fields) in try await ask("DEVICES \(user)").get().lines {
-            if let id = fields["id"] { _ = await write("DEVICE REMOVE \(user) \(id)") }
+            if let id = fields["id"] { _ = try await write("DEVICE REMOVE \(user) \(id)").get() }
         }
+        try await remove(user, at: address)
     }
 
     /// Returns the account that an address finds.
@@ -155,16 +164,17 @@ extension Accounts {
     func account(of user: UserID, at address: String) async throws(LineError) -> StoredAccount {
         guard let account = try await accounts(at: address).first(where: { $0.user == user })
         else { throw LineError(404, "Account not found") }
+        guard !account.isDisabled else { throw LineError(403, "This account is disabled") }
         return account
     }
 
     // MARK: Steps
 
     private static func check(_ password: String) throws(LineError) {
-        guard passwordBytes.contains(password.utf8.count) else {
+        let allowed = passwordBytes
+        guard allowed.contains(password.utf8.count) else {
             throw LineError(
-                400,
-                "A password has \(passwordBytes.lowerBound) to \(passwordBytes.upperBound) bytes")
+                400, "A password has \(allowed.lowerBound) to \(allowed.upperBound) bytes")
         }
     }
 
@@ -184,54 +194,70 @@ extension Accounts {
     private func account(
         of user: UserID, at address: String, with password: String, from source: String
     ) async throws(LineError) -> StoredAccount {
-        try checkPause([user.text, source])
+        try beginGuess(of: address, from: source)
         let account = try await account(of: user, at: address)
-        guard try await self.account(among: [account], with: password) != nil else {
-            noteFailure(user.text, of: source)
-            throw LineError(403, "Wrong password")
-        }
-        noteSuccess(user.text)
+        let found = try await self.account(among: [account], with: password, from: source)
+        guard found != nil else { throw LineError(403, "Wrong password") }
+        endGuess(of: address, from: source)
         return account
     }
 
+    /// Adds an account, unless another one is first.
+    ///
+    /// Two nodes that are asked at the same moment both accept. When the write is answered, all
+    /// owners that are alive have both, and both nodes see which is first.
     private func add(_ user: UserID, at email: EmailAddress, _ hash: String) async throws(LineError)
     {
         let (typed, hash) = (Accounts.quoted(email.text), Accounts.quoted(hash))
         _ = try await write("ACCOUNT ADD \(email.digest) \(user) email=\(typed) password=\(hash)")
             .get()
+        guard try await accounts(at: email.digest).first?.user != user else { return }
+        _ = try await write("ACCOUNT REMOVE \(email.digest) \(user)").get()
+        throw .emailInUse
     }
 
     private func remove(_ user: UserID, at address: String) async throws(LineError) {
         let line = "ACCOUNT REMOVE \(address) \(user)"
-        guard let stamp = try await stampUnlessMissing(line) else { return }
-        try await revoke(user.text, through: stamp)
+        try await change(line, revoking: user.text, mayBeMissing: true)
     }
 
-    private func begin(_ user: UserID, at address: String) async throws(LineError)
-        -> SignedInTokens
-    {
-        let token = RefreshToken(
-            address: address, user: user, signIn: random("s"),
-            secret: Base64.encode(randomSecret()))
-        let line = "SIGNIN ADD \(address) \(user) \(token.signIn) secret=\(token.digest)"
-        return try tokens(token, try await stamp(line))
+    private func begin(
+        _ user: UserID, at address: String, from source: String
+    ) async throws(LineError) -> SignedInTokens {
+        try begin(.signIns(of: address), .signIns(from: source))
+        let (id, secret) = (random("s"), Base64.encode(randomSecret()))
+        let digest = RefreshToken.digest(of: secret)
+        let stamp = try await stamp("SIGNIN ADD \(address) \(user) \(id) secret=\(digest)")
+        return try tokens(
+            RefreshToken(address: address, user: user, signIn: id, secret: secret, stamp: stamp))
     }
 
     private func renew(
-        _ token: RefreshToken, to next: RefreshToken, as request: String?
-    ) async throws(LineError) -> UInt64 {
+        _ token: RefreshToken, to secret: String, as request: String?
+    ) async throws(LineError) -> RefreshToken {
         let name = request.map { " request=\(RefreshToken.digest(of: $0))" } ?? ""
-        return try await stamp(
-            "SIGNIN RENEW \(token.address) \(token.user) \(token.signIn) secret=\(next.digest) "
-                + "replaced=\(token.digest)\(name)")
+        let stamp = try await stamp(
+            "SIGNIN RENEW \(token.address) \(token.user) \(token.signIn) "
+                + "secret=\(RefreshToken.digest(of: secret)) replaced=\(token.digest) "
+                + "issued=\(token.stamp)\(name)")
+        return RefreshToken(
+            address: token.address, user: token.user, signIn: token.signIn, secret: secret,
+            stamp: stamp)
     }
 
-    private func tokens(_ token: RefreshToken, _ stamp: UInt64) throws(LineError)
-        -> SignedInTokens
-    {
-        SignedInTokens(
-            user: token.user, accessToken: try accessToken(of: token, stamp: stamp),
-            refreshToken: token.text)
+    /// Changes an account and revokes access tokens up to the change, or up to now where it is not
+    /// known whether the change was made.
+    private func change(
+        _ line: String, revoking name: String, mayBeMissing: Bool = false
+    ) async throws(LineError) {
+        do throws(LineError) {
+            try await revoke(name, through: try await stamp(line))
+        } catch {
+            let isMissing = error.code == 404 && mayBeMissing
+            guard isMissing || error.code >= 500 else { throw error }
+            try await revoke(name, through: stamp)
+            guard isMissing else { throw error }
+        }
     }
 
     private func revoke(_ name: String, through stamp: UInt64) async throws(LineError) {
@@ -245,15 +271,6 @@ extension Accounts {
             throw LineError(500, "A change of an account has no stamp")
         }
         return stamp
-    }
-
-    private func stampUnlessMissing(_ line: String) async throws(LineError) -> UInt64? {
-        do throws(LineError) {
-            return try await stamp(line)
-        } catch {
-            guard error.code == 404 else { throw error }
-            return nil
-        }
     }
 }
 

@@ -23,6 +23,7 @@ enum AccountRoute: String, CaseIterable, Sendable {
     /// - Parameter path: its parts, `v1` first.
     init?(_ method: Method, _ path: [String]) {
         guard path.first == "v1" else { return nil }
+        let method = method == .head ? .get : method
         let name = "\(method.rawValue) \(path.dropFirst().joined(separator: "/"))"
         self.init(rawValue: name)
     }
@@ -120,7 +121,9 @@ extension Accounts {
         case .signIn:
             return try await signIn(value("email"), value("password"), from: source).json
         case .renew:
-            return try await renew(value("refreshToken"), as: request.values["id"]).json
+            return try await renew(
+                value("refreshToken"), as: request.values["id"], from: source
+            ).json
         case .signOut, .signOutEverywhere, .show, .setPassword, .setEmail, .delete: break
         }
         guard let access = request.access, let signIn = access.signIn else {
@@ -135,7 +138,7 @@ extension Accounts {
         let (address, source) = (signIn.address, request.source)
         let password = request.values["password"] ?? ""
         switch request.route {
-        case .signOut: try await end(signIn, of: user)
+        case .signOut: try await end(signIn.id, of: user, at: address)
         case .signOutEverywhere: try await endAll(of: user, at: address)
         case .show: return try await account(of: user, at: address).json
         case .setPassword:

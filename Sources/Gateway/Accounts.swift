@@ -62,6 +62,8 @@ package actor Accounts {
     private nonisolated let clock: any Clock
     private var keys = ClusterKeys()
     private var attempts = AttemptLimiter()
+    /// The passwords that are being hashed for each address of clients.
+    private var working: [String: Int] = [:]
     private var isPolling = false
     private var tickWaiters: [CheckedContinuation<Void, Never>] = []
     private var pollAt: UInt64 = 0
@@ -71,6 +73,8 @@ package actor Accounts {
     /// The lifetime of an access token, in seconds.
     package static let accessSeconds: Int64 = 600
     package static let passwordBytes = 8...256
+    /// The most passwords that are hashed for one address at a time; others have their turn, too.
+    private static let workOfSourceMax = 16
     /// How long a sign-in waits for the first key of a cluster, in milliseconds.
     private static let signerMilliseconds: UInt64 = 3 * ClusterKeys.settleMilliseconds
 
@@ -170,8 +174,8 @@ package actor Accounts {
 
     // MARK: Passwords
 
-    func hash(_ password: String) async throws(LineError) -> String {
-        guard case .hashed(let hash?) = try await run(.hash(password)) else {
+    func hash(_ password: String, for source: String) async throws(LineError) -> String {
+        guard case .hashed(let hash?) = try await run(.hash(password), for: source) else {
             throw LineError(503, "No memory is left to hash a password; try again")
         }
         return hash
@@ -179,16 +183,24 @@ package actor Accounts {
 
     /// Returns the account whose password this is; nil for none.
     func account(
-        among accounts: [StoredAccount], with password: String
+        among accounts: [StoredAccount], with password: String, from source: String
     ) async throws(LineError) -> StoredAccount? {
-        let hashes = accounts.map(\.password)
-        guard case .found(let index?) = try await run(.find(password, among: hashes)) else {
-            return nil
-        }
+        let work = PasswordWork.find(password, among: accounts.map(\.password))
+        guard case .found(let index?) = try await run(work, for: source) else { return nil }
         return accounts[index]
     }
 
-    private func run(_ work: PasswordWork) async throws(LineError) -> PasswordWork.Result {
+    private func run(
+        _ work: PasswordWork, for source: String
+    ) async throws(LineError) -> PasswordWork.Result {
+        guard working[source, default: 0] < Accounts.workOfSourceMax else {
+            throw .tooManyAttempts(1)
+        }
+        working[source, default: 0] += 1
+        defer {
+            working[source, default: 1] -= 1
+            if working[source] == 0 { working[source] = nil }
+        }
         let result: PasswordWork.Result? = await withCheckedContinuation { continuation in
             let isStarted = host.start(work) { continuation.resume(returning: $0) }
             if !isStarted { continuation.resume(returning: nil) }
@@ -201,26 +213,26 @@ package actor Accounts {
 
     // MARK: Limits
 
-    func checkPause(_ names: [String]) throws(LineError) {
-        let now = clock.milliseconds
-        guard let seconds = names.compactMap({ attempts.secondsLeft($0, now: now) }).max() else {
-            return
-        }
+    /// Counts an attempt of these subjects.
+    ///
+    /// - Throws: 429.
+    func begin(_ subjects: AttemptLimiter.Subject...) throws(LineError) {
+        guard let seconds = attempts.begin(subjects, now: clock.milliseconds) else { return }
         throw .tooManyAttempts(seconds)
     }
 
-    func noteFailure(_ account: String, of source: String) {
-        let now = clock.milliseconds
-        attempts.noteFailure(account, free: AttemptLimiter.freeOfAccount, now: now)
-        attempts.noteFailure(source, free: AttemptLimiter.freeOfAddress, now: now)
+    func beginGuess(of account: String, from source: String) throws(LineError) {
+        try begin(
+            .guesses(of: account, from: source), .guesses(of: account), .guesses(from: source))
     }
 
-    func noteSuccess(_ account: String) { attempts.noteSuccess(account) }
-
-    func noteSignUp(of source: String) {
-        attempts.noteFailure(
-            "up " + source, free: AttemptLimiter.freeSignUps, now: clock.milliseconds)
+    func endGuess(of account: String, from source: String) {
+        attempts.forgetAll(of: .guesses(of: account, from: source))
+        attempts.forget(.guesses(of: account))
+        attempts.forget(.guesses(from: source))
     }
+
+    func end(_ subject: AttemptLimiter.Subject) { attempts.forget(subject) }
 
     // MARK: Tokens
 
@@ -248,16 +260,29 @@ package actor Accounts {
         return key
     }
 
-    /// Issues an access token.
-    ///
-    /// - Parameter stamp: that of the sign-in, or of its last renewal.
-    func accessToken(of refresh: RefreshToken, stamp: UInt64) throws(LineError) -> String {
+    /// Issues the tokens of a sign-in.
+    func tokens(_ refresh: RefreshToken) throws(LineError) -> SignedInTokens {
         let now = Int64(clamping: clock.wallMilliseconds) / 1_000
-        let signIn = SignInName(address: refresh.address, id: refresh.signIn, stamp: stamp)
-        return AccessToken.signed(
-            by: try signer(), of: refresh.user, signIn, from: now,
-            to: now + Accounts.accessSeconds)
+        let signIn = SignInName(
+            address: refresh.address, id: refresh.signIn, stamp: refresh.stamp)
+        let key = try signer()
+        let access = AccessToken.signed(
+            by: key, of: refresh.user, signIn, from: now, to: now + Accounts.accessSeconds)
+        return SignedInTokens(
+            user: refresh.user, accessToken: access, refreshToken: refresh.text(signedBy: key))
     }
+
+    func refreshToken(_ text: String) throws(LineError) -> RefreshToken {
+        let now = clock.milliseconds
+        return try RefreshToken(text, signedBy: keys.keys) { keys.isComing($0, now: now) }
+    }
+
+    func isRevoked(_ token: RefreshToken) -> Bool {
+        keys.revocations.stamps[token.signIn] != nil
+    }
+
+    /// The present time as a stamp.
+    var stamp: UInt64 { clock.wallMilliseconds << 16 }
 }
 
 extension LineError {

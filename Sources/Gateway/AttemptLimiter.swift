@@ -1,59 +1,114 @@
-/// The limiter of attempts to guess a password, for each account and each address of clients.
+/// The limiter of attempts to guess passwords, and of what costs the cluster something.
 ///
-/// The first failures cost nothing but their time; then each doubles the pause before the next
-/// attempt. Each node counts by itself.
+/// Each name, such as an account and the address of a client together, has some attempts for
+/// nothing; then each doubles the pause before the next. An attempt counts when it begins, so that
+/// many at once are no way around it, and is taken back where it succeeds. Each node counts by
+/// itself.
 struct AttemptLimiter: Sendable {
-    private struct Record: Sendable {
-        var failures = 0
-        /// Until when no attempt is made, in milliseconds.
-        var blockedUntil: UInt64 = 0
-        /// When the last failure was, in milliseconds.
-        var failedAt: UInt64 = 0
+    /// A name whose attempts are counted together.
+    struct Subject: Hashable, Sendable {
+        let name: String
+        /// The attempts that cost nothing.
+        let free: Int
+        /// The longest pause, in milliseconds.
+        var pauseMax = AttemptLimiter.pauseMax
+        /// The time after which one attempt is forgiven, in milliseconds.
+        var forgiving: UInt64 = 600_000
     }
 
-    /// The failures of an account that cost nothing.
-    static let freeOfAccount = 5
-    /// The failures of an address that cost nothing: many users may share one.
-    static let freeOfAddress = 100
-    /// The sign-ups of an address that cost nothing.
-    static let freeSignUps = 200
+    private struct Record: Sendable {
+        var attempts = 0
+        /// Until when no attempt is made, in milliseconds.
+        var blockedUntil: UInt64 = 0
+        /// When attempts were last forgiven, in milliseconds.
+        var triedAt: UInt64 = 0
+    }
+
     /// The longest pause, in milliseconds (15 minutes).
     static let pauseMax: UInt64 = 900_000
-    /// The most accounts and addresses that are remembered.
+    /// How long a name without attempts is remembered, in milliseconds (an hour).
+    static let memoryMilliseconds: UInt64 = 3_600_000
+    /// The most names that are remembered.
     static let recordsMax = 65_536
-    /// How long a failure counts, in milliseconds (an hour).
-    private static let memoryMilliseconds: UInt64 = 3_600_000
 
     private var records: [String: Record] = [:]
 
-    /// Returns how long to wait before the next attempt, in seconds; nil where it may be made.
-    func secondsLeft(_ name: String, now: UInt64) -> Int? {
-        guard let record = records[name], now < record.blockedUntil else { return nil }
-        return Int((record.blockedUntil - now + 999) / 1_000)
-    }
-
-    mutating func noteFailure(_ name: String, free: Int, now: UInt64) {
-        makeRoom(now: now)
-        var record = records[name] ?? Record()
-        if now >= record.failedAt + AttemptLimiter.memoryMilliseconds { record = Record() }
-        record.failures += 1
-        record.failedAt = now
-        let beyond = record.failures - free
-        if beyond >= 0 {
-            record.blockedUntil = now + min(1_000 << UInt64(min(beyond, 20)), Self.pauseMax)
+    /// Counts an attempt of all subjects, if each may make one.
+    ///
+    /// - Returns: how long to wait, in seconds; nil where the attempt may be made.
+    mutating func begin(_ subjects: [Subject], now: UInt64) -> Int? {
+        let waits = subjects.compactMap { subject -> UInt64? in
+            guard let record = records[subject.name], now < record.blockedUntil else { return nil }
+            return record.blockedUntil - now
         }
-        records[name] = record
+        if let wait = waits.max() { return Int((wait + 999) / 1_000) }
+        for subject in subjects { count(subject, now: now) }
+        return nil
     }
 
-    mutating func noteSuccess(_ name: String) { records[name] = nil }
+    private mutating func count(_ subject: Subject, now: UInt64) {
+        makeRoom(now: now)
+        var record = records[subject.name] ?? Record()
+        let forgiven = Int((now - record.triedAt) / subject.forgiving)
+        if forgiven > 0 || record.attempts == 0 { record.triedAt = now }
+        record.attempts = max(0, record.attempts - forgiven) + 1
+        let beyond = record.attempts - subject.free
+        if beyond >= 0 {
+            record.blockedUntil = now + min(1_000 << UInt64(min(beyond, 20)), subject.pauseMax)
+        }
+        records[subject.name] = record
+    }
 
-    /// Forgets what does not count any more, and then whoever failed longest ago.
+    /// Takes an attempt back: it succeeded.
+    mutating func forget(_ subject: Subject) {
+        guard var record = records[subject.name] else { return }
+        record.attempts -= 1
+        record.blockedUntil = 0
+        records[subject.name] = record.attempts > 0 ? record : nil
+    }
+
+    /// Takes back all attempts of a name: whoever made the last one knows the password.
+    mutating func forgetAll(of subject: Subject) { records[subject.name] = nil }
+
+    /// Forgets what does not count any more, and then whoever tried longest ago.
     private mutating func makeRoom(now: UInt64) {
         guard records.count >= AttemptLimiter.recordsMax else { return }
-        records = records.filter { now < $0.value.failedAt + AttemptLimiter.memoryMilliseconds }
+        records = records.filter { now < $0.value.triedAt + AttemptLimiter.memoryMilliseconds }
         guard records.count >= AttemptLimiter.recordsMax else { return }
-        let times = records.values.map(\.failedAt).sorted()
+        let times = records.values.map(\.triedAt).sorted()
         let median = times[times.count / 2]
-        records = records.filter { $0.value.failedAt > median }
+        records = records.filter { $0.value.triedAt > median }
+    }
+}
+
+extension AttemptLimiter.Subject {
+    /// Guesses of an account's password from one address.
+    static func guesses(of account: String, from source: String) -> Self {
+        Self(name: "guess \(account) \(source)", free: 5)
+    }
+
+    /// Guesses of an account's password from anywhere: many, so that a stranger cannot keep the
+    /// user out.
+    static func guesses(of account: String) -> Self { Self(name: "guess \(account)", free: 200) }
+
+    /// Guesses from one address, which many users may share.
+    static func guesses(from source: String) -> Self { Self(name: "from \(source)", free: 100) }
+
+    /// Sign-ins of an account, successful or not: each leaves something behind for a while.
+    static func signIns(of account: String) -> Self {
+        Self(name: "in \(account)", free: 60, pauseMax: 60_000, forgiving: 10_000)
+    }
+
+    static func signIns(from source: String) -> Self {
+        Self(name: "in from \(source)", free: 300, pauseMax: 60_000, forgiving: 1_000)
+    }
+
+    static func signUps(from source: String) -> Self {
+        Self(name: "up \(source)", free: 200, pauseMax: 60_000, forgiving: 10_000)
+    }
+
+    /// Refresh tokens that were refused.
+    static func renewals(from source: String) -> Self {
+        Self(name: "renew \(source)", free: 200, pauseMax: 60_000, forgiving: 1_000)
     }
 }

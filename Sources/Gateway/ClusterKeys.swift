@@ -1,3 +1,4 @@
+import Crypto
 import LineProtocol
 import Wire
 
@@ -49,6 +50,7 @@ struct ClusterKeys: Sendable {
             case "KEY":
                 guard let name = fields["id"], !keys.contains(where: { $0.name == name }),
                     let secret = fields["secret"].flatMap(Base64.decode),
+                    secret.count >= SignatureKey.secretBytesMin,
                     let stamp = fields["stamp"].flatMap({ UInt64($0) })
                 else { continue }
                 keys.append(

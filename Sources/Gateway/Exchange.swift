@@ -80,6 +80,7 @@ extension AppConnection {
         let exchange = Exchange(
             translated, of: resource, head: request.head,
             origin: request.origin, stage: since == nil ? .answer : .since)
+        if isDraining { exchange.closes = true }
         phase = .answering(exchange)
         isSessionFull = false
         session = host.openSession(of: user, replyingTo: SessionReplies(of: self))

@@ -3,46 +3,73 @@ import LineProtocol
 import Wire
 
 /// The text by which a device proves that its sign-in goes on, and that it uses once.
+///
+/// A node has signed it: only whoever was given it knows that it was ever valid, so that a token
+/// which was used before can be told from one that somebody has made up.
 struct RefreshToken: Hashable, Sendable {
     /// The digest of the e-mail address, under which the account is stored.
     let address: String
     let user: UserID
     let signIn: String
     let secret: String
+    /// The stamp of the sign-in, or of the renewal that brought the token.
+    let stamp: UInt64
 
-    private static let bytesMax = 512
+    private static let bytesMax = 768
 
-    init(address: String, user: UserID, signIn: String, secret: String) {
+    init(address: String, user: UserID, signIn: String, secret: String, stamp: UInt64) {
         self.address = address
         self.user = user
         self.signIn = signIn
         self.secret = secret
+        self.stamp = stamp
     }
 
-    /// - Throws: 401.
-    init(_ text: String) throws(LineError) {
+    /// Reads a token that one of the keys has signed.
+    ///
+    /// - Throws: 401; 503 where its key may be known in a moment.
+    init(
+        _ text: String, signedBy keys: [ClusterKeys.Key], isComing: (String) -> Bool
+    ) throws(LineError) {
         let parts = text.split(separator: "~", omittingEmptySubsequences: false).map(String.init)
-        guard text.utf8.count <= RefreshToken.bytesMax, parts.count == 4,
-            parts.allSatisfy({ isName($0.utf8) }), let user = UserID(parts[1])
-        else { throw LineError(401, "The refresh token is not valid") }
-        self.init(address: parts[0], user: user, signIn: parts[2], secret: parts[3])
+        guard text.utf8.count <= RefreshToken.bytesMax, parts.count == 7,
+            parts.allSatisfy({ isName($0.utf8) }), let user = UserID(parts[1]),
+            let stamp = UInt64(parts[4]), let signature = Base64.decode(parts[6])
+        else { throw .refreshTokenRefused }
+        guard let key = keys.first(where: { $0.name == parts[5] }) else {
+            throw isComing(parts[5]) ? .keyComing : .refreshTokenRefused
+        }
+        let message = parts[..<6].joined(separator: "~")
+        guard Digest.areEqual(signature, RefreshToken.signature(of: message, by: key)) else {
+            throw .refreshTokenRefused
+        }
+        self.init(
+            address: parts[0], user: user, signIn: parts[2], secret: parts[3], stamp: stamp)
     }
 
-    var text: String { [address, user.text, signIn, secret].joined(separator: "~") }
+    func text(signedBy key: ClusterKeys.Key) -> String {
+        let message = [address, user.text, signIn, secret, "\(stamp)", key.name]
+            .joined(separator: "~")
+        return message + "~" + Base64.encode(RefreshToken.signature(of: message, by: key))
+    }
+
+    private static func signature(of message: String, by key: ClusterKeys.Key) -> [UInt8] {
+        Digest.hmacSHA256("refresh\n\(message)".utf8, key: key.secret)
+    }
 
     /// What the cluster stores of it.
     var digest: String { RefreshToken.digest(of: secret) }
 
     static func digest(of text: String) -> String { Base64.encode(Digest.sha256(text.utf8)) }
 
-    /// The token that replaces this one.
-    func next(_ secret: [UInt8]) -> RefreshToken {
-        RefreshToken(address: address, user: user, signIn: signIn, secret: Base64.encode(secret))
-    }
-
     /// The secret of the token that replaces this one in a request that the client has named: each
     /// node derives the same, so that a client which was not told the answer may ask another node.
     func nextSecret(for request: String, by key: ClusterKeys.Key) -> [UInt8] {
-        Digest.hmacSHA256("refresh\n\(text)\n\(request)".utf8, key: key.secret)
+        Digest.hmacSHA256(
+            "next\n\(signIn)\n\(secret)\n\(request)".utf8, key: key.secret)
     }
+}
+
+extension LineError {
+    static let refreshTokenRefused = LineError(401, "The refresh token is not valid")
 }

@@ -94,6 +94,9 @@ extension Resource {
 
     /// The verbs of users that no resource has, each with the reason.
     static let verbsWithout: [String: String] = [
-        "SEED": "writes as two users at once"
+        "SEED": "writes as two users at once",
+        "FILE ADD": "an upload is one request", "FILE PUT": "an upload is one request",
+        "FILE END": "an upload is one request", "FILE SHOW": "a file is sent as it is",
+        "FILE GET": "a file is sent as it is",
     ]
 }

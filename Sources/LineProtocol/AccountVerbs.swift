@@ -64,14 +64,15 @@ extension Verb {
         },
         Verb(
             "SIGNIN RENEW", .writes, [address, "<account>", "<signin>"],
-            options: [.secret, .replaced, .request],
-            example: "SIGNIN RENEW a1 carol s1 secret=r2 replaced=r1",
+            options: [.secret, .replaced, .issued, .request],
+            example: "SIGNIN RENEW a1 carol s1 secret=r2 replaced=r1 issued=117676046575861760",
             about: "Replaces the refresh token of a sign-in; 401 where it has another one."
         ) { words throws(LineError) in
             let renewal = Credentials.Renewal(
-                secret: try words.required(.secret), replaced: try words.name(.replaced),
+                secret: try words.required(.secret), replaced: try words.required(.replaced),
                 request: try words.name(.request))
-            return try words.account(.renew(try words.name(2), renewal))
+            let issued = try words.stamp(.issued)
+            return try words.account(.renew(try words.name(2), renewal, issued: issued))
         },
         Verb(
             "SIGNIN END", .writes, [address, "<account>"], optional: ["<signin>"],
@@ -90,10 +91,14 @@ extension Verb {
         ) { _ throws(LineError) in .read(.signing, of: UserID(checked: "cluster")) },
         Verb(
             "KEY ADD", .writes, ["<key>"], options: [.secret],
-            example: "KEY ADD k1 secret=x1",
-            about: "Adds a key with which the cluster signs access tokens."
+            example: "KEY ADD k1 secret=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",
+            about: "Adds a key with which the cluster signs access tokens: 32 bytes in base64url."
         ) { words throws(LineError) in
-            .write(Mutation(.addKey(try words.name(0), try words.required(.secret))))
+            let secret: SecretDigest = try words.required(.secret)
+            guard Base64.decode(secret.text)?.count == 32 else {
+                throw LineError(400, "secret= is 32 bytes in base64url")
+            }
+            return .write(Mutation(.addKey(try words.name(0), try words.required(.secret))))
         },
         Verb(
             "REVOKE", .writes, ["<name>"], options: [.through],
@@ -101,8 +106,7 @@ extension Verb {
             about: "Has all nodes refuse the access tokens of a user or a sign-in that are no "
                 + "later than a stamp."
         ) { words throws(LineError) in
-            let through = HybridTimestamp(
-                bits: UInt64(try words.number(.through, in: 1...Int.max) ?? 0))
+            let through = try words.stamp(.through)
             return .write(Mutation(.revoke(try words.name(0), through: through)))
         },
     ]
@@ -111,7 +115,8 @@ extension Verb {
 extension Option {
     static let address = Option("email", "…", isRequired: true)
     static let password = Option("password", "…", isRequired: true)
-    static let replaced = Option("replaced", "…")
+    static let issued = Option("issued", "<stamp>", isRequired: true)
+    static let replaced = Option("replaced", "…", isRequired: true)
     static let request = Option("request", "…")
     static let secret = Option("secret", "…", isRequired: true)
     static let through = Option("through", "<stamp>", isRequired: true)
@@ -120,6 +125,12 @@ extension Option {
 extension ParsedLine {
     func account(_ action: Credentials.Action) throws(LineError) -> Request {
         .write(Mutation(action, at: try name(0), of: try name(1)))
+    }
+
+    /// Returns the stamp that a required option has as its value.
+    func stamp(_ option: Option) throws(LineError) -> HybridTimestamp {
+        let last = Int(HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax).bits)
+        return HybridTimestamp(bits: UInt64(try number(option, in: 1...last) ?? 0))
     }
 
     /// Returns the name that a required option has as its value.

@@ -42,7 +42,7 @@ extension Verb {
 
     private static let messages: [Verb] = [
         Verb(
-            "SEND", .writes, ["<conversation>", "<user>"], options: [.id, .type, .item],
+            "SEND", .writes, ["<conversation>", "<user>"], options: [.id, .type, .item, .blob],
             text: "<text>", example: "SEND lunch alice id=m1 noodles?",
             about: "Sends a message; the same id again is the same message.",
             build: .minting { words, newID throws(LineError) in
@@ -50,10 +50,11 @@ extension Verb {
                 let id = try words.name(.id, as: MessageID.self)
                 let type = try words.choice(.type, of: MessageType.self) ?? .text
                 let item = try words.name(.item, as: ItemID.self)
+                let file = try words.name(.blob, as: FileID.self)
                 let text = try words.text(mayBeWhite: type == .image || type == .voice)
                 return .write(
                     Mutation(
-                        .send(type: type, item: item, text: text),
+                        .send(type: type, item: item, text: text, file: file),
                         of: id ?? MessageID(checked: newID()), in: conversation, by: sender),
                     isMinted: id == nil)
             }),

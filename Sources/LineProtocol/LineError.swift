@@ -26,6 +26,8 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
 extension LineError {
     public static let lineNotEnded = LineError(400, "line not ended")
     public static let messageEmpty = LineError(400, "Message cannot be empty")
+    public static let refreshTokenUsed = LineError(
+        401, "The refresh token was used before; the sign-in has ended")
     public static let notUTF8 = LineError(400, "Not valid UTF-8")
     public static let holdsNUL = LineError(400, "A NUL character is not allowed")
 

@@ -31,6 +31,7 @@ extension Option {
     static let ack = Option("ack", choices(of: AckLevel.self), isRequired: true)
     static let after = Option("after", "<id>")
     static let before = Option("before", "<id>")
+    static let blob = Option("blob", "<id>")
     static let chat = Option("chat", "<conversation>")
     static let due = Option("due", "<time>", isClearable: true)
     static let email = Option("email", "…", isClearable: true)

@@ -91,6 +91,13 @@ extension ParsedLine {
         UnsafeRawBufferPointer(rebasing: line[arguments[index]])
     }
 
+    /// Returns the text at the line's end as it is, of any length that a line has.
+    func word() throws(LineError) -> String {
+        let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
+        guard let text = LineProtocol.text(raw) else { throw .notUTF8 }
+        return text
+    }
+
     /// Returns the text without its escapes: UTF-8, no NUL, at most `LineLimits.textBytesMax`
     /// bytes.
     func text() throws(LineError) -> String {

@@ -2,7 +2,7 @@
 ///
 /// A verb is added by one row: it says how a line is written, and what request the line is.
 extension Verb {
-    public static let all: [Verb] = chat + own + devices + accounts + cluster
+    public static let all: [Verb] = chat + own + devices + files + accounts + cluster
 
     private static let cluster: [Verb] = [
         Verb(

@@ -74,6 +74,15 @@ package actor Shard {
         }
     }
 
+    /// Returns files of the shard that somebody has to look after.
+    package func dueFiles(limit: Int) -> Result<[DueFile], ShardFailure> {
+        do throws(ShardFailure) {
+            return .success(try machine.dueFiles(limit: limit, in: world))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// Whether a reply that shows what is here has to wait for the disk; if so, `slot` waits.
     package func showsLater(in slot: ReplySlot) -> Bool {
         machine.showsLater(in: slot, now: ports.clock.milliseconds)

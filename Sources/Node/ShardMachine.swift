@@ -74,6 +74,8 @@ package struct ShardMachine: Sendable {
         /// Nil if nothing had to change and there is no such document.
         package let document: Document?
         package let receipt: Receipt
+        /// The document of the message's file, where that was changed with the message.
+        package var file: Document?
     }
 
     package internal(set) var replica: ShardReplica
@@ -143,10 +145,11 @@ extension ShardMachine {
             || target?.document.isUnreadable ?? false
         guard !isUnreadable else { throw .unsupported }
         let chat = conversation?.document.conversation
+        let file = try file(besides: target?.document, of: mutation, in: world)
         let reached = try position(reachedBy: operation, attempt, in: chat, world)
         let isChange = try judge(
             operation, attempt, conversation: chat, target: target?.document, reached: reached,
-            in: world)
+            file: file?.document.file, in: world)
         var findings = ParticipantFindings()
         var unread: Int?
         if mutation.marking != nil {
@@ -178,7 +181,38 @@ extension ShardMachine {
             document: document,
             receipt: Receipt(
                 of: operation, document: document, context: context, unread: unread,
-                isRepeated: false))
+                isRepeated: false),
+            file: change(file, with: operation, over: target?.document, in: world))
+    }
+
+    private mutating func file(
+        besides target: Document?, of mutation: Mutation, in world: ShardWorld
+    ) throws(ShardFailure) -> ShardDocuments.Found? {
+        guard let conversation = mutation.conversation, let id = mutation.file(besides: target)
+        else { return nil }
+        return try find(.file(id, in: conversation), in: world)
+    }
+
+    /// Changes a message's file with the message, in the same commit.
+    ///
+    /// A message may be here, and deleted, before its file has arrived: the file is then closed
+    /// before it comes.
+    ///
+    /// - Returns: nil where there is nothing to change.
+    private mutating func change(
+        _ file: ShardDocuments.Found?, with operation: Operation, over target: Document?,
+        in world: ShardWorld
+    ) -> Document? {
+        let mutation = operation.mutation
+        guard let action = mutation.changeOfFile, let conversation = mutation.conversation,
+            let id = mutation.file(besides: target),
+            action.changes(file?.document.file)
+        else { return nil }
+        let change = Mutation(action, of: id, in: conversation, by: mutation.user)
+        let derived = Operation(change, operation.stamp, after: operation.unsettled)
+        return write(
+            derived, at: change.key, with: ParticipantFindings(), over: file, in: world
+        ).0
     }
 
     /// Counts what stays unread after a mark, before the mark is written: a failing read then

@@ -45,6 +45,12 @@ extension ShardMachine {
         case .signing:
             let found = try find(.signing, in: world)
             findings = .signing(found?.document.signing ?? Signing())
+        case .file(let id, let conversation):
+            _ = try listing(of: conversation, for: user, query, world)
+            findings = .file(try file(id, in: conversation, world))
+        case .part(let index, let id, let conversation):
+            _ = try listing(of: conversation, for: user, query, world)
+            findings = .part(try part(index, of: id, in: conversation, world))
         case .due(let query):
             findings = .candidates(try candidates(query, in: world))
         case .history(let conversation, let place, let limit):
@@ -273,6 +279,7 @@ extension Query {
         switch self {
         case .edits: .messageNotFound
         case .profile: .profileNotFound
+        case .file, .part: .fileNotFound
         default: .conversationNotFound
         }
     }
@@ -280,7 +287,7 @@ extension Query {
     /// Whether the answer shows who has read what, and leaves out what is hidden.
     var showsProgress: Bool {
         switch self {
-        case .edits, .participants, .chat, .marks: false
+        case .edits, .participants, .chat, .marks, .file, .part: false
         default: true
         }
     }

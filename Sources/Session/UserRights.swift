@@ -17,7 +17,7 @@ extension Request {
         case .typing(let typing): typing.user == user ? nil : .otherUser
         case .notifications(_, let owner): owner == user ? nil : .otherUser
         case .unwatch, .help, .auth, .ping, .set, .wait, .token, .since: nil
-        case .seed, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector,
+        case .seed, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector, .files,
             .block, .unblock, .join, .leave, .forget, .backup, .scrub, .shutdown:
             .operatorsOnly
         }

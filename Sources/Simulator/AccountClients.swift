@@ -8,6 +8,8 @@ struct RefreshToken {
     let user: UserID
     let signIn: SignInID
     let secret: SecretDigest
+    /// Around the time at which it was given; nobody compares it but to tell two errors apart.
+    let issued: HybridTimestamp
 }
 
 /// Random changes of accounts: two addresses and few users, so that the changes collide.
@@ -30,7 +32,8 @@ extension World {
         case ..<80:
             let token = RefreshToken(
                 address: address, user: user, signIn: SignInID(checked: name("s")),
-                secret: SecretDigest(checked: name("r")))
+                secret: SecretDigest(checked: name("r")),
+                issued: HybridTimestamp(milliseconds: milliseconds))
             clients.refreshTokens.append(token)
             action = .begin(token.signIn, token.secret)
         case ..<86: action = .setPassword(FieldText(text()))
@@ -50,12 +53,14 @@ extension World {
         }
         let next = RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn,
-            secret: SecretDigest(checked: name("r")))
+            secret: SecretDigest(checked: name("r")),
+            issued: HybridTimestamp(milliseconds: milliseconds))
         clients.refreshTokens.append(next)
         let renewal = Credentials.Renewal(
             secret: next.secret, replaced: token.secret,
             request: accountRandom.chance(percent: 50) ? SecretDigest(checked: name("q")) : nil)
-        return Mutation(.renew(token.signIn, renewal), at: token.address, of: token.user)
+        return Mutation(
+            .renew(token.signIn, renewal, issued: token.issued), at: token.address, of: token.user)
     }
 
     private func signingAction() -> Signing.Action {

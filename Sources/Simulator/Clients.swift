@@ -41,6 +41,8 @@ struct Clients {
     var texts = 0
     /// The refresh tokens that sign-ins were given, of which many were replaced since.
     var refreshTokens: [RefreshToken] = []
+    /// The messages that were sent with a file.
+    var messagesWithFiles: [Mutation] = []
 
     struct Asked {
         let mutation: Mutation
@@ -163,6 +165,7 @@ extension World {
 
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
         if plan.hasAccounts, accountRandom.chance(percent: 30) { return (accountChange(), false) }
+        if plan.hasFiles, fileRandom.chance(percent: 30) { return (fileChange(by: user), false) }
         if workRandom.chance(percent: 10) { return (own(by: user), false) }
         let conversationIndex = workRandom.below(clients.conversations.count)
         let conversation = clients.conversations[conversationIndex]
@@ -372,6 +375,8 @@ extension Query {
         case .due: "notifications"
         case .accounts: "accounts"
         case .signing: "keys"
+        case .file: "file"
+        case .part: "part"
         }
     }
 }

@@ -59,8 +59,9 @@ struct Ledger {
     }
 
     private(set) var entries: [Entry] = []
-    /// The index in `entries` of the first execution of each operation.
-    private var operations: [OperationName: Int] = [:]
+    /// The index in `entries` of the first execution of each operation, by the document that it
+    /// changed: a message's operation may change the message's file, too.
+    private var operations: [OperationName: [DocumentKey: Int]] = [:]
     private var ahead: Set<OperationName> = []
     /// The times that clocks ceased to believe when they were set back.
     private var forgotten: [Forgotten] = []
@@ -95,7 +96,8 @@ struct Ledger {
         }
         let operation = OperationName(
             process: entry.operation.process, counter: entry.operation.counter)
-        if let first = operations[operation] {
+        let key = entry.mutation.key
+        if let first = operations[operation]?[key] {
             let known = entries[first]
             guard known.mutation == entry.mutation, known.operation == entry.operation else {
                 throw Violation(
@@ -103,7 +105,7 @@ struct Ledger {
                     explanation: "one operation is two: \(known.words), and \(entry.words)")
             }
         } else {
-            operations[operation] = entries.count
+            operations[operation, default: [:]][key] = entries.count
         }
         var entry = entry
         entry.isAhead =
@@ -195,13 +197,17 @@ extension Mutation.Action {
         case .credentials(let action): action.verb
         case .signing(.addKey): "add key"
         case .signing(.revoke): "revoke"
+        case .file(_, let action): action.verb
+        case .part(_, _, .put): "put part"
+        case .part(_, _, .purge): "purge part"
         }
     }
 
     var words: String {
         switch self {
         case .conversation(.create(let users, let title)): "create for \(users) as \(title ?? "-")"
-        case .message(let id, .send(_, _, let text)): "send \(id) '\(text)'"
+        case .message(let id, .send(_, _, let text, let file)):
+            "send \(id) '\(text)' \(file?.text ?? "")"
         case .message(let id, .edit(let text)): "edit \(id) to '\(text)'"
         case .message(let id, .hide): "hide \(id)"
         case .message(let id, .retract): "retract \(id)"
@@ -216,10 +222,12 @@ extension Mutation.Action {
         case .profile(.set(let edit)), .profile(.seed(let edit)):
             "profile \(edit.name?.value?.text ?? "-")"
         case .device(let device, let action): "\(action.verb) \(device)"
-        case .credentials(.begin(let id, _)), .credentials(.renew(let id, _)),
+        case .credentials(.begin(let id, _)), .credentials(.renew(let id, _, _)),
             .credentials(.end(let id)):
             "\(verb) \(id)"
         case .credentials, .signing: verb
+        case .file(let file, _): "\(verb) \(file)"
+        case .part(let index, let file, _): "\(verb) \(index) of \(file)"
         case .item(.add(let draft)): "add item '\(draft.title.text)'"
         case .item(.edit(let edit)): "edit item '\(edit.title?.text ?? "-")'"
         case .participant(.read(let id)), .participant(.deliver(let id)):
@@ -230,12 +238,24 @@ extension Mutation.Action {
     /// The text that the action brings into a document; nil if none.
     var text: String? {
         switch self {
-        case .message(_, .send(_, _, let text)), .message(_, .edit(let text)),
+        case .message(_, .send(_, _, let text, _)), .message(_, .edit(let text)),
             .message(_, .seed(let text)):
             text
         case .item(.add(let draft)): draft.title.text
         case .item(.edit(let edit)): edit.title?.text
         default: nil
+        }
+    }
+}
+
+extension File.Action {
+    var verb: String {
+        switch self {
+        case .begin: "begin file"
+        case .end: "end file"
+        case .close: "close file"
+        case .attach: "attach file"
+        case .purge: "purge file"
         }
     }
 }

@@ -141,6 +141,8 @@ struct Model {
         case .item(let item): try check(item)
         case .credentials(let credentials): try check(credentials)
         case .signing(let signing): try check(signing)
+        case .file(let file): try check(file)
+        case .part(let part): try check(part)
         case .device, .unknown: throw violation(.claims, "is of no kind that was ever written")
         }
     }
@@ -176,7 +178,7 @@ struct Model {
     }
 
     private func check(_ message: Message) throws(Violation) {
-        guard let header, case .message(_, .send(_, _, let text)) = header.mutation.action else {
+        guard let header, case .message(_, .send(_, _, let text, _)) = header.mutation.action else {
             throw violation(.claims, "was never sent")
         }
         guard message.isRetracted == isRetracted else {

@@ -55,6 +55,12 @@ package struct Plan: Hashable, Sendable {
         return random.chance(percent: 30) && !KeptSeeds.machinesBeforeAccounts.contains(seed)
     }
 
+    /// Whether users upload, send and delete files; as with accounts.
+    package var hasFiles: Bool {
+        var random = SeededRandom(seed: seed, stream: 19)
+        return random.chance(percent: 30) && !KeptSeeds.machinesBeforeAccounts.contains(seed)
+    }
+
     /// The nodes that are no members at the start.
     var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 

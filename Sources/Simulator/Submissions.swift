@@ -42,7 +42,8 @@ extension World {
                         + "claimed before, of \(changedBy.dots.map(\.short))")
             }
             try checkRepetition(of: submission.operation, dot, document, node)
-            try ledger.add(entry(for: dot, document, submission, node))
+            try ledger.add(entry(for: dot, document, submission, mutation, node))
+            try noteFile(accepted.file, submission, node)
             stored = Context(dot)
         } else if !fresh.isEmpty {
             throw Violation(
@@ -69,12 +70,33 @@ extension World {
         return .conversation(conversation)
     }
 
+    /// Records the change of a message's file that came with that of the message.
+    private func noteFile(
+        _ file: Document?, _ submission: Submission, _ node: SimNode
+    ) throws(Violation) {
+        guard let file else { return }
+        let fresh = file.changedBy.dots.filter { !submission.known.contains($0) }
+        guard let dot = fresh.first, fresh.count == 1,
+            let action = submission.mutation.changeOfFile,
+            let conversation = submission.mutation.conversation, let id = FileID(file.key.id)
+        else {
+            throw Violation(
+                invariant: .oneDot,
+                explanation: "\(node.name) changed the file \(file.key.id) as \(fresh.map(\.short))"
+            )
+        }
+        coverage.count("file with message: \(submission.mutation.action.verb)")
+        let change = Mutation(action, of: id, in: conversation, by: submission.mutation.user)
+        try ledger.add(entry(for: dot, file, submission, change, node))
+    }
+
     private func entry(
-        for dot: Dot, _ document: Document, _ submission: Submission, _ node: SimNode
+        for dot: Dot, _ document: Document, _ submission: Submission, _ mutation: Mutation,
+        _ node: SimNode
     ) -> Ledger.Entry {
         let operation = submission.operation.stamp
         let stamp: Stamp?
-        switch submission.mutation.action {
+        switch mutation.action {
         case .conversation(.invite(let user)):
             // A user who is already a participant keeps the earlier invitation.
             let isNoted = document.conversation?.invitation(of: user) == operation
@@ -82,11 +104,12 @@ extension World {
         case .conversation(.leave), .message(_, .hide), .message(_, .retract),
             .message(_, .restore), .participant, .item(.delete):
             stamp = nil
-        case .conversation(.create), .message, .profile, .item, .device, .credentials, .signing:
+        case .conversation(.create), .message, .profile, .item, .device, .credentials, .signing,
+            .file, .part:
             stamp = operation
         }
         var base: Stamp?
-        let action = submission.mutation.action
+        let action = mutation.action
         if case .message(_, .edit) = action { base = document.message?.header.sent }
         var mark: Mark?
         if case .participant(.read) = action { mark = document.participantState?.read?.value }
@@ -94,7 +117,7 @@ extension World {
             mark = document.participantState?.delivered?.value
         }
         return Ledger.Entry(
-            dot: dot, shard: submission.shard, node: node.index, mutation: submission.mutation,
+            dot: dot, shard: submission.shard, node: node.index, mutation: mutation,
             operation: operation, unsettled: submission.lost,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
             hidden: action == .participant(.hideChat)

@@ -47,6 +47,7 @@ final class World {
     var diskRandom: SeededRandom
     var workRandom: SeededRandom
     var accountRandom: SeededRandom
+    var fileRandom: SeededRandom
 
     var clients: Clients
     var requests: [Request] = []
@@ -65,6 +66,7 @@ final class World {
         diskRandom = SeededRandom(seed: plan.seed, stream: 3)
         workRandom = SeededRandom(seed: plan.seed, stream: 4)
         accountRandom = SeededRandom(seed: plan.seed, stream: 18)
+        fileRandom = SeededRandom(seed: plan.seed, stream: 20)
         conditions = NetworkConditions(nodes: plan.nodes)
         clients = Clients(plan, &workRandom)
         names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }

@@ -101,6 +101,12 @@ public struct SecretDigest: Name {
     public init(checked text: String) { self.text = text }
 }
 
+/// A file that a user has sent in a conversation, or is about to send.
+public struct FileID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
 /// A key with which the cluster signs access tokens.
 public struct SigningKeyID: Name {
     public let text: String

@@ -14,7 +14,8 @@ struct CredentialsTests {
     static let actions: [Credentials.Action] = [
         .signUp(email: FieldText("Al@example.org"), password: FieldText("hash")),
         .setPassword(FieldText("hash 2")), .setDisabled(true), .setDisabled(false), .remove,
-        .begin(signIn("s1"), secret("r1")), .renew(signIn("s1"), renewal),
+        .begin(signIn("s1"), secret("r1")),
+        .renew(signIn("s1"), renewal, issued: HybridTimestamp(milliseconds: 7)),
         .end(signIn("s1")), .endAll,
     ]
 
@@ -41,7 +42,7 @@ struct CredentialsTests {
             let next = Credentials.Renewal(
                 secret: secret("r\(random.below(99))"), replaced: chosen.secret,
                 request: random.chance(50) ? secret("q\(random.below(9))") : nil)
-            return .renew(chosen.id, next)
+            return .renew(chosen.id, next, issued: chosen.renewed?.time ?? .zero)
         }
     }
 
@@ -141,7 +142,7 @@ struct CredentialsTests {
     @Test func `a refresh token is used once, and its request may be repeated`() {
         var author = Author(1)
         let first = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
-        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal)
+        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal, issued: .zero)
         let begun = with(&author, People.alice, Self.signUp, first)
         let renewed = with(&author, People.alice, renew, to: begun)
         #expect(renewed != begun)
@@ -149,12 +150,19 @@ struct CredentialsTests {
         #expect(with(&author, People.alice, renew, to: renewed) == renewed)
         let again = Credentials.Renewal(
             secret: Self.secret("r3"), replaced: Self.secret("r1"), request: nil)
-        #expect(refusal(of: .renew(Self.signIn("s1"), again), on: renewed) == .signInEnded)
+        let name = Self.signIn("s1")
+        #expect(refusal(of: .renew(name, again, issued: .zero), on: renewed) == .refreshTokenUsed)
+        // A replica that lacks the last renewal cannot tell.
+        let later = HybridTimestamp(milliseconds: 9_000_000)
+        #expect(refusal(of: .renew(name, again, issued: later), on: begun) == nil)
+        let unknown = Credentials.Renewal(
+            secret: Self.secret("r4"), replaced: Self.secret("r3"), request: nil)
+        #expect(refusal(of: .renew(name, unknown, issued: later), on: renewed) == .signInBehind)
     }
 
     @Test func `a sign-in that has ended is not renewed, nor saved by another renewal`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
-        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal)
+        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal, issued: .zero)
         let begun = with(
             &one, People.alice, Self.signUp, .begin(Self.signIn("s1"), Self.secret("r1")))
         let ended = with(&one, People.alice, .end(Self.signIn("s1")), to: begun)

@@ -34,6 +34,16 @@ struct MutationCodingTests {
         + CredentialsTests.actions.map {
             Mutation($0, at: CredentialsTests.address, of: People.alice)
         } + SigningTests.actions.map { Mutation($0) }
+        + FileTests.actions.map {
+            Mutation($0, of: FileTests.file, in: People.conversation, by: People.alice)
+        }
+        + [FilePart.Action.put([1, 2]), .purge].map {
+            Mutation($0, on: 7, of: FileTests.file, in: People.conversation, by: People.alice)
+        } + [
+            Mutation(
+                .send(type: .image, item: nil, text: "look", file: FileTests.file),
+                of: People.message, in: People.conversation, by: People.alice)
+        ]
 
     private static let view = MessageView(
         id: People.message, from: People.alice, sentAt: HybridTimestamp(milliseconds: 7),

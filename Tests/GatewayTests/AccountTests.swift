@@ -28,17 +28,43 @@ import Wire
     // MARK: Refresh tokens
 
     private let token = RefreshToken(
-        address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x1")
+        address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x1", stamp: 5)
 
-    @Test func `a refresh token is read as it was written`() throws {
-        #expect(try RefreshToken(token.text) == token)
-        #expect(!token.digest.contains("x1"))
+    private func read(_ text: String, _ keys: ClusterKeys.Key...) -> Result<RefreshToken, LineError>
+    {
+        Result { () throws(LineError) in
+            try RefreshToken(text, signedBy: keys) { $0 == "coming" }
+        }
     }
 
-    @Test(arguments: ["", "a~b~c", "a~b~c~d~e", "a~~c~d", "a~b c~d~e", "a~b~c\n~d"])
+    @Test func `a refresh token is read as a node has signed it, and no change of it`() throws {
+        let key = Self.key("k1", createdAt: 5)
+        let text = token.text(signedBy: key)
+        #expect(try read(text, Self.key("k0", createdAt: 1), key).get() == token)
+        #expect(!token.digest.contains("x1"))
+        var others = ClusterKeys.Key(
+            name: "k1", secret: [UInt8](repeating: 8, count: 32), createdAt: 5, readAt: 0)
+        #expect(read(text, others) == .failure(.refreshTokenRefused))
+        others = Self.key("k2", createdAt: 5)
+        #expect(read(text, others) == .failure(.refreshTokenRefused))
+        let early = token.text(signedBy: Self.key("coming", createdAt: 5))
+        #expect(read(early, key) == .failure(.keyComing))
+        let bytes = Array(text.utf8)
+        for place in stride(from: 0, to: bytes.count - 1, by: 3) {
+            var changed = bytes
+            changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : 0x41
+            #expect(throws: LineError.self) {
+                try read(String(decoding: changed, as: UTF8.self), key).get()
+            }
+        }
+    }
+
+    @Test(arguments: ["", "a~b~c", "a~b~c~d~e~f~g", "a~~c~d~1~k1~g", "a~b~c\n~d~1~k1~g"])
     func `what is no refresh token is refused`(_ text: String) {
-        #expect(throws: LineError.self) { try RefreshToken(text) }
-        #expect(throws: LineError.self) { try RefreshToken(String(repeating: "a", count: 600)) }
+        let key = Self.key("k1", createdAt: 5)
+        #expect(read(text, key) == .failure(.refreshTokenRefused))
+        #expect(
+            read(String(repeating: "a", count: 800), key) == .failure(.refreshTokenRefused))
     }
 
     @Test func `the next token follows from the request and the key alone`() {
@@ -47,8 +73,15 @@ import Wire
         #expect(next == token.nextSecret(for: "q1", by: key))
         #expect(next != token.nextSecret(for: "q2", by: key))
         let other = RefreshToken(
-            address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x2")
+            address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x2", stamp: 5)
         #expect(next != other.nextSecret(for: "q1", by: key))
+    }
+
+    @Test func `a key that is too short to be safe is not used`() {
+        var keys = ClusterKeys()
+        _ = keys.insert(
+            reply("KEY id=k1 secret=x1 stamp=1", "OK through=0"), readAt: 1, now: 1)
+        #expect(keys.keys.isEmpty)
     }
 
     // MARK: Keys
@@ -153,36 +186,54 @@ import Wire
 
     // MARK: Limits
 
-    @Test func `each failure beyond the free ones doubles the pause, up to the longest`() {
+    private let guesses = AttemptLimiter.Subject(name: "alice", free: 5)
+
+    @Test func `each attempt beyond the free ones doubles the pause, up to the longest`() {
         var attempts = AttemptLimiter()
         var now: UInt64 = 0
         var pauses: [Int] = []
         for _ in 0..<20 {
-            attempts.noteFailure("alice", free: 5, now: now)
-            let pause = attempts.secondsLeft("alice", now: now) ?? 0
-            pauses.append(pause)
-            now += UInt64(pause) * 1_000
-            #expect(attempts.secondsLeft("alice", now: now) == nil)
+            var pause = attempts.begin([guesses], now: now)
+            if let first = pause {
+                now += UInt64(first) * 1_000
+                pause = attempts.begin([guesses], now: now)
+                pauses.append(first)
+            }
+            #expect(pause == nil)
         }
-        #expect(pauses.prefix(8) == [0, 0, 0, 0, 1, 2, 4, 8])
-        #expect(pauses.last == 900)
-        #expect(attempts.secondsLeft("bob", now: now) == nil)
-        attempts.noteSuccess("alice")
-        attempts.noteFailure("alice", free: 5, now: now)
-        #expect(attempts.secondsLeft("alice", now: now) == nil)
+        #expect(pauses.prefix(4) == [1, 2, 4, 8])
+        // Meanwhile one attempt or two are forgiven.
+        #expect((512...900).contains(pauses.last ?? 0) && pauses.max() ?? 0 <= 900)
+        let other = AttemptLimiter.Subject(name: "bob", free: 5)
+        #expect(attempts.begin([other], now: now) == nil)
+        attempts.forgetAll(of: guesses)
+        #expect(attempts.begin([guesses], now: now) == nil)
+        #expect(attempts.begin([guesses], now: now) == nil)
     }
 
-    @Test func `failures are forgotten after an hour, and where there are too many`() {
+    @Test func `many attempts at once are no way around the pauses`() {
         var attempts = AttemptLimiter()
-        for _ in 0..<6 { attempts.noteFailure("alice", free: 5, now: 0) }
-        #expect(attempts.secondsLeft("alice", now: 0) != nil)
-        attempts.noteFailure("alice", free: 5, now: 3_600_000)
-        #expect(attempts.secondsLeft("alice", now: 3_600_000) == nil)
+        let made = (0..<100).count { _ in attempts.begin([guesses], now: 5) == nil }
+        #expect(made == 5)
+    }
+
+    @Test func `attempts are forgiven one by one`() {
+        var attempts = AttemptLimiter()
+        for _ in 0..<5 { _ = attempts.begin([guesses], now: 0) }
+        #expect(attempts.begin([guesses], now: 999) == 1)
+        #expect(attempts.begin([guesses], now: guesses.forgiving) == nil)
+        #expect(attempts.begin([guesses], now: guesses.forgiving) != nil)
+    }
+
+    @Test func `names that are tried take no more than their place`() {
+        var attempts = AttemptLimiter()
         for number in 0..<(2 * AttemptLimiter.recordsMax) {
-            attempts.noteFailure("\(number)", free: 1, now: 3_600_000 + UInt64(number))
+            let subject = AttemptLimiter.Subject(name: "\(number)", free: 1)
+            _ = attempts.begin([subject], now: UInt64(number))
         }
         let last = 2 * AttemptLimiter.recordsMax - 1
-        #expect(attempts.secondsLeft("\(last)", now: 3_600_000 + UInt64(last)) != nil)
+        let subject = AttemptLimiter.Subject(name: "\(last)", free: 1)
+        #expect(attempts.begin([subject], now: UInt64(last)) != nil)
     }
 
     // MARK: Requests

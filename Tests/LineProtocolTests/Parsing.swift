@@ -29,7 +29,7 @@ struct SentMessage {
 /// Returns the message that a line sends; nil where it is refused or another request.
 func sent(_ line: String) -> SentMessage? {
     guard case .success(.write(let mutation, let isMinted)) = parsed(line),
-        case .message(let id, .send(let type, let item, let text)) = mutation.action
+        case .message(let id, .send(let type, let item, let text, _)) = mutation.action
     else { return nil }
     return SentMessage(id: isMinted ? nil : id, type: type, item: item, text: text)
 }
