@@ -7,18 +7,33 @@ import Wire
 extension Admin {
     /// The most files that one `FILES` lists.
     private static let dueFilesMax = 16
+    /// How long a file may be unsent, in milliseconds (an hour).
+    private static let unsentMillisecondsMax: UInt64 = 3_600_000
 
-    func files(_ id: ShardID, _ writer: inout ReplyWriter) {
-        guard let shard = node.assumeIsolated({ $0.shard(id) }) else {
-            return writer.error(.shardNotHeld)
+    /// Answers `FILES`.
+    func files(_ id: ShardID?, _ writer: inout ReplyWriter) {
+        var shards = node.assumeIsolated { $0.shards }
+        if let id {
+            guard let shard = node.assumeIsolated({ $0.shard(id) }) else {
+                return writer.error(.shardNotHeld)
+            }
+            shards = [shard]
         }
-        switch shard.assumeIsolated({ $0.dueFiles(limit: Admin.dueFilesMax) }) {
-        case .failure(let failure): writer.error(LineError(failure))
-        case .success(let files):
-            for file in files { writer.due(file) }
-            let isInSync = !files.isEmpty && node.assumeIsolated { $0.isInSync(shard) }
-            writer.ok { $0.flag("synced", isInSync) }
+        var left = Admin.dueFilesMax
+        for shard in shards where left > 0 {
+            let isReady = shard.assumeIsolated { $0.isReady }
+            let age = Admin.unsentMillisecondsMax
+            guard isReady,
+                case .success(let files) = shard.assumeIsolated({
+                    $0.dueFiles(limit: left, age: age)
+                }), !files.isEmpty
+            else { continue }
+            left -= files.count
+            let isInSync = node.assumeIsolated { $0.isInSync(shard) }
+            let isFirst = node.assumeIsolated { $0.isFirstOwner(of: shard) }
+            for file in files { writer.due(file, isInSync: isInSync, isFirst: isFirst) }
         }
+        writer.ok()
     }
 }
 
@@ -35,13 +50,15 @@ extension ReplyWriter {
         }
     }
 
-    mutating func due(_ file: DueFile) {
+    mutating func due(_ file: DueFile, isInSync: Bool, isFirst: Bool) {
         line("FILE") {
             $0.pair("conversation", file.conversation)
             $0.pair("id", file.id)
             $0.pair("at", time: file.createdAt.lineTime)
             $0.flag("closed", file.isClosed)
             $0.pair("parts", file.parts.map(String.init).joined(separator: ","))
+            $0.flag("synced", isInSync)
+            $0.flag("first", isFirst)
         }
     }
 }

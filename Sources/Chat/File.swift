@@ -1,8 +1,9 @@
 import CRDT
 import Wire
 
-/// A file of a conversation: who uploaded it, and the message that it belongs to. Its bytes are in
-/// documents of their own, one for each `FilePart`.
+/// A file of a conversation: who uploaded it, and the message that it belongs to.
+///
+/// Its bytes are in documents of their own, one for each `FilePart`.
 ///
 /// A file is *open* while its parts arrive, *whole* once its size is known, and *sent* with a
 /// message. It is *closed* with the deletion of that message for everyone, or where no message
@@ -35,9 +36,6 @@ public struct File: Hashable, Sendable {
     /// The message that it was sent with; nil before that.
     public var message: MessageID? { messageField?.value }
     public var isClosed: Bool { closedAt != nil }
-    /// Whether somebody has to look after it: it was not sent yet, or is not purged yet.
-    public var isDue: Bool { !isPurged && (isClosed || message == nil) }
-
     var sizeStamp: Stamp? { sizeField?.stamp }
 
     var greatestTime: HybridTimestamp {

@@ -89,7 +89,9 @@ extension FilePart.Action {
         _ part: FilePart?, of file: File?, in conversation: Conversation?, by user: UserID
     ) throws(Refusal) -> Bool {
         switch self {
-        case .purge: return !(part?.isPurged ?? true)
+        case .purge:
+            guard let part else { throw .fileNotFound }
+            return !part.isPurged
         case .put(let bytes):
             try conversation.requireParticipant(user, or: .fileNotFound)
             let file = try file.uploaded(by: user)

@@ -1,10 +1,10 @@
 import CRDT
 import Wire
 
-/// A part of a file's bytes. Each but the last has `bytesMax` bytes.
+/// A part of a file's bytes; each but the last has `bytesMax` bytes.
 ///
-/// Parts never change. Of two contents of one part, on two sides of a network partition, the earlier
-/// wins; a purge wins over both.
+/// Parts never change. Of two contents of one part, on two sides of a network partition, the
+/// earlier wins; a purge wins over both.
 public struct FilePart: Hashable, Sendable {
     /// The most bytes of a part: in base64 it fits a line.
     public static let bytesMax = 32 << 10

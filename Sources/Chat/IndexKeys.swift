@@ -32,8 +32,11 @@ public enum Term {
         ]
     }
 
-    /// The term of every file that was not sent yet, or is closed and not purged yet.
-    public static let due = "due"
+    /// The term of every file that is closed and not purged yet.
+    public static let closed = "closed"
+
+    /// The term of every file that was not sent yet, and is not closed.
+    public static let unsent = "unsent"
 
     /// The term of every part of a file that is not purged.
     public static func part(of file: FileID) -> String { file.text }
@@ -53,7 +56,10 @@ extension Document {
         case .message(let message): message.isPinned ? [Term.pinned] : []
         case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
         case .device(let device): device.isRegistered ? [Term.registered] : []
-        case .file(let file): file.isDue ? [Term.due] : []
+        case .file(let file):
+            file.isPurged
+                ? []
+                : file.isClosed ? [Term.closed] : file.message == nil ? [Term.unsent] : []
         // The number follows the last point.
         case .part(let part):
             part.isPurged ? [] : [String(key.id[..<(key.id.lastIndex(of: ".") ?? key.id.endIndex)])]

@@ -5,10 +5,7 @@ import Session
 import Wire
 
 /// The surroundings of the accounts of a node.
-package protocol AccountHost: AnyObject, Sendable {
-    /// Opens a session of the line protocol with the rights of an operator.
-    func openSession(replyingTo output: any SessionOutput) -> Session
-    func closeSession(_ session: Session)
+package protocol AccountHost: LineHost {
     func randomBytes(_ count: Int) -> [UInt8]
     /// Has a thread that may wait do some work with a password.
     ///
@@ -59,6 +56,7 @@ package enum PasswordWork: Sendable {
 package actor Accounts {
     private nonisolated let executor: any SerialExecutor
     private nonisolated let host: any AccountHost
+    private nonisolated let desk: LineDesk
     private nonisolated let clock: any Clock
     private var keys = ClusterKeys()
     private var attempts = AttemptLimiter()
@@ -67,8 +65,6 @@ package actor Accounts {
     private var isPolling = false
     private var tickWaiters: [CheckedContinuation<Void, Never>] = []
     private var pollAt: UInt64 = 0
-    private var calls: [UInt64: LineCall] = [:]
-    private var lastCall: UInt64 = 0
 
     /// The lifetime of an access token, in seconds.
     package static let accessSeconds: Int64 = 600
@@ -80,6 +76,7 @@ package actor Accounts {
 
     package init(host: any AccountHost, clock: any Clock, executor: any SerialExecutor) {
         self.host = host
+        desk = LineDesk(host: host, executor: executor)
         self.clock = clock
         self.executor = executor
     }
@@ -136,40 +133,12 @@ package actor Accounts {
     // MARK: Lines
 
     /// Has the node answer a line.
-    func ask(_ line: String) async -> LineCall.Result { await say([line]) }
+    func ask(_ line: String) async -> LineCall.Result { await desk.ask([line]) }
 
     /// Has the node execute a line, and waits until all owners that are alive have stored it: what
     /// may be done once is then refused everywhere.
     func write(_ line: String) async -> LineCall.Result {
-        await say(["SET ack=all", line])
-    }
-
-    private func say(_ lines: [String]) async -> LineCall.Result {
-        lastCall += 1
-        let id = lastCall
-        let session = host.openSession(replyingTo: CallOutput(of: id, in: self))
-        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
-        let result = await withCheckedContinuation { continuation in
-            calls[id] = LineCall(of: lines.count, continuation)
-            bytes.withUnsafeBytes { bytes in
-                // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
-                nonisolated(unsafe) let bytes = bytes
-                session.assumeIsolated { $0.onBytes(bytes) }
-            }
-        }
-        // Not by the reply itself: the session is still writing then.
-        host.closeSession(session)
-        return result
-    }
-
-    /// Handles what the session of a call writes.
-    func onReply(_ bytes: [UInt8], to call: UInt64) {
-        if calls[call]?.onBytes(bytes) ?? false { calls[call] = nil }
-    }
-
-    func onAbort(of call: UInt64) {
-        calls.removeValue(forKey: call)?.end(
-            .failure(LineError(503, "This node stops; ask another")))
+        await desk.ask(["SET ack=all", line])
     }
 
     // MARK: Passwords

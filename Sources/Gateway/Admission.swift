@@ -9,6 +9,7 @@ enum Admission {
     case resource(Route, UserID)
     /// A request about an account, by nobody where nobody has to be signed in.
     case account(AccountRoute, AccessToken?)
+    case blob(BlobRoute, UserID)
     /// The description of the API, which needs no sign-in.
     case description
     case socket(AccessToken)
@@ -52,6 +53,7 @@ extension AppConnection {
         do throws(LineError) {
             let access = try self.access(head, onSocket: isSocket)
             if let ofAccount { return .account(ofAccount, access) }
+            if let route = BlobRoute(head.method, path) { return .blob(route, access.user) }
             return isSocket ? .socket(access) : resource(head, access.user)
         } catch {
             return .refused(AppResponse(error))
@@ -63,7 +65,9 @@ extension AppConnection {
             return .resource(try Route(head.method, head.target.segments), user)
         } catch {
             var response = AppResponse(error)
-            if host.accounts != nil, !AccountRoute.methods(of: head.target.segments).isEmpty {
+            let path = head.target.segments
+            let isOfAccount = host.accounts != nil && !AccountRoute.methods(of: path).isEmpty
+            if isOfAccount || !BlobRoute.methods(of: path).isEmpty {
                 response = AppResponse(HTTPError.noSuchMethod)
                 response.allowed = allowed(head.target.segments)
             } else if error.status == .methodNotAllowed {
@@ -79,6 +83,7 @@ extension AppConnection {
             ? [.get]
             : Route.methods(of: path)
                 + (host.accounts == nil ? [] : AccountRoute.methods(of: path))
+                + BlobRoute.methods(of: path)
         let more: [Method] = (methods.contains(.get) ? [.head] : []) + [.options]
         return (methods + more).map(\.rawValue).joined(separator: ", ")
     }

@@ -14,6 +14,9 @@ package actor AppConnection: SessionInput {
     enum Phase {
         case reading
         case answering(Exchange)
+        /// A file has arrived, and its last parts are being stored.
+        case storing(Upload)
+        case downloading(Download)
         /// The accounts are answering.
         case awaiting(AwaitedAnswer)
         case events(EventStream)
@@ -36,7 +39,7 @@ package actor AppConnection: SessionInput {
     var phase = Phase.reading
     private var reader = RequestReader()
     /// The request whose end has not arrived.
-    private var request: AppRequest?
+    var request: AppRequest?
     /// What was read and not used yet: at most one read of the socket.
     var backlog: [UInt8] = []
     var session: Session?
@@ -44,7 +47,7 @@ package actor AppConnection: SessionInput {
     /// The last access token, and who it says the client is.
     var signedIn: (token: String, access: AccessToken)?
     /// When the last request was answered, or the present one began.
-    private var since: UInt64
+    var since: UInt64
     /// When the client last sent, and last took, something.
     var readAt: UInt64
     private var takenAt: UInt64
@@ -58,6 +61,10 @@ package actor AppConnection: SessionInput {
     private var hasEnded = false
     /// Whether the connection ends with the answer that is awaited.
     var isDraining = false
+    /// The file whose parts are arriving.
+    var upload: Upload?
+    /// How an upload that has arrived is answered.
+    var stored: AwaitedAnswer?
 
     package init(
         _ id: UInt64, host: any AppHost, clock: any Clock, output: any SessionOutput,
@@ -86,7 +93,8 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .closing, .events: return
         case .reading where reader.isBetweenRequests && backlog.isEmpty: since = readAt
-        case .reading, .answering, .awaiting, .socket: break
+        case .reading where upload != nil: since = readAt
+        case .reading, .answering, .awaiting, .storing, .downloading, .socket: break
         }
         backlog += bytes
         proceed()
@@ -100,13 +108,14 @@ package actor AppConnection: SessionInput {
 
     package func onDrained() {
         session?.assumeIsolated { $0.onDrained() }
+        if case .downloading(let download) = phase { fetch(download) }
         proceed()
     }
 
     package func onEnd() {
         hasEnded = true
         switch phase {
-        case .reading, .answering, .awaiting: proceed()
+        case .reading, .answering, .awaiting, .storing, .downloading: proceed()
         case .events, .socket: close()
         case .closing: break
         }
@@ -114,6 +123,7 @@ package actor AppConnection: SessionInput {
 
     package func onClosed() {
         phase = .closing
+        upload = nil
         backlog = []
         endSession()
         memory?.assumeIsolated { [id] in $0.removeSession(id) }
@@ -136,14 +146,16 @@ package actor AppConnection: SessionInput {
             if output.queuedBytes > 0 { since = now }
             if reader.isBetweenRequests, backlog.isEmpty {
                 if now >= since + AppLimits.idleMillisecondsMax { close() }
-            } else if now >= since + AppLimits.requestMillisecondsMax {
+            } else if now >= since + AppLimits.requestMillisecondsMax
+                || upload.map({ now >= $0.began + Upload.millisecondsMax }) ?? false
+            {
                 fail(HTTPError(.requestTimeout, "The request did not arrive in time"))
             }
         case .events(let stream):
             if isSignInOver { return close() }
             keepAlive(stream, now: now)
         case .socket(let socket): keepAlive(socket, now: now)
-        case .answering, .awaiting, .closing: break
+        case .answering, .awaiting, .storing, .downloading, .closing: break
         }
     }
 
@@ -161,7 +173,7 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .events: close()
         case .socket: closeSocket(.tokenExpired, LineError.tokenRefused.sentence)
-        case .reading, .answering, .awaiting, .closing: break
+        case .reading, .answering, .awaiting, .storing, .downloading, .closing: break
         }
     }
 
@@ -170,7 +182,8 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .reading, .events: close()
         case .answering(let exchange): exchange.closes = true
-        case .awaiting: isDraining = true
+        case .awaiting, .storing: isDraining = true
+        case .downloading(let download): download.closes = true
         case .socket: closeSocket(.goingAway, "The node stops; connect to another")
         case .closing: break
         }
@@ -179,7 +192,7 @@ package actor AppConnection: SessionInput {
     /// Whether a request waits for its answer.
     package var isAnswering: Bool {
         switch phase {
-        case .answering, .awaiting: true
+        case .answering, .awaiting, .storing, .downloading: true
         case .reading, .events, .socket, .closing: false
         }
     }
@@ -190,7 +203,7 @@ package actor AppConnection: SessionInput {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
             answerNext()
         case .socket: readFrames()
-        case .reading, .answering, .awaiting, .events, .closing: break
+        case .reading, .answering, .awaiting, .storing, .downloading, .events, .closing: break
         }
         noteHeld()
         refuseIfSpent()
@@ -202,7 +215,7 @@ package actor AppConnection: SessionInput {
         case .closing: break
         // What the client sends is ignored, and its end noticed.
         case .events: output.setReadingPaused(false)
-        case .answering, .awaiting: output.setReadingPaused(true)
+        case .answering, .awaiting, .storing, .downloading: output.setReadingPaused(true)
         case .socket:
             let isFull = output.queuedBytes >= AppConnection.queuedBytesMax
             output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
@@ -233,16 +246,22 @@ extension AppConnection {
     private func readRequest(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> AppRequest? {
-        while let event = try reader.next(&bytes) {
+        while !(upload?.isFull ?? false), let event = try reader.next(&bytes) {
             switch event {
             case .head(let head):
                 let arrived = admit(head)
                 request = arrived
-                guard head.hasBody else { continue }
+                guard head.hasBody || arrived.isUpload else { continue }
                 // Nothing is read of a body that will not be used.
                 if case .refused = arrived.admission { return arrived }
-                if case .length(let length) = head.body { try AppRequest.check(length) }
+                if arrived.isUpload {
+                    guard beginUpload(arrived) else { return nil }
+                } else if case .length(let length) = head.body {
+                    try AppRequest.check(length)
+                }
                 if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+            case .body(let part) where upload != nil:
+                guard continueUpload(part) else { return nil }
             case .body(let part): try request?.append(part)
             case .end:
                 defer { request = nil }
@@ -266,7 +285,7 @@ extension AppConnection {
             response.closes = closes
             respond(response, isHead: isHead)
         case .socket(let access): beginSocket(head, access)
-        case .account, .resource:
+        case .account, .resource, .blob:
             do throws(LineError) {
                 try begin(request)
             } catch {
@@ -282,6 +301,7 @@ extension AppConnection {
         switch request.admission {
         case .account(let route, let access): try begin(request, route, by: access)
         case .resource(let route, let user): try begin(request, route, by: user)
+        case .blob(let route, let user): try begin(request, route, by: user)
         case .refused, .description, .socket: break
         }
     }
@@ -356,13 +376,14 @@ extension AppConnection {
     func noteHeld() {
         guard let memory else { return }
         var held = backlog.count + cutter.heldBytes + (request?.body.count ?? 0)
+        held += upload?.heldBytes ?? 0
         var isItsTurn = request != nil
         let queued = output.queuedBytes
         switch phase {
         case .reading:
             held += queued
             isItsTurn = isItsTurn || queued > 0
-        case .awaiting: held += queued
+        case .awaiting, .storing, .downloading: held += queued
         case .answering(let exchange): held += exchange.heldBytes + queued
         case .socket(let socket):
             held += socket.heldBytes
@@ -393,7 +414,8 @@ extension AppConnection {
         case .reading where request != nil: fail(HTTPError(.unavailable, reason))
         case .socket(let socket) where socket.reader.heldBytes > SessionLimits.freeBytes:
             closeSocket(.tryAgainLater, reason)
-        case .reading, .socket, .answering, .awaiting, .events, .closing: break
+        case .reading, .socket, .answering, .awaiting, .storing, .downloading, .events, .closing:
+            break
         }
     }
 }

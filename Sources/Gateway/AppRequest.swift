@@ -22,6 +22,11 @@ struct AppRequest {
         if case .refused = admission { head.hasBody } else { false }
     }
 
+    /// Whether the body is a file, of which parts are stored as they arrive.
+    var isUpload: Bool {
+        if case .blob(let route, _) = admission { route.isUpload } else { false }
+    }
+
     mutating func append(_ part: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
         try AppRequest.check(UInt64(body.count + part.count))
         body += part

@@ -16,6 +16,8 @@ struct AppResponse: Sendable {
     var retryAfter: Int?
     /// The origin whose page may read the response.
     var origin: String?
+    /// The file that the response shows; nil for none.
+    var file: File?
     /// Whether the path is a WebSocket, and the request was none.
     var needsUpgrade = false
     /// Whether a browser asks what a page of `origin` may send.
@@ -23,6 +25,16 @@ struct AppResponse: Sendable {
     var closes = false
     /// Whether the connection is encrypted: browsers are to use no other.
     var isEncrypted = false
+
+    /// A file, or a part of it.
+    struct File: Sendable {
+        let name: String
+        let tag: String
+        /// Whether a page may show it; otherwise a browser stores it.
+        let isShown: Bool
+        /// The value of `Content-Range`; nil for all of it.
+        var range: String?
+    }
 
     init(_ status: HTTPStatus, body: [[UInt8]]) {
         self.status = status
@@ -45,7 +57,14 @@ struct AppResponse: Sendable {
         var head = ResponseHead(status, body: length)
         head.closes = closes
         head.add("Content-Type", contentType)
-        head.add("Cache-Control", "no-store")
+        head.add("Cache-Control", file == nil ? "no-store" : "private, no-cache")
+        if let file {
+            head.add("ETag", file.tag)
+            head.add("Accept-Ranges", "bytes")
+            let disposition = file.isShown ? "inline" : "attachment"
+            head.add("Content-Disposition", "\(disposition); filename=\"\(file.name)\"")
+            if let range = file.range { head.add("Content-Range", range) }
+        }
         head.add("X-Content-Type-Options", "nosniff")
         head.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
         head.add("Referrer-Policy", "no-referrer")

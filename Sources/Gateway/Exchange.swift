@@ -116,6 +116,9 @@ extension AppConnection {
             } else if isSessionFull {
                 session?.assumeIsolated { $0.onDrained() }
             }
+        case .reading where upload != nil: feedUpload()
+        case .storing(let upload): finish(upload)
+        case .downloading(let download): fetch(download)
         case .reading, .awaiting, .closing: endSession()
         case .events, .socket: break
         }
@@ -132,7 +135,10 @@ extension AppConnection {
             case .answering(let exchange): onReply(line, to: exchange)
             case .events(let stream): onReply(line, to: stream)
             case .socket(let socket): onReply(line, to: socket)
-            case .reading, .awaiting, .closing: break
+            case .storing(let upload): upload.onReply(line)
+            case .downloading(let download): onReply(line, to: download)
+            case .reading: upload?.onReply(line)
+            case .awaiting, .closing: break
             }
         }
         self.cutter = cutter
@@ -140,6 +146,10 @@ extension AppConnection {
             sendFrames(of: socket)
             // Requests may have waited for these answers.
             if !backlog.isEmpty { askForTurn() }
+        }
+        switch phase {
+        case .reading where upload != nil, .storing, .downloading: askForTurn()
+        default: break
         }
         // All that an exchange is told is taken at once, and the session waits to hear of it.
         if case .answering = phase, isSessionFull { askForTurn() }
@@ -179,7 +189,7 @@ extension AppConnection {
     var bytesOfStream: Int {
         switch phase {
         case .events, .socket: output.queuedBytes + cutter.heldBytes
-        case .reading, .answering, .awaiting, .closing: 0
+        case .reading, .answering, .awaiting, .storing, .downloading, .closing: 0
         }
     }
 
@@ -189,7 +199,10 @@ extension AppConnection {
         switch phase {
         case .socket where !isFull: askForTurn()
         case .answering where isFull: askForTurn()
-        case .reading, .answering, .awaiting, .events, .socket, .closing: break
+        case .storing where isFull, .downloading where isFull: askForTurn()
+        case .reading where isFull && upload != nil: askForTurn()
+        case .reading, .answering, .awaiting, .storing, .downloading, .events, .socket, .closing:
+            break
         }
     }
 }

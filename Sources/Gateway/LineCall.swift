@@ -58,21 +58,21 @@ struct LineCall: Sendable {
 
 /// The output of a session that answers such lines.
 final class CallOutput: SessionOutput {
-    private unowned let accounts: Accounts
+    private unowned let desk: LineDesk
     private let call: UInt64
 
-    init(of call: UInt64, in accounts: Accounts) {
+    init(of call: UInt64, at desk: LineDesk) {
         self.call = call
-        self.accounts = accounts
+        self.desk = desk
     }
 
     func write(_ bytes: [UInt8]) {
-        accounts.assumeIsolated { [call] in $0.onReply(bytes, to: call) }
+        desk.assumeIsolated { [call] in $0.onReply(bytes, to: call) }
     }
 
     func flush() {}
     var queuedBytes: Int { 0 }
     func setReadingPaused(_ isPaused: Bool) {}
     func finish() { abort() }
-    func abort() { accounts.assumeIsolated { [call] in $0.onAbort(of: call) } }
+    func abort() { desk.assumeIsolated { [call] in $0.onAbort(of: call) } }
 }

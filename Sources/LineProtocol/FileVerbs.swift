@@ -60,10 +60,12 @@ extension Verb {
 
     private static let ofKeepers: [Verb] = [
         Verb(
-            "FILES", .operates, ["<shard>"], example: "FILES 0",
-            about: "Lists files of a shard held here that were not sent yet, or that are closed "
-                + "and not purged."
-        ) { words throws(LineError) in .files(try words.shard(0)) },
+            "FILES", .operates, optional: ["<shard>"], example: "FILES 0",
+            about: "Lists some files held here that are closed and not purged, or were not sent "
+                + "in time."
+        ) { words throws(LineError) in
+            .files(words.argumentCount > 0 ? try words.shard(0) : nil)
+        },
         Verb(
             "FILE CLOSE", .writes, ["<conversation>", "<file>"], example: "FILE CLOSE lunch f1",
             about: "Closes a file: nobody reads it or sends it any more."

@@ -8,6 +8,10 @@ public enum LineLimits {
 
     /// The most bytes of a text after unescaping (413): some eight printed pages.
     public static let textBytesMax = ChatLimits.textBytesMax
+    /// The bytes of each part of a file but the last.
+    public static let filePartBytes = FilePart.bytesMax
+    /// The most parts of a file.
+    public static let filePartsMax = FilePart.countMax
 
     /// The most bytes of a title, name, e-mail address, photo or token (413).
     public static let fieldBytesMax = ChatLimits.titleBytesMax

@@ -77,7 +77,8 @@ extension LineShape {
     public static let message = LineShape(
         "MESSAGE",
         [
-            .name: "id from", .time: "at", .text: "type text", .name: "item?", .time: "edited?",
+            .name: "id from", .time: "at", .text: "type text", .name: "item? blob?",
+            .time: "edited?",
             .name: "pinnedBy?", .time: "pinnedAt?", .flag: "deletedForEveryone?",
             .set: "deletedBy? deliveredTo? readBy?",
         ])

@@ -29,8 +29,8 @@ public enum Request: Hashable, Sendable {
     /// Of one shard, or of all that this node holds.
     case digest(ShardID?)
     case vector(ShardID)
-    /// The files of a shard that somebody has to look after.
-    case files(ShardID)
+    /// The files of one shard, or of all held here, that somebody has to look after.
+    case files(ShardID?)
     case set(SetLevel)
     case wait(Wait)
     case token

@@ -80,6 +80,12 @@ extension Node {
         }
     }
 
+    /// Whether this node is the first of a shard's owners that are alive.
+    package func isFirstOwner(of shard: Shard) -> Bool {
+        let owners = shard.assumeIsolated { $0.ownership.owners }
+        return owners.first { membership.state(of: $0) == .alive } == me.name
+    }
+
     /// Whether all owners of a shard, dead ones too, are known to hold what is here, and this node
     /// what they hold.
     package func isInSync(_ shard: Shard) -> Bool {

@@ -75,9 +75,14 @@ package actor Shard {
     }
 
     /// Returns files of the shard that somebody has to look after.
-    package func dueFiles(limit: Int) -> Result<[DueFile], ShardFailure> {
+    ///
+    /// - Parameter age: how long a file may be unsent, in milliseconds.
+    package func dueFiles(limit: Int, age: UInt64) -> Result<[DueFile], ShardFailure> {
         do throws(ShardFailure) {
-            return .success(try machine.dueFiles(limit: limit, in: world))
+            let now = world.judge.wallMilliseconds
+            let deadline = HybridTimestamp(milliseconds: now - min(now, age))
+            return .success(
+                try machine.dueFiles(limit: limit, unsentBy: deadline, in: world))
         } catch {
             return .failure(error)
         }

@@ -5,6 +5,40 @@ import Wire
 
 /// A shard's answers about files, and the changes of files that come with those of messages.
 extension ShardMachine {
+    // MARK: Changes
+
+    mutating func file(
+        besides target: Document?, of mutation: Mutation, in world: ShardWorld
+    ) throws(ShardFailure) -> ShardDocuments.Found? {
+        guard let conversation = mutation.conversation, let id = mutation.file(besides: target)
+        else { return nil }
+        return try find(.file(id, in: conversation), in: world)
+    }
+
+    /// Changes a message's file with the message, in the same commit.
+    ///
+    /// A message may be here, and deleted, before its file has arrived: the file is then closed
+    /// before it comes.
+    ///
+    /// - Returns: nil where there is nothing to change.
+    mutating func change(
+        _ file: ShardDocuments.Found?, with operation: Operation, over target: Document?,
+        in world: ShardWorld
+    ) -> Document? {
+        let mutation = operation.mutation
+        guard let action = mutation.changeOfFile, let conversation = mutation.conversation,
+            let id = mutation.file(besides: target),
+            action.changes(file?.document.file)
+        else { return nil }
+        let change = Mutation(action, of: id, in: conversation, by: mutation.user)
+        let derived = Operation(change, operation.stamp, after: operation.unsettled)
+        return write(
+            derived, at: change.key, with: ParticipantFindings(), over: file, in: world
+        ).0
+    }
+
+    // MARK: Answers
+
     mutating func file(
         _ id: FileID, in conversation: ConversationID, _ world: ShardWorld
     ) throws(ShardFailure) -> FileView {
@@ -26,25 +60,49 @@ extension ShardMachine {
         return part.bytes
     }
 
-    /// Returns files of the shard that somebody has to look after, at most `limit`.
-    mutating func dueFiles(limit: Int, in world: ShardWorld) throws(ShardFailure) -> [DueFile] {
-        let shard = replica.shard
-        let keys = try read { () throws(StoreFailure) in
-            try world.reader.keys(of: .file, carrying: Term.due, in: shard, partition: nil)
-        }
+    /// Returns files of the shard that somebody has to look after, at most `limit`: closed ones,
+    /// then those that were not sent by `deadline`.
+    mutating func dueFiles(
+        limit: Int, unsentBy deadline: HybridTimestamp, in world: ShardWorld
+    ) throws(ShardFailure) -> [DueFile] {
         var due: [DueFile] = []
-        for key in keys {
-            guard due.count < limit else { break }
-            guard let file = try find(key, in: world)?.document.file, file.isDue,
+        for key in try files(carrying: Term.closed, world) where due.count < limit {
+            guard let file = try find(key, in: world)?.document.file, file.isClosed,
+                !file.isPurged, let conversation = ConversationID(key.partition),
+                let id = FileID(key.id)
+            else { continue }
+            due.append(
+                DueFile(
+                    conversation: conversation, id: id, createdAt: file.created.time,
+                    isClosed: true, parts: try parts(of: id, in: conversation, world)))
+        }
+        // Of many, others are looked at each time.
+        let unsent = try files(carrying: Term.unsent, world)
+        let start = unsent.isEmpty ? 0 : Int(world.entropy.next() % UInt64(unsent.count))
+        for key in (unsent[start...] + unsent[..<start]).prefix(ShardMachine.unsentReadMax)
+        where due.count < limit {
+            guard let file = try find(key, in: world)?.document.file, !file.isClosed,
+                file.message == nil, file.created.time < deadline,
                 let conversation = ConversationID(key.partition), let id = FileID(key.id)
             else { continue }
             due.append(
                 DueFile(
                     conversation: conversation, id: id, createdAt: file.created.time,
-                    isClosed: file.isClosed,
-                    parts: file.isClosed ? try parts(of: id, in: conversation, world) : []))
+                    isClosed: false, parts: []))
         }
         return due
+    }
+
+    /// The most files that are looked at for one list because they were not sent.
+    private static let unsentReadMax = 64
+
+    private mutating func files(
+        carrying term: String, _ world: ShardWorld
+    ) throws(ShardFailure) -> [DocumentKey] {
+        let shard = replica.shard
+        return try read { () throws(StoreFailure) in
+            try world.reader.keys(of: .file, carrying: term, in: shard, partition: nil)
+        }
     }
 
     /// The most parts of a file that are named at once.

@@ -185,36 +185,6 @@ extension ShardMachine {
             file: change(file, with: operation, over: target?.document, in: world))
     }
 
-    private mutating func file(
-        besides target: Document?, of mutation: Mutation, in world: ShardWorld
-    ) throws(ShardFailure) -> ShardDocuments.Found? {
-        guard let conversation = mutation.conversation, let id = mutation.file(besides: target)
-        else { return nil }
-        return try find(.file(id, in: conversation), in: world)
-    }
-
-    /// Changes a message's file with the message, in the same commit.
-    ///
-    /// A message may be here, and deleted, before its file has arrived: the file is then closed
-    /// before it comes.
-    ///
-    /// - Returns: nil where there is nothing to change.
-    private mutating func change(
-        _ file: ShardDocuments.Found?, with operation: Operation, over target: Document?,
-        in world: ShardWorld
-    ) -> Document? {
-        let mutation = operation.mutation
-        guard let action = mutation.changeOfFile, let conversation = mutation.conversation,
-            let id = mutation.file(besides: target),
-            action.changes(file?.document.file)
-        else { return nil }
-        let change = Mutation(action, of: id, in: conversation, by: mutation.user)
-        let derived = Operation(change, operation.stamp, after: operation.unsettled)
-        return write(
-            derived, at: change.key, with: ParticipantFindings(), over: file, in: world
-        ).0
-    }
-
     /// Counts what stays unread after a mark, before the mark is written: a failing read then
     /// changes nothing.
     ///
@@ -232,7 +202,7 @@ extension ShardMachine {
         return try unread(in: id, chat, of: user, readTo: read, hiding: hidden, in: world)
     }
 
-    private mutating func write(
+    mutating func write(
         _ operation: Operation, at key: DocumentKey, with findings: ParticipantFindings,
         over target: ShardDocuments.Found?, in world: ShardWorld
     ) -> (Document, Dot) {

@@ -25,6 +25,7 @@ actor AppPort: AppHost {
     private nonisolated let worker: PasswordWorker
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
+    private var fileKeeper: FileKeeper?
     private weak var host: NodeHost?
     /// What new connections are encrypted with; nil where they are not.
     private var encryption: CertificateContext?
@@ -66,6 +67,7 @@ actor AppPort: AppHost {
     func start(_ node: Node, in host: NodeHost) throws(NetworkError) {
         self.node = node
         self.host = host
+        fileKeeper = FileKeeper(host: self, clock: clock, executor: loop)
         if keySet == nil { ownAccounts = Accounts(host: self, clock: clock, executor: loop) }
         try listener.start { [self] connection in
             guard host.assumeIsolated({ $0.hasClientPlace }) else { return connection.close() }
@@ -138,6 +140,7 @@ actor AppPort: AppHost {
     func onTick() {
         for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
         ownAccounts?.assumeIsolated { $0.onTick() }
+        if !isDraining { fileKeeper?.assumeIsolated { $0.onTick() } }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 

@@ -6,6 +6,9 @@ extension World {
     func fileChange(by user: UserID) -> Mutation {
         let conversation = fileRandom.pick(clients.conversations)
         let file = FileID(checked: "f\(fileRandom.below(6))")
+        // Mostly whoever began it: others are refused.
+        let owner = ledger.entries(of: .file(file, in: conversation)).first?.mutation.user
+        let user = fileRandom.chance(percent: 85) ? owner ?? user : user
         switch fileRandom.below(100) {
         case ..<18:
             return Mutation(

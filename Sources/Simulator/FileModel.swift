@@ -18,7 +18,7 @@ extension Model {
             case .close:
                 closed.append(entry.operation.time)
                 // It was closed before it had arrived.
-                if entry.past == Context(entry.dot) { begun = begun ?? entry }
+                if !entries.contains(where: entry.knew) { begun = begun ?? entry }
             case .purge:
                 closed.append(entry.operation.time)
                 isPurged = true

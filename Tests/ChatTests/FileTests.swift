@@ -137,9 +137,9 @@ struct FileTests {
     }
 
     @Test func `a file is due until it is sent, and from its closing until it is purged`() {
-        #expect(after(begin, .end(size: 1))?.indexKeys == [Term.due])
+        #expect(after(begin, .end(size: 1))?.indexKeys == [Term.unsent])
         #expect(after(begin, .attach(People.message))?.indexKeys == [])
-        #expect(after(begin, .attach(People.message), .close)?.indexKeys == [Term.due])
+        #expect(after(begin, .attach(People.message), .close)?.indexKeys == [Term.closed])
         let purged = after(begin, .attach(People.message), .close, .purge)
         #expect(purged?.indexKeys == [] && purged?.purges == true)
         #expect(purged?.file?.view(as: Self.file) == nil && purged?.file?.type == "")

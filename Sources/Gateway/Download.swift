@@ -1,0 +1,108 @@
+import HTTP
+import LineProtocol
+import Wire
+
+/// The download of a file, whose parts are fetched as fast as the client takes them.
+final class Download {
+    /// The most parts that are fetched ahead.
+    private static let aheadMax = 2
+
+    let conversation: ConversationID
+    let user: UserID
+    let file: FileID
+    let isHead: Bool
+    let origin: String?
+    private let rangeField: String?
+    private let held: [String]
+    var closes: Bool
+    /// The bytes that are left to send; nil until the file was found.
+    private(set) var rest: Range<UInt64>?
+    /// The next part to ask for.
+    private var next = 0
+    private var waiting = 0
+    private var size: UInt64 = 0
+
+    init(_ route: BlobRoute, _ file: FileID, by user: UserID, _ request: AppRequest) {
+        conversation = route.conversation
+        self.file = file
+        self.user = user
+        isHead = request.head.method == .head
+        origin = request.origin
+        closes = !request.head.keepsAlive
+        rangeField = request.head.fields.values(of: "range").first
+        held = request.head.fields.values(of: "if-none-match")
+    }
+
+    var firstLine: String { "FILE SHOW \(conversation) \(file) \(user)\n" }
+
+    var isDone: Bool { rest.map(\.isEmpty) ?? false }
+
+    private var tag: EntityTag { EntityTag(file.text) }
+
+    /// Decides what to send of the file.
+    ///
+    /// - Returns: the response, without its body.
+    func begin(_ line: LineView) -> (AppResponse, ResponseHead.Body) {
+        size = line.plainValue(of: "size").flatMap { UInt64($0) } ?? 0
+        let type = line.plainValue(of: "type") ?? ContentType.unknown
+        var response = AppResponse(.ok, body: [])
+        response.contentType = type
+        response.file = AppResponse.File(
+            name: file.text, tag: tag.text, isShown: ContentType.isShown(type))
+        response.origin = origin
+        response.closes = closes
+        guard !tag.isHeld(by: held) else {
+            rest = 0..<0
+            response.status = .notModified
+            return (response, .length(0))
+        }
+        var part = 0..<size
+        switch ByteRange(rangeField, of: size) {
+        case .whole: break
+        case .part(let range):
+            part = range
+            response.status = .partialContent
+            response.file?.range = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+        case .outside:
+            rest = 0..<0
+            response.status = .rangeNotSatisfiable
+            response.file?.range = "bytes */\(size)"
+            return (response, .length(0))
+        }
+        rest = isHead ? 0..<0 : part
+        next = Int(part.lowerBound) / LineLimits.filePartBytes
+        return (response, .length(UInt64(part.count)))
+    }
+
+    /// The lines that fetch the next parts.
+    func takeLines() -> [UInt8] {
+        guard let rest, !rest.isEmpty else { return [] }
+        var lines: [UInt8] = []
+        while waiting < Download.aheadMax,
+            UInt64(next * LineLimits.filePartBytes) < rest.upperBound
+        {
+            lines += "FILE GET \(conversation) \(file) \(user) \(next)\n".utf8
+            next += 1
+            waiting += 1
+        }
+        return lines
+    }
+
+    /// Returns the bytes of a part that belong to the answer; nil for a part that is damaged.
+    func take(_ line: LineView, number: Int) -> ArraySlice<UInt8>? {
+        guard let rest, let bytes = line.plainValue(of: "bytes").flatMap(Base64.decode) else {
+            return nil
+        }
+        let start = UInt64(number * LineLimits.filePartBytes)
+        let skipped = Int(rest.lowerBound - min(start, rest.lowerBound))
+        let end = min(UInt64(bytes.count), rest.upperBound - start)
+        guard skipped < end else { return nil }
+        self.rest = (start + end)..<rest.upperBound
+        return bytes[skipped..<Int(end)]
+    }
+
+    /// The number of the part whose reply comes next.
+    var number: Int { next - waiting }
+
+    func onReply() { waiting -= 1 }
+}

@@ -1,0 +1,155 @@
+import HTTP
+import JSON
+import LineProtocol
+import Node
+import Session
+import Wire
+
+/// Uploads and downloads of files.
+extension AppConnection {
+    // MARK: Uploads
+
+    /// Begins an upload, when its head has arrived.
+    ///
+    /// - Returns: false for one that was refused; the connection is then closed.
+    func beginUpload(_ request: AppRequest) -> Bool {
+        guard case .blob(let route, let user) = request.admission else { return false }
+        do throws(LineError) {
+            if case .length(let length) = request.head.body { try Upload.check(length) }
+            let query = try AppRequest.members(of: request.head.target.query)
+            var file = route.file?.text ?? host.makeID()
+            for member in query {
+                guard member.name == "id", case .text(let name) = member.value, route.file == nil
+                else { throw LineError(400, "Unknown key; an upload has the key: id") }
+                guard isName(name.utf8) else { throw .notName("id") }
+                file = name
+            }
+            upload = Upload(
+                to: route.conversation, as: file, by: user, now: clock.milliseconds)
+            // The session of the request before may still be there.
+            endSession()
+            isSessionFull = false
+            session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
+            return true
+        } catch {
+            failUpload(error)
+            return false
+        }
+    }
+
+    /// - Returns: false for an upload that was refused; the connection is then closed.
+    func continueUpload(_ part: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard let upload else { return false }
+        do throws(LineError) {
+            try upload.append(part)
+        } catch {
+            failUpload(error)
+            return false
+        }
+        if let failure = upload.failure {
+            failUpload(failure)
+            return false
+        }
+        if !upload.lines.isEmpty { askForTurn() }
+        return true
+    }
+
+    private func failUpload(_ error: LineError) {
+        upload = nil
+        request = nil
+        var response = AppResponse(error)
+        response.closes = true
+        respond(response, isHead: false)
+    }
+
+    /// Hands the session what has arrived; called in a turn of its own, since the session may be
+    /// writing where a part arrives.
+    func feedUpload() {
+        guard let upload else { return }
+        if let failure = upload.failure { return failUpload(failure) }
+        if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        for line in upload.takeLines() { feed(line) }
+    }
+
+    // MARK: Requests
+
+    /// Answers a request for a file whose body, if any, has arrived.
+    func begin(
+        _ request: AppRequest, _ route: BlobRoute, by user: UserID
+    ) throws(LineError) {
+        if let upload {
+            self.upload = nil
+            upload.end()
+            stored = AwaitedAnswer(request)
+            phase = .storing(upload)
+            return askForTurn()
+        }
+        guard let file = route.file, request.head.target.query.isEmpty else {
+            throw LineError(400, "This request has no query")
+        }
+        let download = Download(route, file, by: user, request)
+        phase = .downloading(download)
+        isSessionFull = false
+        session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
+        if let since = try AppRequest.sessionToken(request.head) {
+            feed(Array("SINCE \(since)\n".utf8))
+        }
+        feed(Array(download.firstLine.utf8))
+    }
+
+    /// Goes on with an upload that has arrived, and answers it once it is stored.
+    func finish(_ upload: Upload) {
+        if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        for line in upload.takeLines() { feed(line) }
+        guard upload.isDone, let stored else { return }
+        self.stored = nil
+        var response =
+            upload.failure.map { AppResponse($0) } ?? AppResponse(.ok, body: [upload.json])
+        response.closes = stored.closes || isDraining
+        response.origin = stored.origin
+        respond(response, isHead: false)
+    }
+
+    // MARK: Downloads
+
+    func onReply(_ line: LineView, to download: Download) {
+        if let error = line.error {
+            // The length was promised already.
+            guard download.rest == nil else { return abort() }
+            var response = AppResponse(error)
+            response.closes = download.closes
+            response.origin = download.origin
+            return respond(response, isHead: download.isHead)
+        }
+        guard !line.isOK else { return }
+        guard download.rest != nil else { return begin(download, line) }
+        guard let bytes = download.take(line, number: download.number) else { return abort() }
+        download.onReply()
+        send(Array(bytes))
+    }
+
+    private func begin(_ download: Download, _ line: LineView) {
+        guard line.plainValue(of: "size") != nil else {
+            return respond(AppResponse(LineError(404, "File not found")), isHead: download.isHead)
+        }
+        var (response, length) = download.begin(line)
+        response.isEncrypted = host.isEncrypted
+        var writer = ByteWriter(reserving: 512)
+        writer.write(response.head(length), date: HTTPDate.text(of: clock.wallMilliseconds))
+        send(writer.bytes)
+    }
+
+    /// Fetches the next parts, as far as the client keeps up; ends with the last one.
+    func fetch(_ download: Download) {
+        if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        if download.isDone {
+            since = clock.milliseconds
+            if download.closes { return close() }
+            phase = .reading
+            return askForTurn()
+        }
+        guard output.queuedBytes < AppConnection.queuedBytesMax else { return }
+        let lines = download.takeLines()
+        if !lines.isEmpty { feed(lines) }
+    }
+}

@@ -1,0 +1,55 @@
+import LineProtocol
+import Session
+
+/// What opens sessions of the line protocol for a node's own work.
+package protocol LineHost: AnyObject, Sendable {
+    /// Opens a session with the rights of an operator.
+    func openSession(replyingTo output: any SessionOutput) -> Session
+    func closeSession(_ session: Session)
+}
+
+/// The lines that a node asks for itself, as an operator would.
+package actor LineDesk {
+    private nonisolated let executor: any SerialExecutor
+    private nonisolated let host: any LineHost
+    private var calls: [UInt64: LineCall] = [:]
+    private var lastCall: UInt64 = 0
+
+    package init(host: any LineHost, executor: any SerialExecutor) {
+        self.host = host
+        self.executor = executor
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// Has the node answer lines; the reply to the last one is returned, or the first error.
+    func ask(_ lines: [String]) async -> LineCall.Result {
+        lastCall += 1
+        let id = lastCall
+        let session = host.openSession(replyingTo: CallOutput(of: id, at: self))
+        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+        let result = await withCheckedContinuation { continuation in
+            calls[id] = LineCall(of: lines.count, continuation)
+            bytes.withUnsafeBytes { bytes in
+                // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
+                nonisolated(unsafe) let bytes = bytes
+                session.assumeIsolated { $0.onBytes(bytes) }
+            }
+        }
+        // Not by the reply itself: the session is still writing then.
+        host.closeSession(session)
+        return result
+    }
+
+    /// Handles what the session of a call writes.
+    func onReply(_ bytes: [UInt8], to call: UInt64) {
+        if calls[call]?.onBytes(bytes) ?? false { calls[call] = nil }
+    }
+
+    func onAbort(of call: UInt64) {
+        calls.removeValue(forKey: call)?.end(
+            .failure(LineError(503, "This node stops; ask another")))
+    }
+}
