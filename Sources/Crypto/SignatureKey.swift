@@ -59,12 +59,27 @@ public enum SignatureKey: Sendable {
         defer { CRYPTO_free(start, nil, 0) }
         return Array(UnsafeBufferPointer(start: start, count: Int(count)))
     }
+
+    /// Returns an ECDSA signature of OpenSSL as two numbers of 32 bytes.
+    static func raw(ofDER signature: [UInt8]) -> [UInt8]? {
+        let pair = signature.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            return d2i_ECDSA_SIG(nil, &start, bytes.count)
+        }
+        guard let pair else { return nil }
+        defer { ECDSA_SIG_free(pair) }
+        var (first, second) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
+        guard BN_bn2binpad(ECDSA_SIG_get0_r(pair), &first, 32) == 32,
+            BN_bn2binpad(ECDSA_SIG_get0_s(pair), &second, 32) == 32
+        else { return nil }
+        return first + second
+    }
 }
 
 /// A public key of OpenSSL.
 public final class PublicKey: Sendable {
     // SAFETY: it is only read after it was made, which OpenSSL allows on several threads at once.
-    nonisolated(unsafe) private let key: OpaquePointer
+    nonisolated(unsafe) let key: OpaquePointer
 
     private init(_ key: OpaquePointer) { self.key = key }
 
@@ -77,10 +92,10 @@ public final class PublicKey: Sendable {
             BN_bin2bn(bytes, Int32(bytes.count), nil)
         }
         defer { for number in numbers { BN_free(number) } }
-        let key = make("RSA") { builder in
-            OSSL_PARAM_BLD_push_BN(builder, Name.modulus.start, numbers[0])
-            OSSL_PARAM_BLD_push_BN(builder, Name.exponent.start, numbers[1])
-        }
+        let key = KeyParameters.key("RSA", KeyParameters.ofPublicKey) { builder in
+            OSSL_PARAM_BLD_push_BN(builder, KeyParameters.modulus.start, numbers[0])
+            OSSL_PARAM_BLD_push_BN(builder, KeyParameters.exponent.start, numbers[1])
+        }.map(PublicKey.init)
         guard let key, EVP_PKEY_get_bits(key.key) >= SignatureKey.rsaBitsMin else { return nil }
         return key
     }
@@ -88,15 +103,18 @@ public final class PublicKey: Sendable {
     /// Makes a key on the curve P-256; nil for a point that is not on it.
     public static func p256(x: [UInt8], y: [UInt8]) -> PublicKey? {
         guard x.count == 32, y.count == 32 else { return nil }
-        let point = [4] + x + y
+        return p256(point: [4] + x + y)
+    }
+
+    /// Makes a key on the curve P-256 from its point in 65 bytes, uncompressed (SEC 1, section
+    /// 2.3.3); nil for anything else.
+    public static func p256(point: [UInt8]) -> PublicKey? {
+        guard point.count == ECKeyPair.publicBytes, point[0] == 4 else { return nil }
         return point.withUnsafeBytes { point in
-            make("EC") { builder in
-                OSSL_PARAM_BLD_push_utf8_string(
-                    builder, Name.group.start, Name.p256.start, 0)
-                OSSL_PARAM_BLD_push_octet_string(
-                    builder, Name.point.start, point.baseAddress, point.count)
+            KeyParameters.key("EC", KeyParameters.ofPublicKey) {
+                KeyParameters.addP256(point, to: $0)
             }
-        }
+        }.map(PublicKey.init)
     }
 
     /// Makes an Ed25519 key; nil for bytes of another length.
@@ -104,38 +122,6 @@ public final class PublicKey: Sendable {
         guard bytes.count == 32 else { return nil }
         return EVP_PKEY_new_raw_public_key(NID_ED25519, nil, bytes, bytes.count)
             .map(PublicKey.init)
-    }
-
-    /// The names of parameters and their values; the builder keeps pointers to them.
-    private enum Name {
-        static let modulus: StaticString = "n"
-        static let exponent: StaticString = "e"
-        static let group: StaticString = "group"
-        static let p256: StaticString = "prime256v1"
-        static let point: StaticString = "pub"
-    }
-
-    /// - Parameter build: adds the parameters, which have to be valid as long as this runs.
-    private static func make(
-        _ kind: String, _ build: (OpaquePointer) -> Void
-    ) -> PublicKey? {
-        guard let builder = OSSL_PARAM_BLD_new() else { return nil }
-        defer { OSSL_PARAM_BLD_free(builder) }
-        build(builder)
-        guard let parameters = OSSL_PARAM_BLD_to_param(builder),
-            let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil)
-        else { return nil }
-        defer {
-            OSSL_PARAM_free(parameters)
-            EVP_PKEY_CTX_free(context)
-        }
-        var key: OpaquePointer?
-        // The macro for the parameters of a public key is not imported.
-        let publicKey = OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY
-        guard EVP_PKEY_fromdata_init(context) == 1,
-            EVP_PKEY_fromdata(context, &key, publicKey, parameters) == 1, let key
-        else { return nil }
-        return PublicKey(key)
     }
 
     /// - Parameter digest: nil for an algorithm that hashes by itself.
@@ -151,12 +137,5 @@ public final class PublicKey: Sendable {
         return EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1
             && EVP_DigestVerify(
                 context, signature, signature.count, message, message.count) == 1
-    }
-}
-
-extension StaticString {
-    /// The first of the bytes, which end with a zero and live as long as the process.
-    var start: UnsafePointer<CChar> {
-        UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }

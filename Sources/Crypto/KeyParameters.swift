@@ -1,0 +1,55 @@
+import COpenSSL
+
+/// The names of the parameters from which OpenSSL makes keys; its builder keeps pointers to them.
+enum KeyParameters {
+    static let modulus: StaticString = "n"
+    static let exponent: StaticString = "e"
+    static let group: StaticString = "group"
+    static let p256: StaticString = "prime256v1"
+    static let point: StaticString = "pub"
+    static let privateNumber: StaticString = "priv"
+
+    // The macros for what a key consists of are not imported.
+    static let ofPublicKey = OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY
+    static let ofKeyPair = ofPublicKey | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
+
+    /// Makes a key, which the caller frees; nil where OpenSSL refuses the parameters.
+    ///
+    /// - Parameters:
+    ///   - parts: `ofPublicKey` or `ofKeyPair`.
+    ///   - build: adds the parameters, which have to be valid as long as this runs.
+    static func key(
+        _ kind: String, _ parts: Int32, _ build: (OpaquePointer) -> Void
+    ) -> OpaquePointer? {
+        guard let builder = OSSL_PARAM_BLD_new() else { return nil }
+        defer { OSSL_PARAM_BLD_free(builder) }
+        build(builder)
+        guard let parameters = OSSL_PARAM_BLD_to_param(builder) else { return nil }
+        defer { OSSL_PARAM_free(parameters) }
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil) else { return nil }
+        defer {
+            EVP_PKEY_CTX_free(context)
+            // Refused parameters leave errors that nobody reads.
+            ERR_clear_error()
+        }
+        var key: OpaquePointer?
+        guard EVP_PKEY_fromdata_init(context) == 1,
+            EVP_PKEY_fromdata(context, &key, parts, parameters) == 1
+        else { return nil }
+        return key
+    }
+
+    /// Adds the curve P-256 and a point on it.
+    static func addP256(_ point: UnsafeRawBufferPointer, to builder: OpaquePointer) {
+        OSSL_PARAM_BLD_push_utf8_string(builder, group.start, p256.start, 0)
+        OSSL_PARAM_BLD_push_octet_string(
+            builder, KeyParameters.point.start, point.baseAddress, point.count)
+    }
+}
+
+extension StaticString {
+    /// The first of the bytes, which end with a zero and live as long as the process.
+    var start: UnsafePointer<CChar> {
+        UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}
