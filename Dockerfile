@@ -9,8 +9,8 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libjansson-dev libncurses-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev \
-        libxxhash-dev pkg-config \
+        libcurl4-openssl-dev libjansson-dev libncurses-dev libsodium-dev libsqlite3-dev \
+        libssl-dev libuv1-dev libxxhash-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /grapevine
 COPY Package.swift ./
@@ -23,7 +23,8 @@ RUN swift build -c release --product grapevine --static-swift-stdlib -Xlinker -s
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libjansson4 libncursesw6 libsodium23 libsqlite3-0 libssl3 libstdc++6 libuv1 libxxhash0 \
+        ca-certificates libcurl4 libjansson4 libncursesw6 libsodium23 libsqlite3-0 libssl3 \
+        libstdc++6 libuv1 libxxhash0 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home grapevine \
     && install -d -o grapevine -g grapevine -m 0700 /data

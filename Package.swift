@@ -42,6 +42,7 @@ let package = Package(
         core("Crypto", ["COpenSSL", "CSodium"]),
 
         // Edges: each touches one foreign thing.
+        library("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         library("CNcurses", pkgConfig: "ncursesw", package: "libncurses-dev"),
@@ -52,6 +53,7 @@ let package = Package(
         compiledC("CSystem"),
         room("NetworkIO", ["CLibuv", "CSystem"]),
         room("TLS", ["COpenSSL", "NetworkIO"]),
+        room("HTTPClient", ["CCurl", "NetworkIO"]),
         room("Storage", ["CSQLite", "CSystem", "Chat", "CRDT", "Wire"]),
 
         // The node: the actors that run the cores, and what answers lines with them.
@@ -131,6 +133,7 @@ let package = Package(
         tests("CryptoTests", ["Crypto", "Wire"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
+        tests("HTTPClientTests", ["HTTPClient", "CSystem", "NetworkIO", "TLS"]),
         tests(
             "LineClientTests",
             ["TestKit", "LineClient", "ChatClient", "LineProtocol", "Manual", "NetworkIO"]),

@@ -106,7 +106,10 @@ extension NameLookups {
         var found: [SocketAddress] = []
         var next = list
         while let entry = next {
-            if let address = address(of: entry.pointee), !found.contains(address) {
+            if let name = entry.pointee.ai_addr,
+                let address = SocketAddress(name, byteCount: Int(entry.pointee.ai_addrlen)),
+                !found.contains(address)
+            {
                 found.append(address)
             }
             next = entry.pointee.ai_next
@@ -115,20 +118,5 @@ extension NameLookups {
             return .failure(.unresolved(name, "it has no IP address"))
         }
         return .success(found)
-    }
-
-    private static func address(of entry: addrinfo) -> SocketAddress? {
-        guard let name = entry.ai_addr else { return nil }
-        let count = Int(entry.ai_addrlen)
-        do throws(NetworkError) {
-            return try SocketAddress(doing: "reading an address") { storage, size in
-                guard let storage, count <= Int(size.pointee) else { return -EINVAL }
-                UnsafeMutableRawPointer(storage).copyMemory(from: name, byteCount: count)
-                return 0
-            }
-        } catch {
-            // The address is of a family that nothing here dials.
-            return nil
-        }
     }
 }

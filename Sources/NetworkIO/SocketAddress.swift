@@ -3,7 +3,7 @@ import Glibc
 
 /// A numeric IP address and a port; nothing here ever queries a name server.
 package struct SocketAddress: Hashable, Sendable {
-    private enum Host: Hashable {
+    enum Host: Hashable {
         /// In host byte order.
         case version4(UInt32)
 
@@ -11,7 +11,7 @@ package struct SocketAddress: Hashable, Sendable {
         case version6(high: UInt64, low: UInt64)
     }
 
-    private let host: Host
+    let host: Host
     package let port: UInt16
 
     /// Parses `127.0.0.1:7101`, `[::1]:7101` or `localhost:7101` (which means 127.0.0.1).
@@ -54,6 +54,20 @@ package struct SocketAddress: Hashable, Sendable {
         }
         guard let read else { throw .other(code: UV_EAFNOSUPPORT.rawValue, doing: doing) }
         (host, port) = read
+    }
+
+    /// Copies an address that the system or a library has filled in; nil where it is none of IP.
+    package init?(_ name: UnsafePointer<sockaddr>, byteCount: Int) {
+        do throws(NetworkError) {
+            try self.init(doing: "reading an address") { storage, size in
+                guard let storage, byteCount <= Int(size.pointee) else { return -EINVAL }
+                UnsafeMutableRawPointer(storage).copyMemory(from: name, byteCount: byteCount)
+                return 0
+            }
+        } catch {
+            // The address is of a family that nothing here dials.
+            return nil
+        }
     }
 
     /// Whether it can only be reached from this machine.

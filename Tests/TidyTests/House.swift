@@ -52,6 +52,7 @@ struct House {
             Room("JSON", .core, "CJansson"),
             Room("Crypto", .core, "COpenSSL CSodium"),
 
+            Room("CCurl", .foreign),
             Room("CJansson", .foreign),
             Room("CSodium", .foreign),
             Room("CLibuv", .foreign),
@@ -62,6 +63,7 @@ struct House {
             Room("CSystem", .foreign),
             Room("NetworkIO", .edge, "CLibuv CSystem"),
             Room("TLS", .edge, "COpenSSL NetworkIO"),
+            Room("HTTPClient", .edge, "CCurl NetworkIO"),
             Room("Storage", .edge, "CSQLite CSystem Chat CRDT Wire"),
 
             Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
@@ -108,6 +110,8 @@ struct House {
             "ChatClient": ["CNcurses"],
             // Vectors and tokens are written in base64url.
             "Crypto": ["Wire"],
+            // A server with a certificate.
+            "HTTPClient": ["TLS"],
         ],
         // Random bits come from a class that is Sendable: its state is an atomic.
         sourcesAlsoImport: ["Simulator": ["Synchronization"]])
