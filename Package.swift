@@ -78,7 +78,7 @@ let package = Package(
             [
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
-                "Gateway", "HTTP", "Manual",
+                "Gateway", "HTTP", "HTTPClient", "Crypto", "Manual",
             ]),
         room(
             "LineClient",

@@ -207,7 +207,7 @@ package struct Admin: Sendable {
         case .typing(let typing):
             type(typing, for: slot, on: &connection)
         case .token, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector,
-            .files:
+            .files, .subscribers:
             .reportWhenFirst(request)
         }
     }

@@ -20,6 +20,30 @@ extension Admin {
     }
 }
 
+extension Admin {
+    /// Answers `SUBSCRIBERS`.
+    func subscribers(_ id: ShardID, _ writer: inout ReplyWriter) {
+        guard let shard = node.assumeIsolated({ $0.shard(id) }) else {
+            return writer.error(.shardNotHeld)
+        }
+        let isFirst = node.assumeIsolated { $0.isFirstOwner(of: shard) }
+        guard shard.assumeIsolated({ $0.isReady }) else { return writer.ok() }
+        switch shard.assumeIsolated({ $0.registeredDevices() }) {
+        case .failure(let failure): writer.error(LineError(failure))
+        case .success(let devices):
+            for (user, device) in devices where !writer.isTooLong {
+                writer.line("SUBSCRIBER") {
+                    $0.pair("user", user)
+                    $0.pair("device", device.id)
+                    $0.pair("token", device.token)
+                    $0.flag("first", isFirst)
+                }
+            }
+            writer.ok()
+        }
+    }
+}
+
 extension ReplyWriter {
     mutating func device(_ device: DeviceView) {
         line("DEVICE") {

@@ -17,6 +17,7 @@ extension MetricsText {
         writeCluster(metrics)
         writePeers(metrics.peers)
         writeReplication(metrics)
+        writePushes(metrics)
         if let process = metrics.process { writeProcess(process) }
     }
 
@@ -130,6 +131,14 @@ extension MetricsText {
         sample(value: forwards.passedOn)
         family("grapevine_forwards_waiting", .gauge, "Those that wait for an answer.")
         sample(value: metrics.load.forwards)
+    }
+
+    private mutating func writePushes(_ metrics: NodeMetrics) {
+        guard !metrics.pushes.isEmpty else { return }
+        family(
+            "grapevine_notify_total", .counter,
+            "Notifications that were pushed to devices, by what became of them.")
+        for push in metrics.pushes { sample(Label("result", push.result), value: push.count) }
     }
 
     private mutating func writeProcess(_ process: ProcessUsage) {

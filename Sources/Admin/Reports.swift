@@ -23,6 +23,7 @@ extension Admin {
         case .digest(let shard): digest(shard, &writer)
         case .vector(let shard): vector(shard, &writer)
         case .files(let shard): files(shard, &writer)
+        case .subscribers(let shard): subscribers(shard, &writer)
         case .shutdown:
             node.assumeIsolated { $0.shutDown() }
             writer.ok()

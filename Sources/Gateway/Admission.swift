@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import LineProtocol
 import Node
 import Wire
@@ -6,6 +7,8 @@ import Wire
 /// The decision about a request, made from its head alone.
 enum Admission {
     case refused(AppResponse)
+    /// Answered by what the node knows.
+    case answered(AppResponse)
     case resource(Route, UserID)
     /// A request about an account, by nobody where nobody has to be signed in.
     case account(AccountRoute, AccessToken?)
@@ -53,11 +56,24 @@ extension AppConnection {
         do throws(LineError) {
             let access = try self.access(head, onSocket: isSocket)
             if let ofAccount { return .account(ofAccount, access) }
+            if path == ["v1", "push"], head.method == .get || head.method == .head {
+                return pushKey()
+            }
             if let route = BlobRoute(head.method, path) { return .blob(route, access.user) }
             return isSocket ? .socket(access) : resource(head, access.user)
         } catch {
             return .refused(AppResponse(error))
         }
+    }
+
+    /// Answers with the key with which browsers subscribe.
+    private func pushKey() -> Admission {
+        guard let key = host.pushKey else {
+            return .refused(AppResponse(LineError(404, "This cluster pushes nothing")))
+        }
+        var writer = JSONWriter()
+        writer.object { $0.pair("key", key) }
+        return .answered(AppResponse(.ok, body: [writer.bytes]))
     }
 
     private func resource(_ head: RequestHead, _ user: UserID) -> Admission {
@@ -79,7 +95,7 @@ extension AppConnection {
 
     private func allowed(_ path: [String]) -> String {
         let methods =
-            path == ["v1", "openapi.json"] || path == ["v1", "socket"]
+            path == ["v1", "openapi.json"] || path == ["v1", "socket"] || path == ["v1", "push"]
             ? [.get]
             : Route.methods(of: path)
                 + (host.accounts == nil ? [] : AccountRoute.methods(of: path))

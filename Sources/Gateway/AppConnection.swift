@@ -276,8 +276,9 @@ extension AppConnection {
         let closes = !head.keepsAlive || request.isUnread
         let isHead = head.method == .head
         switch request.admission {
-        case .refused(var response):
+        case .refused(var response), .answered(var response):
             response.closes = closes
+            response.origin = response.origin ?? request.origin
             respond(response, isHead: isHead)
         case .description:
             var response = AppResponse(
@@ -302,7 +303,7 @@ extension AppConnection {
         case .account(let route, let access): try begin(request, route, by: access)
         case .resource(let route, let user): try begin(request, route, by: user)
         case .blob(let route, let user): try begin(request, route, by: user)
-        case .refused, .description, .socket: break
+        case .refused, .answered, .description, .socket: break
         }
     }
 

@@ -21,6 +21,8 @@ package protocol AppHost: AnyObject, Sendable {
     var keys: KeySet? { get }
     /// The cluster's own accounts; nil where users sign in with an app's tokens, or nobody does.
     var accounts: Accounts? { get }
+    /// The key with which browsers subscribe to pushes, in base64url; nil where none are sent.
+    var pushKey: String? { get }
     /// Whether a proxy names the clients' addresses.
     var isBehindProxy: Bool { get }
     /// Whether connections are encrypted up to this node.

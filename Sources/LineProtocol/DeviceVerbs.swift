@@ -53,6 +53,10 @@ extension Verb {
             let (user, device) = try words.userAndDevice()
             return .write(Mutation(.acknowledge(try words.name(2)), on: device, by: user))
         },
+        Verb(
+            "SUBSCRIBERS", .operates, ["<shard>"], example: "SUBSCRIBERS 0",
+            about: "Lists the devices of users whose shard is held here, for who notifies them."
+        ) { words throws(LineError) in .subscribers(try words.shard(0)) },
     ]
 }
 

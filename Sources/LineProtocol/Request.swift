@@ -29,6 +29,8 @@ public enum Request: Hashable, Sendable {
     /// Of one shard, or of all that this node holds.
     case digest(ShardID?)
     case vector(ShardID)
+    /// The devices of a shard's users.
+    case subscribers(ShardID)
     /// The files of one shard, or of all held here, that somebody has to look after.
     case files(ShardID?)
     case set(SetLevel)

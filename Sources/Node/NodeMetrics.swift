@@ -28,6 +28,8 @@ package struct NodeMetrics: Sendable {
     package let wallMilliseconds: UInt64
     package let store: StoreUsage?
     package let process: ProcessUsage?
+    /// The notifications that were pushed to devices, by what became of them.
+    package let pushes: [(result: String, count: UInt64)]
 }
 
 /// The figures of another member, as this node knows them.
@@ -75,7 +77,8 @@ extension Node {
             storeQueuedBytes: ports.store.queuedBytes, forwards: forwardMetrics,
             copies: copyTally, members: memberCounts, shards: shardCounts,
             documents: documentCounts, wallMilliseconds: ports.clock.wallMilliseconds,
-            store: ports.store.usage, process: ports.host.usage)
+            store: ports.store.usage, process: ports.host.usage,
+            pushes: ports.host.pushes)
     }
 
     private var peerMetrics: [PeerMetrics] {

@@ -248,12 +248,15 @@ package protocol Host: AnyObject, Sendable {
     var usage: ProcessUsage? { get }
     /// The limits that the process sets itself.
     var limits: [Limit] { get }
+    /// The notifications that were pushed to devices, by what became of them; empty where none are.
+    var pushes: [(result: String, count: UInt64)] { get }
 }
 
 extension Host {
     package var isDebugging: Bool { false }
     package var usage: ProcessUsage? { nil }
     package var limits: [Limit] { [] }
+    package var pushes: [(result: String, count: UInt64)] { [] }
 }
 
 /// The resources of the machine that a process uses.

@@ -74,6 +74,17 @@ package actor Shard {
         }
     }
 
+    /// Returns the devices of users whose shard this is.
+    package func registeredDevices()
+        -> Result<[(user: UserID, device: DeviceView)], ShardFailure>
+    {
+        do throws(ShardFailure) {
+            return .success(try machine.registeredDevices(in: world))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// Returns files of the shard that somebody has to look after.
     ///
     /// - Parameter age: how long a file may be unsent, in milliseconds.

@@ -25,6 +25,25 @@ extension ShardMachine {
         guard count < ChatLimits.devicesMax else { throw .refused(.tooManyDevices) }
     }
 
+    /// The devices of all users whose shard this is, ascending.
+    mutating func registeredDevices(
+        in world: ShardWorld
+    ) throws(ShardFailure) -> [(user: UserID, device: DeviceView)] {
+        let shard = replica.shard
+        let keys = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .device, carrying: Term.registered, in: shard, partition: nil)
+        }
+        var devices: [(user: UserID, device: DeviceView)] = []
+        for key in keys.sorted() {
+            guard let device = try find(key, in: world)?.document.device, device.isRegistered,
+                let user = UserID(key.partition)
+            else { continue }
+            devices.append((user, device.view(as: DeviceID(checked: key.id))))
+        }
+        return devices
+    }
+
     /// A user's devices, ascending by id.
     mutating func devices(
         of user: UserID, in world: ShardWorld

@@ -1,4 +1,5 @@
 import Gateway
+import HTTPClient
 import LineProtocol
 import NetworkIO
 import Node
@@ -26,6 +27,11 @@ actor AppPort: AppHost {
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
     private var fileKeeper: FileKeeper?
+    private var pushKeeper: PushKeeper?
+    private let pushFormat: PushFormat?
+    /// The clients with which push services are told: those that users name, and the operator's.
+    private var pushClients: (ofUsers: HTTPClient, ofOperator: HTTPClient)?
+    private let mayPushToPrivate: Bool
     private weak var host: NodeHost?
     /// What new connections are encrypted with; nil where they are not.
     private var encryption: CertificateContext?
@@ -53,6 +59,10 @@ actor AppPort: AppHost {
         origins = command.origins
         keySet = keys.ofTokens
         isBehindProxy = command.isBehindProxy
+        pushFormat = keys.ofPushes.flatMap {
+            PushFormat(secret: $0, webhook: command.pushURL, contact: command.pushContact)
+        }
+        mayPushToPrivate = command.mayBlock
         worker = PasswordWorker(on: loop)
         encryption = AppPort.encryption(keys)
         listener = try Listener(address, on: loop)
@@ -67,6 +77,7 @@ actor AppPort: AppHost {
     func start(_ node: Node, in host: NodeHost) throws(NetworkError) {
         self.node = node
         self.host = host
+        startPushing()
         fileKeeper = FileKeeper(host: self, clock: clock, executor: loop)
         if keySet == nil { ownAccounts = Accounts(host: self, clock: clock, executor: loop) }
         try listener.start { [self] connection in
@@ -140,7 +151,9 @@ actor AppPort: AppHost {
     func onTick() {
         for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
         ownAccounts?.assumeIsolated { $0.onTick() }
-        if !isDraining { fileKeeper?.assumeIsolated { $0.onTick() } }
+        guard !isDraining else { return }
+        fileKeeper?.assumeIsolated { $0.onTick() }
+        pushKeeper?.assumeIsolated { $0.onTick() }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 
@@ -154,7 +167,12 @@ actor AppPort: AppHost {
     }
 
     /// Closes all connections once what was written has been sent.
-    func closeAll() { for client in clients.values { client.connection.closeAfterFlush() } }
+    func closeAll() {
+        pushClients?.ofUsers.close()
+        pushClients?.ofOperator.close()
+        pushClients = nil
+        for client in clients.values { client.connection.closeAfterFlush() }
+    }
 
     var isAnswering: Bool {
         clients.values.contains { $0.requests.assumeIsolated { $0.isAnswering } }
@@ -238,6 +256,48 @@ extension AppPort {
 
     private var currentKeys: KeySet? {
         keySet ?? ownAccounts?.assumeIsolated { $0.keySet }
+    }
+}
+
+// MARK: PushHost
+
+extension AppPort: PushHost {
+    private func startPushing() {
+        guard let pushFormat else { return }
+        do throws(HTTPClientError) {
+            // With --faults a test may subscribe an address of this machine.
+            pushClients = (
+                try HTTPClient(on: loop, mayReachPrivate: mayPushToPrivate),
+                try HTTPClient(on: loop, mayReachPrivate: true)
+            )
+        } catch {
+            return host?.log(.error, "nothing is pushed: \(error)") ?? ()
+        }
+        pushKeeper = PushKeeper(pushFormat, host: self, clock: clock, executor: loop)
+    }
+
+    /// How long a push service may take, in milliseconds.
+    private static let pushMilliseconds: UInt64 = 10_000
+
+    nonisolated func post(
+        _ request: PushRequest, onDone: @escaping @Sendable (Int?) -> Void
+    ) -> Bool {
+        assumeIsolated { port in
+            guard let clients = port.pushClients else { return false }
+            let outgoing = OutgoingRequest(
+                url: request.url, headers: request.headers.map { ($0.name, $0.value) },
+                body: request.body, timeoutMilliseconds: AppPort.pushMilliseconds)
+            let client = request.isWebhook ? clients.ofOperator : clients.ofUsers
+            return client.post(outgoing) { result in
+                if case .success(let status) = result { onDone(status) } else { onDone(nil) }
+            }
+        }
+    }
+
+    nonisolated var pushKey: String? { assumeIsolated { $0.pushFormat?.publicKey } }
+
+    var pushCounts: [PushKeeper.Outcome: UInt64] {
+        pushKeeper?.assumeIsolated { $0.counts } ?? [:]
     }
 }
 

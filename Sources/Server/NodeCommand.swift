@@ -16,6 +16,12 @@ package struct NodeCommand: Sendable {
     package var http: SocketAddress?
     /// The file with the keys of access tokens; nil where nobody can sign in at that port.
     package var jwtKeyFile: String?
+    /// The file with the secret from which the keys of pushes are derived; nil where none are sent.
+    package private(set) var pushKeyFile: String?
+    /// The operator's server that is told of notifications; nil for none.
+    package private(set) var pushURL: String?
+    /// Whom push services may write to.
+    package private(set) var pushContact = "mailto:root@localhost"
     /// Whether a proxy in front of the port for apps names the clients' addresses.
     package private(set) var isBehindProxy = false
     /// Whether an access token signs in on the line protocol, as its user.
@@ -111,6 +117,27 @@ package struct NodeCommand: Sendable {
         if let log { logLevel = log }
     }
 
+    private mutating func readPush(_ options: Options) throws(UsageError) {
+        pushKeyFile = try options.optional("--push-key", "a path") { $0.isEmpty ? nil : $0 }
+        func isAddress(_ text: String, _ schemes: [String]) -> String? {
+            let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 }
+            return isPlain && schemes.contains(where: text.hasPrefix) ? text : nil
+        }
+        pushURL = try options.optional("--push-url", "http:// or https://") {
+            isAddress($0, ["http://", "https://"])
+        }
+        let contact = try options.optional("--push-contact", "mailto: or https://") {
+            isAddress($0, ["mailto:", "https://"])
+        }
+        if let contact { pushContact = contact }
+        guard pushKeyFile != nil || pushURL == nil && contact == nil,
+            pushKeyFile == nil || http != nil
+        else {
+            throw UsageError(
+                "--push-url and --push-contact need --push-key, and --push-key needs --http")
+        }
+    }
+
     private mutating func readHTTP(_ options: Options) throws(UsageError) {
         http = try options.optional("--http", "host:port") { SocketAddress($0) }
         jwtKeyFile = try options.optional("--jwt-key", "a path") { $0.isEmpty ? nil : $0 }
@@ -130,6 +157,7 @@ package struct NodeCommand: Sendable {
                     + "app's own access tokens")
         }
         isBehindProxy = options.has("--http-behind-proxy")
+        try readPush(options)
         tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
         tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {

@@ -8,6 +8,7 @@ extension NodeCommand {
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
             "[--http <host:port> --jwt-key <file> [--origin <url>[,…]]",
             "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]] [--users]",
+            "[--push-key <file> [--push-url <url>] [--push-contact <url>]]",
             "[--ops <host:port>] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
@@ -55,6 +56,18 @@ extension NodeCommand {
         CommandHelp.Option(
             "--origin", .text("url,…"),
             "the sites whose pages may send requests to --http, such as https://chat.example.org"),
+        CommandHelp.Option(
+            "--push-key", .file,
+            "a secret of 32 bytes or more, the same on all nodes: devices are told of their "
+                + "notifications, by Web Push where their token is a browser's subscription; its "
+                + "user alone may read the file"),
+        CommandHelp.Option(
+            "--push-url", .text("url"),
+            "the server that is told of the notifications of all other devices, signed with that "
+                + "secret"),
+        CommandHelp.Option(
+            "--push-contact", .text("url"),
+            "whom push services may write to, as mailto:… or https://…"),
         CommandHelp.Option(
             "--ops", .text("host:port"),
             "the same for probes and collectors of figures, over HTTP: /healthz, /readyz and "

@@ -434,6 +434,14 @@ extension NodeHost {
         ProcessUsage(startedAtMilliseconds: startedAtMilliseconds)
     }
 
+    nonisolated var pushes: [(result: String, count: UInt64)] {
+        assumeIsolated { host in
+            guard let apps = host.apps, host.command.pushKeyFile != nil else { return [] }
+            let counts = apps.assumeIsolated { $0.pushCounts }
+            return PushKeeper.Outcome.allCases.map { ($0.rawValue, counts[$0] ?? 0) }
+        }
+    }
+
     nonisolated var limits: [Limit] {
         Limit.ofTheProcess + Limit.ofUnauthenticated + (apps == nil ? [] : Limit.ofApps)
             + (ops == nil ? [] : Limit.ofOps)

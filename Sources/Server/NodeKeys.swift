@@ -1,3 +1,4 @@
+import Crypto
 import Gateway
 import NetworkIO
 import TLS
@@ -13,6 +14,9 @@ struct NodeKeys: Sendable {
     /// The keys in `--jwt-key`, with which access tokens are signed; nil where it is not given.
     let ofTokens: KeySet?
 
+    /// The secret in `--push-key`, from which the keys of pushes are derived; nil for none.
+    let ofPushes: [UInt8]?
+
     /// What the port for apps shows to its clients; nil where it does not encrypt.
     let certificate: Certificate?
 
@@ -27,6 +31,7 @@ struct NodeKeys: Sendable {
     init(of command: NodeCommand) throws(Unusable) {
         certificate = try NodeKeys.readCertificate(command)
         ofTokens = try NodeKeys.readKeySet(command.jwtKeyFile)
+        ofPushes = try NodeKeys.readPushKey(command.pushKeyFile)
         ofNodes = try NodeKeys.read(command.keyFile, "--key-file")
         guard let path = command.adminKeyFile else {
             ofClients = ofNodes
@@ -52,6 +57,24 @@ struct NodeKeys: Sendable {
         } catch {
             throw Unusable(sentence: error.sentence(certificate: certificate, key: key))
         }
+    }
+
+    private static func readPushKey(_ path: String?) throws(Unusable) -> [UInt8]? {
+        guard let path else { return nil }
+        var text: [UInt8]
+        do throws(KeyFileError) {
+            text = try KeyFile.contents(of: path, bytesMax: 4_096)
+        } catch {
+            throw Unusable(sentence: error.sentence(of: path, option: "--push-key"))
+        }
+        while let last = text.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
+            text.removeLast()
+        }
+        guard text.count >= SignatureKey.secretBytesMin else {
+            throw Unusable(
+                sentence: "--push-key \(path) has fewer than \(SignatureKey.secretBytesMin) bytes")
+        }
+        return text
     }
 
     private static func readKeySet(_ path: String?) throws(Unusable) -> KeySet? {

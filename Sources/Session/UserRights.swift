@@ -18,7 +18,7 @@ extension Request {
         case .notifications(_, let owner): owner == user ? nil : .otherUser
         case .unwatch, .help, .auth, .ping, .set, .wait, .token, .since: nil
         case .seed, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector, .files,
-            .block, .unblock, .join, .leave, .forget, .backup, .scrub, .shutdown:
+            .subscribers, .block, .unblock, .join, .leave, .forget, .backup, .scrub, .shutdown:
             .operatorsOnly
         }
     }

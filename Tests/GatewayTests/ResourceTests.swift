@@ -12,7 +12,8 @@ import Testing
             "DIGEST", "VECTOR", "SET", "WAIT", "SINCE", "BLOCK", "UNBLOCK", "JOIN", "LEAVE",
             "FORGET", "BACKUP", "SCRUB", "SHUTDOWN", "ACCOUNTS", "ACCOUNT ADD", "ACCOUNT PASSWORD",
             "ACCOUNT DISABLE", "ACCOUNT ENABLE", "ACCOUNT REMOVE", "SIGNIN ADD", "SIGNIN RENEW",
-            "SIGNIN END", "KEYS", "KEY ADD", "REVOKE", "FILES", "FILE CLOSE", "FILE PURGE",
+            "SIGNIN END", "KEYS", "KEY ADD", "REVOKE", "FILES", "SUBSCRIBERS", "FILE CLOSE",
+            "FILE PURGE",
         ]
         let all = Set(Verb.all.map(\.name))
         #expect(

@@ -76,7 +76,8 @@ struct House {
                 "Server", .program,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol
-                NetworkIO TLS Storage CSystem Node Admin Session Gateway HTTP Manual
+                NetworkIO TLS HTTPClient Storage CSystem Node Admin Session Gateway Crypto HTTP
+                Manual
                 """),
             Room(
                 "Simulator", .node,

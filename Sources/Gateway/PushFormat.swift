@@ -1,0 +1,194 @@
+import Crypto
+import JSON
+import LineProtocol
+import Wire
+
+/// A notification on its way to one device.
+struct PushNotification {
+    let id: String
+    /// `message`, or `withdrawn` where the message was deleted.
+    let kind: String
+    let user: String
+    let device: String
+    let conversation: String
+    let message: String
+    let from: String
+    let fromName: String?
+    /// A preview of the message; nil where it was deleted.
+    let text: String?
+    /// The number of messages that the user has not read.
+    let badge: Int
+
+    /// - Parameter fields: those of a line of `NOTIFICATIONS`.
+    init?(_ fields: ReplyFields, to device: String, of user: String, badge: Int) {
+        guard let id = fields["id"], let kind = fields["kind"],
+            let conversation = fields["conversation"], let message = fields["message"],
+            let from = fields["from"]
+        else { return nil }
+        self.id = id
+        self.kind = kind
+        self.user = user
+        self.device = device
+        self.conversation = conversation
+        self.message = message
+        self.from = from
+        fromName = fields["fromName"]
+        text = fields["text"]
+        self.badge = badge
+    }
+
+    /// The payload.
+    ///
+    /// - Parameters:
+    ///   - token: the device's token, for a server that pushes by other ways; nil for the device
+    ///     itself.
+    ///   - bytesMax: the most bytes; a longer preview is cut off.
+    func json(token: String? = nil, bytesMax: Int) -> [UInt8] {
+        var preview = text
+        while true {
+            var writer = JSONWriter()
+            writer.object {
+                $0.pair("id", id)
+                $0.pair("kind", kind)
+                $0.pair("user", user)
+                $0.pair("device", device)
+                if let token { $0.pair("token", token) }
+                $0.pair("conversation", conversation)
+                $0.pair("message", message)
+                $0.pair("from", from)
+                if let fromName { $0.pair("fromName", fromName) }
+                if let preview { $0.pair("text", preview) }
+                $0.pair("badge", badge)
+            }
+            guard writer.bytes.count > bytesMax, let long = preview, !long.isEmpty else {
+                return writer.bytes
+            }
+            preview = String(long.prefix(long.count / 2))
+        }
+    }
+}
+
+/// The form in which devices are told: by Web Push (RFC 8030), where a device's token is the
+/// subscription of a browser, or by one server of the operator's, which speaks to other services.
+package struct PushFormat: Sendable {
+    private let vapid: ECKeyPair
+    /// The key with which requests to the operator's server are signed.
+    private let webhookKey: [UInt8]
+    /// The operator's server; nil where there is none.
+    private let webhook: String?
+    /// Whom a push service may write to: `mailto:…` or `https:…`.
+    private let contact: String
+
+    /// How long a push service keeps a notification for a device that is off, in seconds.
+    private static let keptSeconds = 86_400
+    private static let webhookBytesMax = 16 << 10
+    /// How long a statement to a push service is valid, in seconds.
+    private static let authorizationSeconds: Int64 = 12 * 3_600
+
+    /// - Parameters:
+    ///   - secret: what all nodes of the cluster know: the keys are derived from it.
+    ///   - contact: whom a push service may write to.
+    package init?(secret: [UInt8], webhook: String?, contact: String) {
+        // Nearly every number is a private key; the first that is one is the cluster's.
+        let candidates = (0..<8).lazy.compactMap { number in
+            ECKeyPair(privateKey: Digest.hmacSHA256("vapid \(number)".utf8, key: secret))
+        }
+        guard let vapid = candidates.first else { return nil }
+        self.vapid = vapid
+        webhookKey = Digest.hmacSHA256("webhook".utf8, key: secret)
+        self.webhook = webhook
+        self.contact = contact
+    }
+
+    /// The key with which browsers subscribe, in base64url.
+    package var publicKey: String { Base64.encode(vapid.publicKey) }
+
+    /// Whether a device with this token is told of its notifications.
+    func takes(_ token: String) -> Bool { webhook != nil || Subscription(token) != nil }
+
+    /// Returns the request that tells a device; nil for a token that is none any more.
+    func request(
+        _ notification: PushNotification, to token: String, wallMilliseconds: UInt64
+    ) -> PushRequest? {
+        if let subscription = Subscription(token) {
+            return request(notification, to: subscription, wallMilliseconds / 1_000)
+        }
+        guard let webhook else { return nil }
+        let body = notification.json(token: token, bytesMax: PushFormat.webhookBytesMax)
+        let time = "\(wallMilliseconds / 1_000)"
+        let code = Digest.hmacSHA256(Array("\(time).".utf8) + body, key: webhookKey)
+        return PushRequest(
+            url: webhook,
+            headers: [
+                ("Content-Type", "application/json"), ("Grapevine-Push-Id", notification.id),
+                ("Grapevine-Signature", "t=\(time),v1=\(hexadecimal(code))"),
+            ], body: body, isWebhook: true)
+    }
+
+    private func request(
+        _ notification: PushNotification, to subscription: Subscription, _ seconds: UInt64
+    ) -> PushRequest? {
+        let payload = notification.json(bytesMax: WebPush.payloadBytesMax)
+        var generator = SystemRandomNumberGenerator()
+        let salt = (0..<WebPush.saltBytes).map { _ in
+            UInt8.random(in: 0...255, using: &generator)
+        }
+        guard
+            let body = WebPush.encrypt(
+                payload, for: subscription.key, auth: subscription.secret, salt: salt,
+                ephemeral: .generate()),
+            let authorization = WebPush.authorization(
+                audience: subscription.origin, subject: contact,
+                expiresAt: Int64(seconds) + PushFormat.authorizationSeconds, key: vapid,
+                base64url: Base64.encode)
+        else { return nil }
+        return PushRequest(
+            url: subscription.endpoint,
+            headers: [
+                ("Content-Type", "application/octet-stream"), ("Content-Encoding", "aes128gcm"),
+                ("TTL", "\(PushFormat.keptSeconds)"), ("Urgency", "high"),
+                ("Authorization", authorization),
+            ], body: body, isWebhook: false)
+    }
+
+    private func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+/// A browser's subscription to its push service, as `PushSubscription.toJSON()` gives it.
+struct Subscription: Hashable, Sendable {
+    let endpoint: String
+    /// The scheme and the host of the endpoint.
+    let origin: String
+    let key: [UInt8]
+    let secret: [UInt8]
+
+    /// - Returns: nil for a token of another kind.
+    init?(_ token: String) {
+        guard token.first == "{", let value = Subscription.json(token),
+            case .text(let endpoint)? = value["endpoint"],
+            case .text(let key)? = value["keys"]?["p256dh"],
+            case .text(let secret)? = value["keys"]?["auth"],
+            let keyBytes = Base64.decode(key), keyBytes.count == ECKeyPair.publicBytes,
+            let secretBytes = Base64.decode(secret), secretBytes.count == WebPush.secretBytes
+        else { return nil }
+        let parts = endpoint.split(
+            separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0] == "https:" || parts[0] == "http:", parts[1].isEmpty,
+            !parts[2].isEmpty
+        else { return nil }
+        self.endpoint = endpoint
+        origin = "\(parts[0])//\(parts[2])"
+        self.key = keyBytes
+        self.secret = secretBytes
+    }
+
+    private static func json(_ text: String) -> JSONValue? {
+        do throws(JSONError) {
+            return try JSONValue(reading: Array(text.utf8))
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Checks what nodes push to devices, with a push service and a server of this program's own.
+
+usage: pushes.py BINARY
+
+The push service reads what browsers would: it checks who sent a message (RFC 8292) and decrypts it
+(RFC 8291), each with another library than the nodes'.
+"""
+
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+
+import http_ece
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from cluster import App, Cluster, until
+
+SECRET = b"a secret that all nodes of the cluster know\n"
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def encode(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def decode(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+class Browser:
+    """A browser's subscription, and what it was told."""
+
+    def __init__(self, service, name):
+        self.service, self.name = service, name
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.auth = os.urandom(16)
+        self.told, self.status, self.keys = [], 201, set()
+        service.browsers[name] = self
+
+    @property
+    def token(self):
+        point = self.key.public_key().public_bytes(
+            serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+        return json.dumps({
+            "endpoint": f"http://127.0.0.1:{self.service.port}/push/{self.name}",
+            "keys": {"p256dh": encode(point), "auth": encode(self.auth)}})
+
+    def receive(self, headers, body):
+        scheme, fields = headers["Authorization"].split(" ", 1)
+        assert scheme == "vapid", scheme
+        fields = dict(field.strip().split("=", 1) for field in fields.split(","))
+        point = decode(fields["k"])
+        key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+        claims = jwt.decode(
+            fields["t"], key, ["ES256"], audience=f"http://127.0.0.1:{self.service.port}")
+        assert claims["sub"] == "mailto:ops@example.org" and claims["exp"] < time.time() + 86400
+        assert headers["Content-Encoding"] == "aes128gcm" and int(headers["TTL"]) > 0
+        self.keys.add(fields["k"])
+        if self.status == 201:
+            text = http_ece.decrypt(body, private_key=self.key, auth_secret=self.auth)
+            self.told.append(json.loads(text))
+        return self.status
+
+    def ids(self, kind="message"):
+        return {each["message"] for each in self.told if each["kind"] == kind}
+
+
+class Service(http.server.ThreadingHTTPServer):
+    """The push service of browsers, and the server that an operator has named."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.port = self.server_address[1]
+        self.browsers, self.hooks, self.failures, self.hook_status = {}, [], [], 200
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def receive_hook(self, headers, body):
+        fields = dict(field.split("=") for field in headers["Grapevine-Signature"].split(","))
+        key = hmac.digest(SECRET, b"webhook", "sha256")
+        code = hmac.new(key, fields["t"].encode() + b"." + body, hashlib.sha256).hexdigest()
+        assert hmac.compare_digest(code, fields["v1"]), "a wrong signature"
+        assert abs(int(fields["t"]) - time.time()) < 60
+        told = json.loads(body)
+        assert headers["Grapevine-Push-Id"] == told["id"]
+        if self.hook_status == 200:
+            self.hooks.append(told)
+        return self.hook_status
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        status = 500
+        try:
+            if self.path == "/hook":
+                status = self.server.receive_hook(self.headers, body)
+            else:
+                browser = self.server.browsers[self.path.rsplit("/", 1)[1]]
+                status = browser.receive(self.headers, body)
+        except Exception:
+            self.server.failures.append(traceback.format_exc())
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class PushCluster(Cluster):
+    def __init__(self, binary, service):
+        super().__init__(binary, 3)
+        secret = os.path.join(self.folder, "push.key")
+        with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(SECRET)
+        self.options = [
+            "--push-key", secret, "--push-url", f"http://127.0.0.1:{service.port}/hook",
+            "--push-contact", "mailto:ops@example.org"]
+
+
+def room(cluster, name):
+    alice = App(cluster.nodes[0], "alice")
+    alice.post("conversations", {"id": name, "participants": ["bob"]})
+    return alice, App(cluster.nodes[1], "bob")
+
+
+def subscribe(bob, browser):
+    bob.put(f"devices/{browser.name}", {"token": browser.token})
+    # Each shard is looked at every two seconds.
+    time.sleep(3)
+
+
+def send(alice, name, message, text="noodles?"):
+    alice.post(f"conversations/{name}/messages", {"id": message, "text": text})
+
+
+@check
+def a_browser_is_told_of_a_message_and_of_its_withdrawal(cluster, service):
+    alice, bob = room(cluster, "one")
+    alice.patch("profile", {"name": "Alice A."})
+    browser = Browser(service, "phone1")
+    subscribe(bob, browser)
+    send(alice, "one", "m1")
+    bob.post("conversations/one/messages", {"id": "own", "text": "mine"})
+    until(lambda: browser.ids() == {"m1"}, "the browser is told", 10)
+    told = browser.told[0]
+    assert told["conversation"] == "one" and told["from"] == "alice", told
+    assert told["fromName"] == "Alice A." and told["text"] == "noodles?", told
+    assert told["badge"] >= 1 and told["device"] == "phone1" and told["user"] == "bob", told
+    assert browser.keys == {bob.get("push").json["key"]}
+    alice.delete("conversations/one/messages/m1?for=everyone")
+    until(lambda: browser.ids("withdrawn") == {"m1"}, "the browser is told of the deletion", 10)
+    assert "text" not in browser.told[-1]
+    assert not any(each["message"] == "own" for each in browser.told)
+
+
+@check
+def other_devices_are_told_by_the_operators_server(cluster, service):
+    alice, bob = room(cluster, "two")
+    bob.put("devices/phone2", {"token": "an-apns-token"})
+    time.sleep(3)
+    send(alice, "two", "m2")
+    until(lambda: any(each["message"] == "m2" and each["token"] == "an-apns-token"
+                      for each in service.hooks), "the server is told", 10)
+
+
+@check
+def a_push_service_that_fails_is_asked_again(cluster, service):
+    alice, bob = room(cluster, "three")
+    browser = Browser(service, "phone3")
+    browser.status = 503
+    subscribe(bob, browser)
+    send(alice, "three", "m3")
+    time.sleep(2)
+    browser.status = 201
+    until(lambda: "m3" in browser.ids(), "the browser is told after all", 15)
+
+
+@check
+def a_device_that_the_push_service_does_not_know_is_removed(cluster, service):
+    alice, bob = room(cluster, "four")
+    browser = Browser(service, "phone4")
+    browser.status = 410
+    subscribe(bob, browser)
+    send(alice, "four", "m4")
+
+    def devices():
+        return {each["id"] for each in bob.get("devices").json["devices"]}
+    until(lambda: "phone4" not in devices(), "the device is removed", 10)
+
+
+@check
+def an_open_conversation_is_not_told_of(cluster, service):
+    alice, bob = room(cluster, "five")
+    browser = Browser(service, "phone5")
+    subscribe(bob, browser)
+    bob.put("devices/phone5/viewing", {"conversation": "five"})
+    send(alice, "five", "m5")
+    bob.put("devices/phone5/viewing", {})
+    send(alice, "five", "m6")
+    until(lambda: "m6" in browser.ids(), "the browser is told of what it did not show", 10)
+    assert "m5" not in browser.ids()
+
+
+@check
+def the_next_owner_goes_on_when_a_node_dies(cluster, service):
+    alice, bob = room(cluster, "six")
+    browser = Browser(service, "phone6")
+    subscribe(bob, browser)
+    send(alice, "six", "before")
+    until(lambda: "before" in browser.ids(), "the browser is told", 10)
+    shard = next(line for line in cluster.nodes[0].ask("OWNERS bob") if "SHARD" in line)
+    first = shard.split("owners=")[1].split()[0].split(",")[0]
+    victim = next(node for node in cluster.nodes if node.name == first)
+    victim.kill()
+    other = next(node for node in cluster.nodes if node is not victim)
+    alice = App(other, "alice")
+    send(alice, "six", "after")
+    until(lambda: "after" in browser.ids(), "the browser is told by the next owner", 30)
+    ids = {}
+    for each in browser.told:
+        ids.setdefault(each["message"], set()).add(each["id"])
+    # Told twice perhaps, but with one id.
+    assert all(len(each) == 1 for each in ids.values()), ids
+    victim.start(*cluster.nodes)
+    until(lambda: victim.ask("READY") == ["OK"], "it is ready again")
+
+
+@check
+def the_metrics_count_pushes(cluster, service):
+    lines = [line for node in cluster.nodes for line in node.ask("METRICS")
+             if line.startswith("grapevine_notify_total")]
+    counts = {}
+    for line in lines:
+        result = line.split('result="')[1].split('"')[0]
+        counts[result] = counts.get(result, 0) + int(line.split()[-1])
+    assert counts["delivered"] >= 2 and set(counts) == {"delivered", "failed", "dropped"}, counts
+
+
+def main():
+    service, failed = Service(), 0
+    with PushCluster(sys.argv[1], service) as cluster:
+        for each in CHECKS:
+            began = time.monotonic()
+            try:
+                each(cluster, service)
+                assert not service.failures, service.failures[0]
+                word = "holds"
+            except Exception:
+                traceback.print_exc(file=sys.stdout)
+                service.failures.clear()
+                failed, word = failed + 1, "FAILS"
+            name = each.__name__.replace("_", " ")
+            print(f"{word}  {name}  ({time.monotonic() - began:.1f} s)", flush=True)
+    print(f"{failed} of {len(CHECKS)} checks failed" if failed else f"{len(CHECKS)} checks passed")
+    sys.exit(1 if failed else 0)
+
+
+main()
