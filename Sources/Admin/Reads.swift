@@ -69,7 +69,10 @@ extension Admin {
         case .signing(let signing): return reply(signing)
         case .file(let file): writer.file(file)
         case .part(let bytes): writer.line("PART") { $0.pair("bytes", Base64.encode(bytes)) }
-        case .device, .candidates, .names, .profiles: preconditionFailure("only nodes ask for it")
+        case .profiles(let profiles):
+            for profile in profiles.map(\.view).sorted(by: { $0.user < $1.user })
+            where !writer.isTooLong { writer.profile(profile) }
+        case .device, .candidates, .names: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

@@ -246,6 +246,8 @@ extension OpenAPI {
 
     /// The texts that are taken, as regular expressions.
     private enum Pattern {
+        /// Names between commas.
+        static let names = "^[A-Za-z0-9_.:@-]{1,64}(,[A-Za-z0-9_.:@-]{1,64}){0,99}$"
         /// Not only white space, and no U+0000, which no text may contain.
         static let body = #"^[^\u0000]*[^\u0000\s][^\u0000]*$"#
         static let clearable = #"^[^\u0000]*$"#
@@ -294,6 +296,11 @@ extension OpenAPI {
                 return Parameter(name: key, isRequired: false, schema: schema(of: .name))
             case .userAnd(let key):
                 return Parameter(name: key, isRequired: false, schema: schema(of: .set))
+            case .names(let key):
+                return Parameter(name: key, isRequired: true) {
+                    $0.pair("type", "string")
+                    $0.pair("pattern", Pattern.names)
+                }
             case .toggle(let key):
                 return Parameter(name: key, isRequired: true, schema: schema(of: .flag))
             }

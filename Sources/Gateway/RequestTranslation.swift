@@ -64,7 +64,11 @@ private struct LineWriter {
             let id = try text(of: key) ?? makeID()
             try append(name: id, of: key)
             newID = id
-        case .userAnd(let key): try append(users: key, with: user)
+        case .userAnd(let key):
+            let others = value(of: key) == nil ? [] : try names(of: key, mayBeText: false)
+            append(word: ([user.text] + others).joined(separator: ","))
+        case .names(let key):
+            append(word: try names(of: key, mayBeText: true).joined(separator: ","))
         case .toggle(let key):
             switch value(of: key) {
             case .flag(let isOn)?: append(word: isOn ? "on" : "off")
@@ -95,16 +99,21 @@ private struct LineWriter {
         line.appendText(text)
     }
 
-    /// Appends the users that a key lists, behind the one who asks.
-    private mutating func append(users key: String, with user: UserID) throws(LineError) {
-        append(word: user.text)
-        guard let value = value(of: key) else { return }
-        guard case .list(let users) = value else { throw .notNames(key) }
-        for other in users {
-            guard case .text(let name) = other, isName(name.utf8) else { throw .notNames(key) }
-            line.append(UInt8(ascii: ","))
-            line += name.utf8
+    /// Returns the names that a key lists.
+    ///
+    /// - Parameter mayBeText: whether they may stand between commas, as in a query.
+    private func names(of key: String, mayBeText: Bool) throws(LineError) -> [String] {
+        let names: [String]
+        switch value(of: key) {
+        case nil: throw .missing(key)
+        case .text(let text)? where mayBeText:
+            names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        case .list(let list)?:
+            names = list.map { if case .text(let name) = $0 { name } else { "" } }
+        default: throw .notNames(key)
         }
+        guard names.allSatisfy({ isName($0.utf8) }) else { throw .notNames(key) }
+        return names
     }
 
     private mutating func append(name: String, of key: String) throws(LineError) {

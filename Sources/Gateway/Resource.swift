@@ -26,6 +26,8 @@ final class Resource: Sendable {
         case newID(String)
         /// The user who is signed in, and the users that a key lists.
         case userAnd(String)
+        /// A key with names, as a list or between commas.
+        case names(String)
         /// A key with a flag, as `on` or `off`.
         case toggle(String)
 
@@ -33,7 +35,9 @@ final class Resource: Sendable {
         var key: String? {
             switch self {
             case .user, .path: nil
-            case .key(let key), .newID(let key), .userAnd(let key), .toggle(let key): key
+            case .key(let key), .newID(let key), .userAnd(let key), .names(let key),
+                .toggle(let key):
+                key
             }
         }
     }

@@ -64,6 +64,9 @@ extension Resource {
     private static let items: [Resource] = [
         Resource(.get, "profile", "PROFILE", .one(.profile), hasOptions: false),
         Resource(.patch, "profile", "PROFILE", .status([])),
+        Resource(
+            .get, "profiles", "PROFILES", .list("profiles", .profile, ["partial"]),
+            sources: [1: .names("users")]),
         Resource(.post, "items", "ACTION ADD", .status(["id"])),
         Resource(.get, "items", "ACTIONS", .list("items", .action, [])),
         Resource(.patch, "items/{item}", "ACTION EDIT", .status(["id"])),

@@ -69,6 +69,8 @@ extension LineError {
         413,
         "The reply would have more than \(LineLimits.replyBytesMax) bytes; ask for less of it")
 
+    static let tooManyProfiles = LineError(
+        400, "At most \(LineLimits.participantsMax) profiles are shown at a time")
     public static let tooManyParticipants = LineError(
         429, "A conversation has at most \(LineLimits.participantsMax) participants")
 }

@@ -18,6 +18,16 @@ extension Verb {
             return edit.isEmpty ? .read(.profile(user), of: user) : .write(Mutation(edit, by: user))
         },
         Verb(
+            "PROFILES", .reads, ["<user>", "<other>[,<other>…]"],
+            example: "PROFILES bob alice,carol",
+            about: "Shows the profiles of other users; those who have none are left out."
+        ) { words throws(LineError) in
+            let user = try words.name(0, as: UserID.self)
+            let others = Set(try words.names(1, as: UserID.self)).sorted()
+            guard others.count <= LineLimits.participantsMax else { throw .tooManyProfiles }
+            return .read(.profiles(of: others), of: user)
+        },
+        Verb(
             "ACTION ADD", .writes, ["<user>"],
             options: [.id, .chat, .message, .due, .priority], text: "<title>",
             example: "ACTION ADD bob id=i1 chat=lunch message=m1 due=2026-11-27T12:00:00+01:00 "

@@ -114,6 +114,13 @@ def what_belongs_to_a_user_is_his_alone(cluster):
     fred.delete(f"items/{item}", status=403)
     assert erin.get("items").json["items"] == [{"id": item, "title": "mine", "priority": "high"}]
     assert erin.get("profile").json["email"] == "erin@example.org"
+    # Everybody may read what others tell of themselves, on any node, and nobody may change it.
+    shown = App(cluster.nodes[1], "fred").get("profiles?users=fred,erin,nobody").json
+    assert [each["user"] for each in shown["profiles"]] == ["erin"], shown
+    assert shown["profiles"][0]["name"] == "Erin"
+    fred.get("profiles?users=", status=400)
+    fred.get("profiles", status=400)
+    fred.patch("profiles?users=erin", {"name": "Eric"}, status=405)
     # No request lists users, and nobody can name another as himself.
     fred.post("items", {"title": "x", "user": "erin"}, status=400)
     fred.get("profile?user=erin", status=400)
