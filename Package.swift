@@ -95,7 +95,12 @@ let package = Package(
                 "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
                 "HTTP", "Wire", "NetworkIO",
             ]),
-        program("grapevine", ["Server", "LineClient", "Manual"]),
+        program(
+            "grapevine",
+            [
+                "Server", "LineClient", "Manual", "Gateway", "Crypto", "LineProtocol", "NetworkIO",
+                "TLS", "Wire",
+            ]),
         program("grapevine-sim", ["Simulator"]),
         program("grapevine-bench", ["Benchmarks"]),
         program("grapevine-fuzz", ["Fuzz"]),

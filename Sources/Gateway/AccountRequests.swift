@@ -37,6 +37,9 @@ extension Accounts {
     func signUp(_ email: String, _ password: String, from source: String) async throws(LineError)
         -> SignedInTokens
     {
+        guard isSignUpOpen else {
+            throw LineError(403, "Sign-up is closed here; ask the operator for an account")
+        }
         let email = try EmailAddress(email)
         try Accounts.check(password)
         try begin(.signUps(from: source))

@@ -58,6 +58,8 @@ package actor Accounts {
     private nonisolated let host: any AccountHost
     private nonisolated let desk: LineDesk
     private nonisolated let clock: any Clock
+    /// Whether anybody may sign up; else the operator adds accounts.
+    nonisolated let isSignUpOpen: Bool
     private var keys = ClusterKeys()
     private var attempts = AttemptLimiter()
     /// The passwords that are being hashed for each address of clients.
@@ -74,8 +76,11 @@ package actor Accounts {
     /// How long a sign-in waits for the first key of a cluster, in milliseconds.
     private static let signerMilliseconds: UInt64 = 3 * ClusterKeys.settleMilliseconds
 
-    package init(host: any AccountHost, clock: any Clock, executor: any SerialExecutor) {
+    package init(
+        host: any AccountHost, isSignUpOpen: Bool, clock: any Clock, executor: any SerialExecutor
+    ) {
         self.host = host
+        self.isSignUpOpen = isSignUpOpen
         desk = LineDesk(host: host, executor: executor)
         self.clock = clock
         self.executor = executor

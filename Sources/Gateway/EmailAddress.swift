@@ -3,19 +3,19 @@ import LineProtocol
 import Wire
 
 /// An e-mail address, and the name under which its accounts are stored.
-struct EmailAddress: Hashable, Sendable {
+package struct EmailAddress: Hashable, Sendable {
     /// RFC 5321, section 4.5.3.1.3, without the angle brackets.
     static let bytesMax = 254
 
     /// The address as it was typed.
-    let text: String
+    package let text: String
     /// The digest of the address in lower case: it tells nothing of the address, and is a name.
-    let digest: String
+    package let digest: String
 
     /// Only the form is checked: whether somebody reads the mail, a mail has to show.
     ///
     /// - Throws: 400.
-    init(_ text: String) throws(LineError) {
+    package init(_ text: String) throws(LineError) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         let isClean = text.unicodeScalars.allSatisfy {
             $0.value > 0x20 && $0.value != 0x7F && !$0.properties.isWhitespace

@@ -2,13 +2,15 @@ import LineProtocol
 import TLS
 
 /// The option `--key-file <file>` of a command line.
-enum KeyOption {
-    struct Unusable: Error {
-        let sentence: String
+package enum KeyOption {
+    package struct Unusable: Error {
+        package let sentence: String
     }
 
     /// Removes the option from the words, if it is the first, and reads the file.
-    static func removeKeyOption(_ words: inout ArraySlice<String>) throws(Unusable) -> [Key] {
+    package static func removeKeyOption(
+        _ words: inout ArraySlice<String>
+    ) throws(Unusable) -> [Key] {
         guard let first = words.first, first.hasPrefix("--key-file") else { return [] }
         words = words.dropFirst()
         let path: String
@@ -28,14 +30,14 @@ enum KeyOption {
 }
 
 extension LineConnection {
-    enum SignedIn {
+    package enum SignedIn {
         case signedIn
         case refused(LineReply)
         case failed(LineFailure)
     }
 
     /// Tries one key after another: during a change of keys, a node may know only the second.
-    func signIn(with keys: [Key], then: @escaping (SignedIn) -> Void) {
+    package func signIn(with keys: [Key], then: @escaping (SignedIn) -> Void) {
         guard let key = keys.first else { return then(.signedIn) }
         let isSent = send("AUTH \(key.text)") { [self] answer in
             switch answer {

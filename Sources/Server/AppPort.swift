@@ -23,6 +23,7 @@ actor AppPort: AppHost {
     nonisolated let origins: Set<String>
     private var keySet: KeySet?
     nonisolated let isBehindProxy: Bool
+    private let isSignUpOpen: Bool
     private nonisolated let worker: PasswordWorker
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
@@ -59,6 +60,7 @@ actor AppPort: AppHost {
         origins = command.origins
         keySet = keys.ofTokens
         isBehindProxy = command.isBehindProxy
+        isSignUpOpen = command.isSignUpOpen
         pushFormat = keys.ofPushes.flatMap {
             PushFormat(secret: $0, webhook: command.pushURL, contact: command.pushContact)
         }
@@ -79,7 +81,10 @@ actor AppPort: AppHost {
         self.host = host
         startPushing()
         fileKeeper = FileKeeper(host: self, clock: clock, executor: loop)
-        if keySet == nil { ownAccounts = Accounts(host: self, clock: clock, executor: loop) }
+        if keySet == nil {
+            ownAccounts = Accounts(
+                host: self, isSignUpOpen: isSignUpOpen, clock: clock, executor: loop)
+        }
         try listener.start { [self] connection in
             guard host.assumeIsolated({ $0.hasClientPlace }) else { return connection.close() }
             assumeIsolated { $0.take(connection) }

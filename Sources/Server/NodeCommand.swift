@@ -22,6 +22,8 @@ package struct NodeCommand: Sendable {
     package private(set) var pushURL: String?
     /// Whom push services may write to.
     package private(set) var pushContact = "mailto:root@localhost"
+    /// Whether whoever reaches the port for apps may sign up.
+    package private(set) var isSignUpOpen = true
     /// Whether a proxy in front of the port for apps names the clients' addresses.
     package private(set) var isBehindProxy = false
     /// Whether an access token signs in on the line protocol, as its user.
@@ -157,6 +159,10 @@ package struct NodeCommand: Sendable {
                     + "app's own access tokens")
         }
         isBehindProxy = options.has("--http-behind-proxy")
+        let isSignUpOpen = try options.optional("--sign-up", "open or closed") {
+            ["open": true, "closed": false][$0]
+        }
+        self.isSignUpOpen = isSignUpOpen ?? true
         try readPush(options)
         tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
         tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }

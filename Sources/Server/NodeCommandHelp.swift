@@ -8,6 +8,7 @@ extension NodeCommand {
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
             "[--http <host:port> --jwt-key <file> [--origin <url>[,…]]",
             "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]] [--users]",
+            "[--sign-up open|closed]",
             "[--push-key <file> [--push-url <url>] [--push-contact <url>]]",
             "[--ops <host:port>] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
@@ -46,6 +47,10 @@ extension NodeCommand {
             "the keys with which access tokens of apps are signed, a JSON Web Key Set with HS256, "
                 + "RS256, ES256 or EdDSA; its user alone may read it; SIGHUP has the node read it "
                 + "again"),
+        CommandHelp.Option(
+            "--sign-up", .words(["open", "closed"]),
+            "whether whoever reaches --http may sign up (open), or only grapevine user adds "
+                + "accounts"),
         CommandHelp.Option(
             "--users", .none,
             "lets AUTH take an access token on the line protocol: the connection is then its "

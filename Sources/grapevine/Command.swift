@@ -5,7 +5,8 @@ import Server
 /// The commands of the program: the first word selects one, and each has its own help.
 enum Command {
     private static let commands = [
-        NodeCommand.help, AskCommand.help, ChatCommand.help, completion, man,
+        NodeCommand.help, AskCommand.help, ChatCommand.help, UserCommand.help,
+        completion, man,
     ]
 
     private static let completion = CommandHelp(
@@ -48,6 +49,7 @@ enum Command {
         case "node": node(rest)
         case "ask": AskCommand.run(rest)
         case "chat": ChatCommand.run(rest)
+        case "user": UserCommand.run(rest)
         case "completion": complete(rest)
         case "man": describe(rest)
         case "--version": say("grapevine \(Server.version)\n")

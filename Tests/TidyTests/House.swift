@@ -98,7 +98,9 @@ struct House {
                 Server Node LineProtocol Membership Placement Replication Chat CRDT HTTP Wire
                 NetworkIO
                 """),
-            Room("grapevine", .program, "Server LineClient Manual NetworkIO"),
+            Room(
+                "grapevine", .program,
+                "Server LineClient Manual Gateway Crypto LineProtocol NetworkIO TLS Wire"),
             Room("grapevine-sim", .program, "Simulator"),
             Room("grapevine-bench", .program, "Benchmarks"),
             Room("grapevine-fuzz", .program, "Fuzz"),

@@ -757,6 +757,58 @@ def wrong_passwords_are_answered_later_and_later(cluster):
 
 
 @check
+def operators_add_disable_and_remove_accounts(cluster):
+    """grapevine user, against one node after the other."""
+    email, first, second = f"op-{uuid.uuid4().hex}@example.org", password("a"), password("b")
+
+    def user(number, change, secret="", status=0):
+        address = f"127.0.0.1:{cluster.nodes[number].admin}"
+        done = subprocess.run(
+            [cluster.binary, "user", address, change, email], input=secret + "\n", text=True,
+            capture_output=True, timeout=20)
+        assert done.returncode == status, done
+        assert "argon2" not in done.stdout + done.stderr
+        return done.stdout
+
+    user(0, "show", status=1)
+    assert user(0, "add", first).split()[1] == f"email={email}"
+    user(1, "add", second, status=1)
+    user(1, "add", "short", status=64)
+    app = Device(cluster.nodes[2])
+    app.sign_in(email, first)
+    assert " signins=1" in user(2, "show")
+
+    user(1, "password", second)
+    refused([app])
+    sign_in_refused(cluster.nodes[0], email, first)
+    app.sign_in(email, second)
+    user(0, "disable")
+    refused([app])
+    assert " disabled=true" in user(1, "show")
+    user(0, "enable")
+    app.sign_in(email, second)
+    user(2, "remove")
+    refused([app])
+    user(2, "show", status=1)
+
+
+@check
+def a_node_may_be_closed_to_sign_ups(cluster):
+    *others, node = cluster.nodes
+    open_options = cluster.options
+    cluster.options = open_options + ["--sign-up", "closed"]
+    node.kill()
+    node.start(*others)
+    body = {"email": f"c-{uuid.uuid4().hex}@example.org", "password": password("c")}
+    Device(node).post("accounts", body, status=403)
+    Device(node).post("sessions", body, status=401)
+    cluster.options = open_options
+    node.kill()
+    node.start(*others)
+    converge(cluster)
+
+
+@check
 def no_secret_stands_in_any_file(cluster):
     """Passwords, access tokens and refresh tokens of all checks; the search finds an address."""
     kept = sign_up(cluster.nodes[0], "kept").at(cluster.nodes[1]).refresh()
