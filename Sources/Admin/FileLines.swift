@@ -23,13 +23,14 @@ extension Admin {
         for shard in shards where left > 0 {
             let isReady = shard.assumeIsolated { $0.isReady }
             let age = Admin.unsentMillisecondsMax
-            guard isReady,
+            guard isReady else { continue }
+            let isInSync = node.assumeIsolated { $0.isInSync(shard) }
+            guard
                 case .success(let files) = shard.assumeIsolated({
-                    $0.dueFiles(limit: left, age: age)
+                    $0.dueFiles(limit: left, age: age, isInSync: isInSync)
                 }), !files.isEmpty
             else { continue }
             left -= files.count
-            let isInSync = node.assumeIsolated { $0.isInSync(shard) }
             let isFirst = node.assumeIsolated { $0.isFirstOwner(of: shard) }
             for file in files { writer.due(file, isInSync: isInSync, isFirst: isFirst) }
         }

@@ -63,6 +63,8 @@ package actor AppConnection: SessionInput {
     var isDraining = false
     /// The file whose parts are arriving.
     var upload: Upload?
+    /// Why an upload is refused whose bytes are being read.
+    var uploadRefusal: LineError?
     /// How an upload that has arrived is answered.
     var stored: AwaitedAnswer?
 
@@ -221,7 +223,9 @@ package actor AppConnection: SessionInput {
             output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
         case .reading:
             output.setReadingPaused(!backlog.isEmpty)
-            if hasEnded, backlog.isEmpty, !isTurnAwaited { close() }
+            // The end of an upload may have been read while its parts are being stored.
+            let isStoring = upload?.isFull ?? false
+            if hasEnded, backlog.isEmpty, !isTurnAwaited, !isStoring { close() }
         }
     }
 }
@@ -235,6 +239,7 @@ extension AppConnection {
             try readRequest(&bytes)
         }
         backlog.removeFirst(backlog.count - left)
+        if let refusal = uploadRefusal { return failUpload(refusal) }
         switch result {
         case .failure(let error): fail(error)
         case .success(nil): break

@@ -83,7 +83,8 @@ struct AppResponse: Sendable {
             head.add("Access-Control-Allow-Methods", allowed ?? "")
             head.add(
                 "Access-Control-Allow-Headers",
-                "Authorization, Content-Type, Grapevine-Token, Last-Event-ID")
+                "Authorization, Content-Type, Grapevine-Token, If-None-Match, If-Range, "
+                    + "Last-Event-ID, Range")
             head.add("Access-Control-Max-Age", "600")
         }
         return head
@@ -107,7 +108,9 @@ extension ResponseHead {
     mutating func add(origin: String?) {
         guard let origin else { return }
         add("Access-Control-Allow-Origin", origin)
-        add("Access-Control-Expose-Headers", "Grapevine-Token, Retry-After")
+        add(
+            "Access-Control-Expose-Headers",
+            "Accept-Ranges, Content-Disposition, Content-Range, ETag, Grapevine-Token, Retry-After")
         add("Vary", "Origin")
     }
 }

@@ -17,12 +17,18 @@ enum ContentType {
         (8, Array("WEBP".utf8), "image/webp"),
         (8, Array("avif".utf8), "image/avif"),
         (8, Array("heic".utf8), "image/heic"),
+        (8, Array("heix".utf8), "image/heic"),
+        (8, Array("mif1".utf8), "image/heif"),
         (8, Array("WAVE".utf8), "audio/wav"),
         (0, Array("OggS".utf8), "audio/ogg"),
         (0, Array("ID3".utf8), "audio/mpeg"),
         (0, [0xFF, 0xFB], "audio/mpeg"),
+        (0, [0xFF, 0xFA], "audio/mpeg"),
+        (0, [0xFF, 0xF3], "audio/mpeg"),
+        (0, [0xFF, 0xF2], "audio/mpeg"),
         (0, Array("fLaC".utf8), "audio/flac"),
         (8, Array("M4A ".utf8), "audio/mp4"),
+        (8, Array("qt  ".utf8), "video/quicktime"),
         (4, Array("ftyp".utf8), "video/mp4"),
         (0, [0x1A, 0x45, 0xDF, 0xA3], "video/webm"),
         (0, Array("%PDF-".utf8), "application/pdf"),
@@ -32,6 +38,11 @@ enum ContentType {
         let start = Array(bytes.prefix(bytesNeeded))
         let match = signatures.first { start.dropFirst($0.offset).starts(with: $0.bytes) }
         return match?.type ?? unknown
+    }
+
+    /// Returns a type that a file was uploaded with, if it is one that is told by content.
+    static func known(_ type: String?) -> String {
+        signatures.contains { $0.type == type } ? type ?? unknown : unknown
     }
 
     /// Whether a browser may show content of the type in a page.

@@ -13,6 +13,8 @@ final class Download {
     let isHead: Bool
     let origin: String?
     private let rangeField: String?
+    /// The content of which a range is asked for; of another the client needs all.
+    private let condition: String?
     private let held: [String]
     var closes: Bool
     /// The bytes that are left to send; nil until the file was found.
@@ -30,6 +32,7 @@ final class Download {
         origin = request.origin
         closes = !request.head.keepsAlive
         rangeField = request.head.fields.values(of: "range").first
+        condition = request.head.fields.values(of: "if-range").first
         held = request.head.fields.values(of: "if-none-match")
     }
 
@@ -44,7 +47,7 @@ final class Download {
     /// - Returns: the response, without its body.
     func begin(_ line: LineView) -> (AppResponse, ResponseHead.Body) {
         size = line.plainValue(of: "size").flatMap { UInt64($0) } ?? 0
-        let type = line.plainValue(of: "type") ?? ContentType.unknown
+        let type = ContentType.known(line.plainValue(of: "type"))
         var response = AppResponse(.ok, body: [])
         response.contentType = type
         response.file = AppResponse.File(
@@ -57,7 +60,8 @@ final class Download {
             return (response, .length(0))
         }
         var part = 0..<size
-        switch ByteRange(rangeField, of: size) {
+        let isSame = condition.map { $0 == tag.text } ?? true
+        switch ByteRange(isSame ? rangeField : nil, of: size) {
         case .whole: break
         case .part(let range):
             part = range
@@ -90,10 +94,11 @@ final class Download {
 
     /// Returns the bytes of a part that belong to the answer; nil for a part that is damaged.
     func take(_ line: LineView, number: Int) -> ArraySlice<UInt8>? {
-        guard let rest, let bytes = line.plainValue(of: "bytes").flatMap(Base64.decode) else {
-            return nil
-        }
         let start = UInt64(number * LineLimits.filePartBytes)
+        guard let rest, start < size,
+            let bytes = line.plainValue(of: "bytes").flatMap(Base64.decode),
+            bytes.count == min(size - start, UInt64(LineLimits.filePartBytes))
+        else { return nil }
         let skipped = Int(rest.lowerBound - min(start, rest.lowerBound))
         let end = min(UInt64(bytes.count), rest.upperBound - start)
         guard skipped < end else { return nil }

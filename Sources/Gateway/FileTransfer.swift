@@ -11,7 +11,7 @@ extension AppConnection {
 
     /// Begins an upload, when its head has arrived.
     ///
-    /// - Returns: false for one that was refused; the connection is then closed.
+    /// - Returns: false for one that is refused.
     func beginUpload(_ request: AppRequest) -> Bool {
         guard case .blob(let route, let user) = request.admission else { return false }
         do throws(LineError) {
@@ -32,30 +32,30 @@ extension AppConnection {
             session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
             return true
         } catch {
-            failUpload(error)
+            uploadRefusal = error
             return false
         }
     }
 
-    /// - Returns: false for an upload that was refused; the connection is then closed.
+    /// - Returns: false for an upload that is refused.
     func continueUpload(_ part: Slice<UnsafeRawBufferPointer>) -> Bool {
         guard let upload else { return false }
         do throws(LineError) {
             try upload.append(part)
         } catch {
-            failUpload(error)
+            uploadRefusal = error
             return false
         }
-        if let failure = upload.failure {
-            failUpload(failure)
-            return false
-        }
+        uploadRefusal = upload.failure
+        guard uploadRefusal == nil else { return false }
         if !upload.lines.isEmpty { askForTurn() }
         return true
     }
 
-    private func failUpload(_ error: LineError) {
+    /// Answers an upload that is refused, and closes the connection.
+    func failUpload(_ error: LineError) {
         upload = nil
+        uploadRefusal = nil
         request = nil
         var response = AppResponse(error)
         response.closes = true
@@ -100,6 +100,7 @@ extension AppConnection {
     /// Goes on with an upload that has arrived, and answers it once it is stored.
     func finish(_ upload: Upload) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        upload.endIfStored()
         for line in upload.takeLines() { feed(line) }
         guard upload.isDone, let stored else { return }
         self.stored = nil

@@ -23,7 +23,9 @@ final class Upload {
     private var parts = 0
     private(set) var size = 0
     /// Whether all of the file has arrived.
-    private(set) var hasArrived = false
+    private var hasArrived = false
+    /// Whether the file is being ended: all of its parts are stored.
+    private var isEnding = false
     private(set) var failure: LineError?
 
     init(to conversation: ConversationID, as file: String, by user: UserID, now: UInt64) {
@@ -39,7 +41,7 @@ final class Upload {
     var isFull: Bool { waiting >= Upload.waitingMax }
 
     /// Whether all replies have come.
-    var isDone: Bool { hasArrived && waiting == 0 || failure != nil }
+    var isDone: Bool { isEnding && waiting == 0 || failure != nil }
 
     /// - Throws: 413.
     static func check(_ size: UInt64) throws(LineError) {
@@ -61,6 +63,12 @@ final class Upload {
         if type == nil { begin() }
         if !unsent.isEmpty { put(unsent.count) }
         hasArrived = true
+    }
+
+    /// Ends the file once all its parts are stored: one of them may yet be refused.
+    func endIfStored() {
+        guard hasArrived, waiting == 0, !isEnding, failure == nil else { return }
+        isEnding = true
         // Whoever is told of the file may ask any node for it.
         ask("SET ack=all")
         ask("FILE END \(conversation) \(file) \(user) size=\(size)")

@@ -85,15 +85,20 @@ package actor Shard {
         }
     }
 
-    /// Returns files of the shard that somebody has to look after.
+    /// Returns files of the shard that somebody can look after now.
     ///
-    /// - Parameter age: how long a file may be unsent, in milliseconds.
-    package func dueFiles(limit: Int, age: UInt64) -> Result<[DueFile], ShardFailure> {
+    /// - Parameters:
+    ///   - age: how long a file may be unsent, in milliseconds.
+    ///   - isInSync: whether all owners hold what is here, and this node what they hold.
+    package func dueFiles(
+        limit: Int, age: UInt64, isInSync: Bool
+    ) -> Result<[DueFile], ShardFailure> {
         do throws(ShardFailure) {
             let now = world.judge.wallMilliseconds
             let deadline = HybridTimestamp(milliseconds: now - min(now, age))
             return .success(
-                try machine.dueFiles(limit: limit, unsentBy: deadline, in: world))
+                try machine.dueFiles(
+                    limit: limit, unsentBy: deadline, isInSync: isInSync, in: world))
         } catch {
             return .failure(error)
         }

@@ -60,30 +60,30 @@ extension ShardMachine {
         return part.bytes
     }
 
-    /// Returns files of the shard that somebody has to look after, at most `limit`: closed ones,
-    /// then those that were not sent by `deadline`.
+    /// Returns files of the shard that somebody can look after now, at most `limit`.
+    ///
+    /// As long as an owner may hold parts that are not known here, these are closed files with
+    /// parts. Once all are in sync, they are also closed files without parts, which are purged, and
+    /// those that were not sent by `deadline`, which are closed.
     mutating func dueFiles(
-        limit: Int, unsentBy deadline: HybridTimestamp, in world: ShardWorld
+        limit: Int, unsentBy deadline: HybridTimestamp, isInSync: Bool, in world: ShardWorld
     ) throws(ShardFailure) -> [DueFile] {
         var due: [DueFile] = []
-        for key in try files(carrying: Term.closed, world) where due.count < limit {
-            guard let file = try find(key, in: world)?.document.file, file.isClosed,
-                !file.isPurged, let conversation = ConversationID(key.partition),
-                let id = FileID(key.id)
+        for key in try someFiles(carrying: Term.closed, world) where due.count < limit {
+            guard let (file, id, conversation) = try dueFile(key, in: world), file.isClosed,
+                !file.isPurged
             else { continue }
+            let parts = try parts(of: id, in: conversation, world)
+            guard isInSync || !parts.isEmpty else { continue }
             due.append(
                 DueFile(
                     conversation: conversation, id: id, createdAt: file.created.time,
-                    isClosed: true, parts: try parts(of: id, in: conversation, world)))
+                    isClosed: true, parts: parts))
         }
-        // Of many, others are looked at each time.
-        let unsent = try files(carrying: Term.unsent, world)
-        let start = unsent.isEmpty ? 0 : Int(world.entropy.next() % UInt64(unsent.count))
-        for key in (unsent[start...] + unsent[..<start]).prefix(ShardMachine.unsentReadMax)
-        where due.count < limit {
-            guard let file = try find(key, in: world)?.document.file, !file.isClosed,
-                file.message == nil, file.created.time < deadline,
-                let conversation = ConversationID(key.partition), let id = FileID(key.id)
+        guard isInSync else { return due }
+        for key in try someFiles(carrying: Term.unsent, world) where due.count < limit {
+            guard let (file, id, conversation) = try dueFile(key, in: world), !file.isClosed,
+                file.message == nil, file.created.time < deadline
             else { continue }
             due.append(
                 DueFile(
@@ -93,8 +93,27 @@ extension ShardMachine {
         return due
     }
 
-    /// The most files that are looked at for one list because they were not sent.
-    private static let unsentReadMax = 64
+    /// The most files of one kind that are looked at for one list.
+    private static let filesReadMax = 64
+
+    private mutating func dueFile(
+        _ key: DocumentKey, in world: ShardWorld
+    ) throws(ShardFailure) -> (file: File, id: FileID, conversation: ConversationID)? {
+        guard let file = try find(key, in: world)?.document.file,
+            let conversation = ConversationID(key.partition), let id = FileID(key.id)
+        else { return nil }
+        return (file, id, conversation)
+    }
+
+    /// Returns files with a term; of many, others each time.
+    private mutating func someFiles(
+        carrying term: String, _ world: ShardWorld
+    ) throws(ShardFailure) -> ArraySlice<DocumentKey> {
+        let files = try files(carrying: term, world)
+        guard files.count > ShardMachine.filesReadMax else { return files[...] }
+        let start = Int(world.entropy.next() % UInt64(files.count))
+        return (files[start...] + files[..<start]).prefix(ShardMachine.filesReadMax)
+    }
 
     private mutating func files(
         carrying term: String, _ world: ShardWorld
