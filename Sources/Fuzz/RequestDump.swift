@@ -36,8 +36,4 @@ package enum RequestDump {
         let fields = head.fields.all.map { "F \($0.name) \(hexadecimal(Array($0.value.utf8)))" }
         return ["R \(head.method.rawValue) \(path)"] + fields
     }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
 }

@@ -119,7 +119,7 @@ extension Accounts {
         try Accounts.check(newPassword)
         _ = try await account(of: user, at: address, with: password, from: source)
         let hash = try await hash(newPassword, for: source)
-        let line = "ACCOUNT PASSWORD \(address) \(user) password=\(Accounts.quoted(hash))"
+        let line = "ACCOUNT PASSWORD \(address) \(user) password=\(spelledValue(hash))"
         try await change(line, revoking: user.text)
         return try await begin(user, at: address, from: source)
     }
@@ -181,12 +181,6 @@ extension Accounts {
         }
     }
 
-    private static func quoted(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        bytes.appendValue(text)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     private func accounts(at address: String) async throws(LineError) -> [StoredAccount] {
         try await ask("ACCOUNTS \(address)").get().lines.compactMap { StoredAccount($0.fields) }
     }
@@ -211,7 +205,7 @@ extension Accounts {
     /// owners that are alive have both, and both nodes see which is first.
     private func add(_ user: UserID, at email: EmailAddress, _ hash: String) async throws(LineError)
     {
-        let (typed, hash) = (Accounts.quoted(email.text), Accounts.quoted(hash))
+        let (typed, hash) = (spelledValue(email.text), spelledValue(hash))
         _ = try await write("ACCOUNT ADD \(email.digest) \(user) email=\(typed) password=\(hash)")
             .get()
         guard try await accounts(at: email.digest).first?.user != user else { return }

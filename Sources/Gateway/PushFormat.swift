@@ -129,10 +129,7 @@ package struct PushFormat: Sendable {
         _ notification: PushNotification, to subscription: Subscription, _ seconds: UInt64
     ) -> PushRequest? {
         let payload = notification.json(bytesMax: WebPush.payloadBytesMax)
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<WebPush.saltBytes).map { _ in
-            UInt8.random(in: 0...255, using: &generator)
-        }
+        let salt = (0..<WebPush.saltBytes).map { _ in UInt8.random(in: 0...255) }
         guard
             let body = WebPush.encrypt(
                 payload, for: subscription.key, auth: subscription.secret, salt: salt,
@@ -149,10 +146,6 @@ package struct PushFormat: Sendable {
                 ("TTL", "\(PushFormat.keptSeconds)"), ("Urgency", "high"),
                 ("Authorization", authorization),
             ], body: body, isWebhook: false)
-    }
-
-    private func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

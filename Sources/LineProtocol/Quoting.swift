@@ -1,5 +1,12 @@
 /// The spelling of values in data lines and options, and of texts in requests.
 
+/// Returns a value as a line spells it: in quotes where they are needed.
+public func spelledValue(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.appendValue(text)
+    return String(decoding: bytes, as: UTF8.self)
+}
+
 extension [UInt8] {
     /// Appends a value, in quotes where they are needed.
     public mutating func appendValue(_ text: String) {

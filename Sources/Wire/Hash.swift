@@ -59,6 +59,11 @@ public func checksum(of text: String, seed: UInt64 = 0) -> UInt64 {
     return text.withUTF8 { checksum(UnsafeRawBufferPointer($0), seed: seed) }
 }
 
+/// Returns two lower-case hexadecimal digits for each byte.
+public func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
 /// Returns 16 lower-case hexadecimal digits.
 public func hexadecimal(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)

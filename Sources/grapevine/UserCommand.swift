@@ -175,12 +175,10 @@ private final class UserDialogue {
     }
 
     private func add() {
-        var random = SystemRandomNumberGenerator()
-        let user =
-            "u\(Base64.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }))"
+        let user = "u\(Base64.encode((0..<16).map { _ in UInt8.random(in: 0...255) }))"
         let line =
-            "ACCOUNT ADD \(email.digest) \(user) email=\(quoted(email.text)) "
-            + "password=\(quoted(hash ?? ""))"
+            "ACCOUNT ADD \(email.digest) \(user) email=\(spelledValue(email.text)) "
+            + "password=\(spelledValue(hash ?? ""))"
         ask(line) { [self] _ in
             writeLine("user=\(user) email=\(email.text)".printable, to: 1)
             end(0)
@@ -188,18 +186,12 @@ private final class UserDialogue {
     }
 
     private func apply(to user: String) {
-        let password = change == .password ? " password=\(quoted(hash ?? ""))" : ""
+        let password = change == .password ? " password=\(spelledValue(hash ?? ""))" : ""
         let line = "ACCOUNT \(change.rawValue.uppercased()) \(email.digest) \(user)\(password)"
         ask(line) { [self] reply in
             guard change != .enable, let stamp = reply.ok?["stamp"] else { return end(0) }
             ask("REVOKE \(user) through=\(stamp)") { [self] _ in end(0) }
         }
-    }
-
-    private func quoted(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        bytes.appendValue(text)
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Sends a line; a refusal ends the command.

@@ -73,7 +73,7 @@ import Wire
         #expect(value["token"] == .text("fcm:abc") && value["text"] == .text("noodles?"))
         let key = Digest.hmacSHA256("webhook".utf8, key: PushFormatTests.secret)
         let code = Digest.hmacSHA256(Array("5.".utf8) + request.body, key: key)
-        let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digits = hexadecimal(code)
         let fields = Dictionary(uniqueKeysWithValues: request.headers)
         #expect(fields["Grapevine-Signature"] == "t=5,v1=\(digits)")
     }

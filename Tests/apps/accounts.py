@@ -22,7 +22,7 @@ import uuid
 import websockets
 from websockets.sync.client import connect as open_socket
 
-from cluster import Answer, App, Cluster, Node, token, until
+from cluster import Answer, App, Cluster, Node, converge, cut_off, down, token, until
 
 CHECKS = []
 
@@ -57,20 +57,8 @@ def check(function):
 class AccountNode(Node):
     """A process without --jwt-key: the port for apps has accounts of its own."""
 
-    def start(self, *others):
-        command = [self.cluster.binary, "node", "--name", self.name, "--faults"]
-        command += ["--data", os.path.join(self.cluster.folder, self.name)]
-        command += ["--gossip", f"127.0.0.1:{self.gossip}", "--admin", f"127.0.0.1:{self.admin}"]
-        command += ["--http", f"127.0.0.1:{self.http}"] + self.cluster.options
-        joined = [f"127.0.0.1:{other.gossip}" for other in others if other is not self]
-        if joined:
-            command += ["--join", ",".join(joined)]
-        self.log = open(os.path.join(self.cluster.folder, self.name + ".log"), "ab")
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
-        line = self.process.stdout.readline().decode()
-        assert line.startswith(f"ready name={self.name} "), line
-        assert f" http=127.0.0.1:{self.http}" in line, line
+    def sign_in_options(self):
+        return []
 
 
 class AccountCluster(Cluster):
@@ -81,37 +69,6 @@ class AccountCluster(Cluster):
             AccountNode(self, node.name, (node.gossip, node.admin, node.http))
             for node in self.nodes
         ]
-
-
-def converge(cluster):
-    until(lambda: len({str(node.ask("DIGEST")) for node in cluster.nodes}) == 1,
-          "the nodes store the same")
-
-
-@contextlib.contextmanager
-def down(cluster, node):
-    """Kills a node, and starts it again at the end."""
-    node.kill()
-    try:
-        yield
-    finally:
-        node.start(*cluster.nodes)
-        until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
-
-
-@contextlib.contextmanager
-def cut_off(cluster, node):
-    """Cuts a node off from both others, and heals the cut at the end."""
-    others = [other for other in cluster.nodes if other is not node]
-    assert set(node.ask(*(f"BLOCK {other.name}" for other in others))) == {"OK"}
-    for other in others:
-        assert other.ask(f"BLOCK {node.name}") == ["OK"]
-    try:
-        yield
-    finally:
-        for each in cluster.nodes:
-            each.ask("UNBLOCK *")
-        converge(cluster)
 
 
 # MARK: Apps

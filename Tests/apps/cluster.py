@@ -1,5 +1,6 @@
 """Nodes on this machine with a port for apps, and the clients of the checks beside."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -31,12 +32,16 @@ class Node:
         self.gossip, self.admin, self.http = ports
         self.process = None
 
+    def sign_in_options(self):
+        return [
+            "--jwt-key", self.cluster.keys, "--users", "--origin", "https://chat.example.org"]
+
     def start(self, *others):
         command = [self.cluster.binary, "node", "--name", self.name, "--faults"]
         command += ["--data", os.path.join(self.cluster.folder, self.name)]
         command += ["--gossip", f"127.0.0.1:{self.gossip}", "--admin", f"127.0.0.1:{self.admin}"]
-        command += ["--http", f"127.0.0.1:{self.http}", "--jwt-key", self.cluster.keys, "--users"]
-        command += ["--origin", "https://chat.example.org"] + self.cluster.options
+        command += ["--http", f"127.0.0.1:{self.http}", *self.sign_in_options()]
+        command += self.cluster.options
         joined = [f"127.0.0.1:{other.gossip}" for other in others if other is not self]
         if joined:
             command += ["--join", ",".join(joined)]
@@ -101,6 +106,37 @@ def until(condition, what, seconds=20):
     while not condition():
         assert time.monotonic() < end, f"not within {seconds} s: {what}"
         time.sleep(0.05)
+
+
+def converge(cluster):
+    until(lambda: len({str(node.ask("DIGEST")) for node in cluster.nodes}) == 1,
+          "the nodes store the same")
+
+
+@contextlib.contextmanager
+def down(cluster, node):
+    """Kills a node, and starts it again at the end."""
+    node.kill()
+    try:
+        yield
+    finally:
+        node.start(*cluster.nodes)
+        until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
+
+
+@contextlib.contextmanager
+def cut_off(cluster, node):
+    """Cuts a node off from both others, and heals the cut at the end."""
+    others = [other for other in cluster.nodes if other is not node]
+    assert set(node.ask(*(f"BLOCK {other.name}" for other in others))) == {"OK"}
+    for other in others:
+        assert other.ask(f"BLOCK {node.name}") == ["OK"]
+    try:
+        yield
+    finally:
+        for each in cluster.nodes:
+            each.ask("UNBLOCK *")
+        converge(cluster)
 
 
 def token(user, **claims):

@@ -20,7 +20,7 @@ import time
 import traceback
 import uuid
 
-from cluster import App, Cluster, until
+from cluster import App, Cluster, converge, cut_off, down, until
 
 CHECKS = []
 
@@ -40,37 +40,6 @@ def check(function):
 
 
 # MARK: Nodes
-
-
-def converge(cluster):
-    until(lambda: len({str(node.ask("DIGEST")) for node in cluster.nodes}) == 1,
-          "the nodes store the same")
-
-
-@contextlib.contextmanager
-def down(cluster, node):
-    """Kills a node, and starts it again at the end."""
-    node.kill()
-    try:
-        yield
-    finally:
-        node.start(*cluster.nodes)
-        until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
-
-
-@contextlib.contextmanager
-def cut_off(cluster, node):
-    """Cuts a node off from both others, and heals the cut at the end."""
-    others = [other for other in cluster.nodes if other is not node]
-    assert set(node.ask(*(f"BLOCK {other.name}" for other in others))) == {"OK"}
-    for other in others:
-        assert other.ask(f"BLOCK {node.name}") == ["OK"]
-    try:
-        yield
-    finally:
-        for each in cluster.nodes:
-            each.ask("UNBLOCK *")
-        converge(cluster)
 
 
 def rss(node):
