@@ -9,8 +9,8 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libcurl4-openssl-dev libjansson-dev libncurses-dev libsodium-dev libsqlite3-dev \
-        libssl-dev libuv1-dev libxxhash-dev pkg-config \
+        libcurl4-openssl-dev libncurses-dev libsimdjson-dev libsodium-dev libsqlite3-dev \
+        libssl-dev libuv1-dev libxxhash-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /grapevine
 COPY Package.swift ./
@@ -23,16 +23,17 @@ RUN swift build -c release --product grapevine --static-swift-stdlib -Xlinker -s
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        ca-certificates libcurl4 libjansson4 libncursesw6 libsodium23 libsqlite3-0 libssl3 \
-        libstdc++6 libuv1 libxxhash0 \
+        ca-certificates libcurl4 libncursesw6 libsimdjson14 libsodium23 libsqlite3-0 libssl3 \
+        libstdc++6 libuv1 libxxhash0 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home grapevine \
     && install -d -o grapevine -g grapevine -m 0700 /data
 COPY --from=build /usr/local/bin/grapevine /usr/local/bin/grapevine
 USER 10001:10001
 VOLUME /data
-# 7101 for other nodes, 7201 for clients, 7401 for probes and figures where --ops says so.
-EXPOSE 7101 7201 7401
+# 7101 for other nodes, 7201 for clients; where --http and --ops say so, 7301 for apps, and 7401 for
+# probes and figures.
+EXPOSE 7101 7201 7301 7401
 # Who answers OK to READY at the admin port should get requests. GRAPEVINE_KEY_FILE is the key of
 # that port, where it has one, as it has wherever it can be reached from beyond this container.
 ENV GRAPEVINE_KEY_FILE=

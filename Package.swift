@@ -34,23 +34,26 @@ let package = Package(
         core("Membership", ["Wire"]),
         core("Placement", ["Wire"]),
         core("Replication", ["CRDT", "Wire"]),
-        core("LineProtocol", ["Chat", "CRDT", "Wire"]),
+        core("LineProtocol", ["Chat", "CRDT", "Crypto", "Wire"]),
         core("ChatClient", ["LineProtocol"]),
         core("Manual", []),
         core("HTTP", ["Wire"]),
-        core("JSON", ["CJansson"]),
+        core("JSON", ["CSimdjson"]),
         core("Crypto", ["COpenSSL", "CSodium"]),
+        core("Compression", ["CZlib"]),
 
         // Edges: each touches one foreign thing.
         library("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
-        library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         library("CNcurses", pkgConfig: "ncursesw", package: "libncurses-dev"),
         library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         library("CSodium", pkgConfig: "libsodium", package: "libsodium-dev"),
         library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
+        library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         compiledC("CSystem"),
+        compiledC("CSimdjson", linking: ["simdjson", "stdc++"]),
+        web("Web"),
         room("NetworkIO", ["CLibuv", "CSystem"]),
         room("TLS", ["COpenSSL", "NetworkIO"]),
         room("HTTPClient", ["CCurl", "NetworkIO"]),
@@ -60,16 +63,19 @@ let package = Package(
         room("Node", ["Membership", "Placement", "Replication", "Chat", "CRDT", "Wire"]),
         room(
             "Admin",
-            ["Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
+            ["Node", "JSON", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Chat", "Wire"]),
         room(
             "Gateway",
-            ["Session", "Admin", "Crypto", "HTTP", "JSON", "LineProtocol", "Node", "Wire"]),
+            [
+                "Session", "Admin", "Compression", "Crypto", "HTTP", "JSON", "LineProtocol",
+                "Node", "Web", "Wire",
+            ]),
         room(
             "Simulator",
             [
-                "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
-                "Replication", "Chat", "CRDT", "Wire",
+                "Gateway", "JSON", "Session", "Admin", "Node", "LineProtocol", "Membership",
+                "Placement", "Replication", "Chat", "CRDT", "Wire",
             ]),
 
         // Programs: they only start things.
@@ -87,7 +93,7 @@ let package = Package(
             "Benchmarks",
             [
                 "LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Crypto", "Wire",
-                "CSystem",
+                "CSystem", "COpenSSL",
             ]),
         room(
             "Fuzz",
@@ -167,7 +173,8 @@ let package = Package(
                 "Replication", "Storage", "Wire", "Manual",
             ]),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
 )
 
 func core(_ name: String, _ imports: [String]) -> Target {
@@ -182,8 +189,18 @@ func library(_ name: String, pkgConfig: String, package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
-func compiledC(_ name: String) -> Target {
-    .target(name: name, cSettings: [.treatAllWarnings(as: .error)])
+func compiledC(_ name: String, linking libraries: [String] = []) -> Target {
+    .target(
+        name: name, cSettings: [.treatAllWarnings(as: .error)],
+        cxxSettings: [.treatAllWarnings(as: .error)],
+        linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+/// The files of the web pages, which `files.c` embeds.
+func web(_ name: String) -> Target {
+    .target(
+        name: name, exclude: ["chat", "client", "cluster", "deno.json"],
+        cSettings: [.treatAllWarnings(as: .error)])
 }
 
 func program(_ name: String, _ imports: [String]) -> Target {

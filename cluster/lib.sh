@@ -1,7 +1,8 @@
 # Sourced by every script here, which first sets `usage` and `set -eu`: where things are, and how
 # to start, find and ask a node. Node nK has gossip port 7100+K, admin port 7200+K, the port 7300+K
 # for apps, the port 7400+K for probes and figures, its data in .cluster/nK/, its process id in
-# .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the output of its life before). A
+# .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the output of its life before);
+# cluster/play has port 7500. A
 # second cluster beside it has GRAPEVINE_STATE, another folder in place of .cluster, and
 # GRAPEVINE_PORTS, another number in place of 7100. With GRAPEVINE_KEY_FILE the nodes prove that key
 # to each other and encrypt.
@@ -104,6 +105,23 @@ is_fresh() {
     done
 }
 
+# web_addresses PORT nK…: the addresses at which browsers reach these nodes, between commas; PORT is
+# http_port or ops_port.
+web_addresses() {
+    port=$1
+    shift
+    for node in $(printf '%s\n' "$@" | sort -u); do
+        echo "http://127.0.0.1:$("$port" "$node")"
+    done | paste -sd, -
+}
+
+# The file of the secret with which these nodes push notifications, made when it is first needed.
+push_key() {
+    file=$state/push.key
+    [ -f "$file" ] || (umask 077 && head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$file")
+    echo "$file"
+}
+
 # launch nK member…: starts nK in the background, detached from this script, its terminal and its
 # descriptors, and joined to every other member.
 launch() {
@@ -115,13 +133,20 @@ launch() {
         if [ "$member" != "$name" ]; then join="$join${join:+,}$(gossip "$member")"; fi
     done
     if is_fresh; then join=; fi
-    options="--faults ${GRAPEVINE_NODE_OPTIONS-}"
+    mkdir -p "$state/$name"
+    options="--faults --ops-web $(web_addresses ops_port "$name" "$@") ${GRAPEVINE_NODE_OPTIONS-}"
     case " $options " in
     *" --http "*) ;;
-    *) options="--http 127.0.0.1:$(http_port "$name") $options" ;;
+    *)
+        options="--http 127.0.0.1:$(http_port "$name") \
+            --web $(web_addresses http_port "$name" "$@") $options"
+        ;;
+    esac
+    case " $options " in
+    *" --push-key "*) ;;
+    *) options="--push-key $(push_key) $options" ;;
     esac
     key_file=${GRAPEVINE_KEY_FILE-}
-    mkdir -p "$state/$name"
     if [ -f "$state/$name.log" ]; then mv "$state/$name.log" "$state/$name.log.1"; fi
     # Whoever waits for the ready line may look before the node is there to write it.
     : >"$state/$name.log"
@@ -133,6 +158,35 @@ launch() {
         </dev/null >"$state/$name.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     echo "$!" >"$state/$name.pid"
     echo "$name: started, pid $!${join:+, joins $join}"
+}
+
+# The process id of cluster/play, or failure if it does not run.
+play_pid() {
+    [ -f "$state/play.pid" ] && read -r pid <"$state/play.pid" || return 1
+    case $(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" || :) in
+    *"$root/cluster/play "*) echo "$pid" ;;
+    *) return 1 ;;
+    esac
+} 2>/dev/null
+
+# Starts cluster/play anew, and waits until it has printed the address of the page.
+launch_play() {
+    end_play
+    : >"$state/play.log"
+    chmod 600 "$state/play.log"
+    GRAPEVINE_STATE=$state GRAPEVINE_PORTS=$ports GRAPEVINE_BIN=$binary \
+        setsid "$root/cluster/play" </dev/null >"$state/play.log" 2>&1 3>&- 4>&- 5>&- &
+    echo "$!" >"$state/play.pid"
+    read -r pid <"$state/play.pid"
+    until grep -q '#play=' "$state/play.log"; do
+        is_alive "$pid" || fail "cluster/play ended: $(tail -n 1 "$state/play.log")" 69
+        sleep 0.05
+    done
+}
+
+end_play() {
+    if pid=$(play_pid); then kill "$pid"; fi
+    rm -f "$state/play.pid" "$state/play.log"
 }
 
 # Waits until a node that this script launched serves, at most 30 s. If it ended instead, this

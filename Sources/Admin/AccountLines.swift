@@ -29,10 +29,12 @@ extension ReplyWriter {
     mutating func account(_ account: AccountView) {
         line("ACCOUNT") {
             $0.pair("user", account.user)
+            $0.pair("address", account.address)
             $0.pair("email", account.email)
             $0.pair("createdAt", time: account.createdAt.lineTime)
             $0.flag("disabled", account.isDisabled)
             $0.pair("signins", account.signInsCount)
+            if account.signedInAt > .zero { $0.pair("stamp", account.signedInAt.bits) }
             $0.pair("password", account.password)
         }
     }

@@ -127,6 +127,8 @@ extension LineError {
         case .fileNotFound: self.init(404, "File not found")
         case .fileExists:
             self.init(409, "File exists with another owner or content, or with another message")
+        case .previewTooLarge:
+            self.init(413, "A preview has at most \(Attachment.previewBytesMax) bytes")
         case .refreshTokenUsed: self = .refreshTokenUsed
         case .signInBehind:
             self.init(503, "The sign-in went on elsewhere; ask again, or another node")

@@ -57,7 +57,7 @@ extension ReplyWriter {
             $0.pair("id", file.id)
             $0.pair("at", time: file.createdAt.lineTime)
             $0.flag("closed", file.isClosed)
-            $0.pair("parts", file.parts.map(String.init).joined(separator: ","))
+            $0.list("parts", file.parts)
             $0.flag("synced", isInSync)
             $0.flag("first", isFirst)
         }

@@ -47,7 +47,7 @@ extension AttackRun {
 
     // MARK: Requests
 
-    private func request(_ path: String, _ more: String = "", method: String = "GET") -> [UInt8] {
+    func request(_ path: String, _ more: String = "", method: String = "GET") -> [UInt8] {
         Array(
             ("\(method) /v1/\(path) HTTP/1.1\r\nHost: a\r\n"
                 + "Authorization: Bearer \(Self.token)\r\n\(more)\r\n").utf8)
@@ -76,7 +76,7 @@ extension AttackRun {
     }
 
     /// Opens connections, each of which sends bytes at once: one that is silent loses its place.
-    private func open(
+    func open(
         _ count: Int, saying bytes: [UInt8]
     ) async throws(BenchError) -> [Intruder] {
         var intruders: [Intruder] = []
@@ -90,7 +90,7 @@ extension AttackRun {
     }
 
     /// Asks for the chats on a new connection, and reports whether they come.
-    private func isServed() async throws(BenchError) -> Bool {
+    func isServed() async throws(BenchError) -> Bool {
         let reader = try await openOne(to: .http)
         reader.send(request("chats"))
         let isServed = await holds(within: 5_000) { reader.statusLine == "HTTP/1.1 200 OK" }

@@ -38,6 +38,12 @@ struct AttackCommand: Sendable {
 
     @Stage func run() async throws(BenchError) -> Int32 {
         say("grapevine-bench attack --seed \(seed)\(isLong ? " --long" : "")")
-        return try await AttackRun(self).run() ? 0 : 1
+        var isBorne = true
+        for target in AttackRun.Target.allCases {
+            let run = try AttackRun(self, on: target)
+            isBorne = try await run.run() && isBorne
+        }
+        if isBorne { say("attack: all borne") }
+        return isBorne ? 0 : 1
     }
 }

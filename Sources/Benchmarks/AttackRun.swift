@@ -17,6 +17,14 @@ import NetworkIO
     /// The port that is attacked.
     enum Port { case admin, gossip, http }
 
+    /// The nodes that are attacked.
+    enum Target: CaseIterable {
+        /// Nodes whose users are signed in by the key of `AppIdentity`.
+        case keys
+        /// Nodes with accounts, behind a proxy that names the address of each client.
+        case accounts
+    }
+
     /// The result of one attack.
     struct Outcome {
         /// The answer that the attacker got, in a few words.
@@ -34,6 +42,7 @@ import NetworkIO
     }
 
     let command: AttackCommand
+    private let target: Target
     let cluster: LocalCluster
     var random: SeededRandom
     /// The node that is attacked.
@@ -42,11 +51,13 @@ import NetworkIO
     private var idleBytes = 0
     private var failures = 0
 
-    init(_ command: AttackCommand) throws(BenchError) {
+    init(_ command: AttackCommand, on target: Target) throws(BenchError) {
         self.command = command
+        self.target = target
         random = SeededRandom(seed: command.seed)
         cluster = try LocalCluster(
-            of: 2, program: command.program, replicas: "2", options: ["--log", "info"],
+            of: 2, program: command.program, replicas: "2", hasAccounts: target == .accounts,
+            options: ["--log", "info"] + (target == .accounts ? ["--http-behind-proxy"] : []),
             logs: command.logs)
         victim = cluster.nodes[0]
     }
@@ -64,15 +75,25 @@ import NetworkIO
         await Stage.pause(milliseconds: 1_000)
         idleBytes = try memory().resident
         say("idle: \(megabytes(idleBytes)) MiB")
-        try await attackAdmin()
-        try await attackGossip()
-        try await attackLimits()
-        try await attackApps()
-        for client in polite { client.stop() }
-        try await stopUnderLoad()
+        try await attack()
         isKept = failures > 0
-        say(failures == 0 ? "attack: all borne" : "attack: \(failures) FAILED in \(cluster.folder)")
+        if isKept { say("attack: \(failures) FAILED in \(cluster.folder)") }
         return failures == 0
+    }
+
+    private func attack() async throws(BenchError) {
+        switch target {
+        case .keys:
+            try await attackAdmin()
+            try await attackGossip()
+            try await attackLimits()
+            try await attackApps()
+            try await attackUploads()
+            try await attackDownloads()
+        case .accounts: try await attackAccounts()
+        }
+        for client in polite { client.stop() }
+        if target == .keys { try await stopUnderLoad() }
     }
 
     func memory() throws(BenchError) -> NodeMemory {

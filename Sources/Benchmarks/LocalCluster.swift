@@ -15,10 +15,11 @@ import NetworkIO
     /// - Parameters:
     ///   - count: the number of nodes that `start` starts.
     ///   - spares: the number of nodes that may be launched later.
+    ///   - hasAccounts: whether the nodes have accounts, and not the key of `AppIdentity`.
     ///   - options: more words for each `grapevine node`.
     init(
         of count: Int, spares: Int = 0, program: String, replicas: String = "all",
-        options: [String], logs: String? = nil
+        hasAccounts: Bool = false, options: [String], logs: String? = nil
     ) throws(BenchError) {
         guard access(program, X_OK) == 0 else {
             throw BenchError("\(program) is missing: swift build -c release, or --grapevine PATH")
@@ -30,7 +31,8 @@ import NetworkIO
         for number in 1...(count + spares) {
             nodes.append(
                 try LocalNode(
-                    "n\(number)", program: program, folder: folder, logs: logs ?? folder))
+                    "n\(number)", program: program, folder: folder, logs: logs ?? folder,
+                    hasAccounts: hasAccounts))
         }
         for node in nodes.prefix(count) { node.isMember = true }
         for signal in [SIGINT, SIGTERM, SIGHUP] { try watch(signal) }

@@ -17,18 +17,18 @@ final class LocalNode {
     private(set) var process: ChildProcess?
     private let program: String
     private let output: String
-    /// The file of the keys of access tokens.
-    private let keySet: String
+    /// The file of the keys of access tokens; nil for a node with accounts.
+    private let keySet: String?
 
     init(
-        _ name: String, program: String, folder: String, logs: String
+        _ name: String, program: String, folder: String, logs: String, hasAccounts: Bool
     ) throws(BenchError) {
         self.name = name
         self.program = program
         gossip = try freeAddress()
         admin = try freeAddress()
         http = try freeAddress()
-        keySet = LocalNode.keySet(in: folder)
+        keySet = hasAccounts ? nil : LocalNode.keySet(in: folder)
         data = "\(folder)/\(name)"
         output = "\(folder)/\(name).out"
         log = "\(logs)/\(name).log"
@@ -47,8 +47,10 @@ final class LocalNode {
             program,
             [
                 "node", "--name", name, "--data", data, "--gossip", gossip.description,
-                "--admin", admin.description, "--http", http.description, "--jwt-key", keySet,
-            ] + (join.isEmpty ? [] : ["--join", join]) + LocalNode.measurable + options,
+                "--admin", admin.description, "--http", http.description, "--user-rate", "0",
+                "--address-rate", "0",
+            ] + (keySet.map { ["--jwt-key", $0] } ?? []) + (join.isEmpty ? [] : ["--join", join])
+                + LocalNode.measurable + options,
             output: output, errors: log)
     }
 

@@ -64,6 +64,11 @@ extension Row {
     static let tcpStream = Row(
         .ceilings, "tcp-stream", "lines/s",
         "lines of 100 bytes on one loopback connection, 100 a write")
+    static let diskWrite = Row(
+        .ceilings, "disk-write", "MB/s", "a file of 25 MiB, written in one go and synced (fsync)")
+    static let diskRead = Row(
+        .ceilings, "disk-read", "MB/s",
+        "the same file, read in one go, without what the kernel kept of it")
 }
 
 // MARK: - Figures: the performance of the nodes
@@ -88,6 +93,25 @@ extension Row {
         .figures, "socket-sends", "/s", "the same load over WebSockets, as JSON")
     static let httpSends = Row(
         .figures, "http-sends", "/s", "the same load over HTTP, 16 requests in flight on each")
+    static let socketEventLast = Row(
+        .figures, "socket-event-to-1000", "ms", digits: 1,
+        "one node, 1,000 WebSockets of a user: from a sender's line until the last of them has the "
+            + "event, p50")
+    static let socketMemory = Row(
+        .figures, "memory-socket", "B", floor: .atMost(12_000),
+        "resident memory that each of them costs the node, one second after all have opened")
+    static let encryptedSocketMemory = Row(
+        .figures, "memory-socket-tls", "B", floor: .atMost(40_000),
+        "the same of 500 WebSockets over TLS that wait for nothing")
+    static let handshakes = Row(
+        .figures, "tls-handshakes", "/s",
+        "one node, new TLS connections to the port for apps, one after the other on four threads, "
+            + "without resumption, P-256")
+    static let upload = Row(
+        .figures, "file-upload", "MB/s",
+        "one node, one client: a file of 25 MiB over HTTP, until it is on disk")
+    static let download = Row(
+        .figures, "file-download", "MB/s", "the same file over HTTP, until its last byte")
     static let eventP50 = Row(
         .figures, "event-p50", "ms", digits: 2,
         "five nodes, 100 sends a second to all in turn, a watcher on each: from the sender's line "
@@ -207,6 +231,8 @@ struct Ratio: Sendable {
         Ratio("one-node-sends/sync", .oneNodeSends, .syncRate),
         Ratio("socket-sends/lines", .socketSends, .oneNodeSends, aim: .atLeast(0.7)),
         Ratio("http-sends/lines", .httpSends, .oneNodeSends),
+        Ratio("file-upload/disk-write", .upload, .diskWrite),
+        Ratio("file-download/disk-read", .download, .diskRead),
         Ratio("three-nodes-sends/sync", .threeNodesSends, .syncRate),
         Ratio("one-node-sends/core", .oneNodeSends, .coreSpeed, unit: "/Mround"),
         Ratio("three-nodes-sends/core", .threeNodesSends, .coreSpeed, unit: "/Mround"),

@@ -13,6 +13,19 @@ enum SendWay: String, Sendable {
                 + "Authorization: Bearer \(AppIdentity.token(of: "alice"))\r\n\r\n").utf8)
     }
 
+    /// What a WebSocket sends to be told of events.
+    static let watchRequest = frame(#"{"id":1,"method":"GET","path":"/v1/events"}"#)
+
+    /// Returns a frame whose mask of zeros leaves the text as it is.
+    private static func frame(_ text: String) -> [UInt8] {
+        let count = text.utf8.count
+        precondition(count <= 0xFFFF, "the length has at most two bytes")
+        let length: [UInt8] =
+            count < 126
+            ? [0x80 | UInt8(count)] : [0x80 | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+        return [0x81] + length + [0, 0, 0, 0] + Array(text.utf8)
+    }
+
     /// Returns a request that sends a text.
     ///
     /// - Parameter id: the id of the message; nil if the node makes it.
@@ -28,14 +41,7 @@ enum SendWay: String, Sendable {
                     + "Authorization: Bearer \(AppIdentity.token(of: "alice"))\r\n"
                     + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)").utf8)
         case .socket:
-            let message = #"{"id":1,"method":"POST","path":"\#(path)","body":\#(body)}"#
-            let count = message.utf8.count
-            precondition((126...0xFFFF).contains(count), "the length has two bytes")
-            // The mask of zeros leaves the message as it is.
-            let head: [UInt8] = [
-                0x81, 0x80 | 126, UInt8(count >> 8), UInt8(count & 0xFF), 0, 0, 0, 0,
-            ]
-            return head + Array(message.utf8)
+            return Self.frame(#"{"id":1,"method":"POST","path":"\#(path)","body":\#(body)}"#)
         }
     }
 }

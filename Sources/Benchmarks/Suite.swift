@@ -39,6 +39,9 @@ import NetworkIO
                     () async throws(BenchError) in try await self.measureOne(over: way, row)
                 }
             }
+            await step("\(Self.sockets) WebSockets, a message to all of them", measureFanOut)
+            await step("new TLS connections", measureHandshakes)
+            await step("files of 25 MiB, and the disk beside them", measureFiles)
             await step("kill -9 of one of three nodes under load", measureKill)
             await step("five nodes, 100 sends a second, a watcher on each", measureEvents)
             for sends in plan.missed where pass <= plan.runs(missing: sends) {
@@ -77,10 +80,11 @@ import NetworkIO
 
     /// Runs the work on fresh nodes that are in sync and have the conversations of the load.
     func withCluster(
-        of nodes: Int, conversations: Int,
+        of nodes: Int, conversations: Int, options: [String] = [],
         _ work: (LocalCluster) async throws(BenchError) -> Void
     ) async throws(BenchError) {
-        let cluster = try LocalCluster(of: nodes, program: program, options: ["--log", "error"])
+        let cluster = try LocalCluster(
+            of: nodes, program: program, options: ["--log", "error"] + options)
         defer { cluster.shutDown(keepingFolder: false) }
         try await cluster.start()
         try await cluster.createConversations(conversations)
@@ -101,13 +105,15 @@ import NetworkIO
     /// Measures the disk in a folder on the same file system as the nodes' data.
     private func diskSpeed() throws(BenchError) -> DiskSpeed {
         let folder = try Files.temporaryFolder()
-        defer {
-            do throws(BenchError) {
-                try Files.remove(folder: folder)
-            } catch {
-                say("left behind: \(error)")
-            }
-        }
+        defer { removeOrSay(folder) }
         return try DiskSpeed(in: folder) { Stage.loop.nanoseconds }
+    }
+
+    func removeOrSay(_ folder: String) {
+        do throws(BenchError) {
+            try Files.remove(folder: folder)
+        } catch {
+            say("left behind: \(error)")
+        }
     }
 }

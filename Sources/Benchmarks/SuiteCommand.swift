@@ -26,8 +26,12 @@ struct SuiteCommand: Sendable {
         let plan = SuitePlan.large
         let rows: [Row] =
             [
-                .coreSpeed, .syncRate, .syncP50, .syncP99, .tcpRoundTrip, .tcpStream,
-                .oneClientP50, .oneClientP99, .threeNodesSends, .oneNodeSends, .wire, .idleWire,
+                .coreSpeed, .syncRate, .syncP50, .syncP99, .tcpRoundTrip, .tcpStream, .diskWrite,
+                .diskRead,
+                .oneClientP50, .oneClientP99, .threeNodesSends, .oneNodeSends, .socketSends,
+                .httpSends,
+                .socketEventLast, .socketMemory, .encryptedSocketMemory, .handshakes, .upload,
+                .download, .wire, .idleWire,
                 .idleMemory, .loadedMemory, .eventP50, .eventP99, .eventAfterOKP99,
                 .eventsAstray, .killFailures, .killLongestWait, .watchersAnswered(plan.watchers),
                 .watcherMemory(plan.watchers),

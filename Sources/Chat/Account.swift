@@ -35,6 +35,14 @@ extension Credentials {
         var passwordStamp: Stamp? { passwordField?.stamp }
         var accessStamp: Stamp? { accessField?.stamp }
 
+        /// Whether a sign-in that is not here may still arrive: it was dropped by neither of the
+        /// rules by which sign-ins are, both of which go by its beginning.
+        func mayLack(signInBegunAt began: HybridTimestamp) -> Bool {
+            let isFull = signIns.count >= SignIn.countMax
+            let earliest = isFull ? signIns.first?.began.time ?? .zero : .zero
+            return max(ended?.time ?? .zero, earliest) < began
+        }
+
         /// The stamps that the end of all sign-ins has to exceed: an access token names the last of
         /// them, and is refused if it is no later than the end.
         var stampsOfSignIns: [Stamp?] { [ended] + signIns.flatMap { [$0.began, $0.renewed] } }
@@ -70,7 +78,7 @@ extension Credentials.Account {
         switch action {
         case .signUp: created?.time
         case .begin(let id, _): signIn(id)?.began.time
-        case .renew(let id, _, _): signIn(id)?.renewed?.time
+        case .renew(let id, _, _, _): signIn(id)?.renewed?.time
         case .setPassword, .endAll: ended?.time
         case .setDisabled: accessStamp?.time
         case .remove: removed?.time

@@ -3,23 +3,28 @@ import Wire
 
 /// An account, as a node that signs its user in needs it.
 public struct AccountView: Hashable, Sendable {
+    public let address: AddressID
     public let user: UserID
     public let email: String
     /// The hash of the password, which names its algorithm, parameters and salt.
     public let password: String
     public let createdAt: HybridTimestamp
     public let isDisabled: Bool
+    /// When a device last signed in, or renewed its access; zero where none did.
+    public let signedInAt: HybridTimestamp
     /// The number of sign-ins that have not ended.
     public let signInsCount: Int
 }
 
 extension Credentials {
-    /// The accounts that are not removed, the one created first being the first.
-    public var views: [AccountView] {
+    /// Returns the accounts that are not removed, the one created first being the first.
+    public func views(at address: AddressID) -> [AccountView] {
         present.map { account in
             AccountView(
-                user: account.user, email: account.email, password: account.password,
+                address: address, user: account.user, email: account.email,
+                password: account.password,
                 createdAt: account.created?.time ?? .zero, isDisabled: account.isDisabled,
+                signedInAt: account.signIns.map(\.greatestTime).max() ?? .zero,
                 signInsCount: account.signIns.count { $0.isOpen })
         }
     }
@@ -27,20 +32,40 @@ extension Credentials {
 
 extension AccountView: WireValue {
     public func encode(into writer: inout ByteWriter) {
+        writer.write(address)
         writer.write(user)
         writer.write(email)
         writer.write(password)
         createdAt.encode(into: &writer)
         writer.write(isDisabled)
+        signedInAt.encode(into: &writer)
         writer.write(count: signInsCount)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
+        address = try reader.readName()
         user = try reader.readName()
         email = try reader.readText(limit: ChatLimits.titleBytesMax)
         password = try reader.readText(limit: ChatLimits.titleBytesMax)
         createdAt = try HybridTimestamp(from: &reader)
         isDisabled = try reader.readFlag()
+        signedInAt = try HybridTimestamp(from: &reader)
         signInsCount = try reader.readNumber()
+    }
+}
+
+extension [AccountView] {
+    /// The accounts of the first addresses, ascending by address and each once.
+    ///
+    /// Those of one address stay in their order.
+    var firstPage: [AccountView] {
+        var seen: Set<UserID> = []
+        let sorted = enumerated().sorted {
+            ($0.element.address, $0.offset) < ($1.element.address, $1.offset)
+        }.map(\.element).filter { seen.insert($0.user).inserted }
+        guard let last = sorted.dropFirst(Query.accountsMax - 1).first?.address else {
+            return sorted
+        }
+        return Array(sorted.prefix { $0.address <= last })
     }
 }

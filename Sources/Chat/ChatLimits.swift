@@ -26,6 +26,8 @@ import Wire
 /// | device | 256 viewings; `ListedNotification.countMax` notifications of about 300 bytes; \
 /// `acknowledged`: 24 bytes for each process that accepted a message for its user | \
 /// `keptBytesMax` | × members |
+/// | file | the names of its parts, 23 bytes each | `FilePart.countMax` | the same |
+/// | part of a file | its bytes | `FilePart.bytesMax` | the same |
 /// | later kind | fields that this version does not know | nothing | the greater bytes of each |
 ///
 /// Replication sends whole documents, so `keptBytesMax` is also the most that a small change can

@@ -13,8 +13,8 @@ extension Credentials {
         case remove
         case begin(SignInID, SecretDigest)
         /// Replaces the refresh token of a sign-in, which must be `renewal.replaced` and was issued
-        /// at this time.
-        case renew(SignInID, Renewal, issued: HybridTimestamp)
+        /// at this time, for a sign-in that began then.
+        case renew(SignInID, Renewal, issued: HybridTimestamp, began: HybridTimestamp)
         case end(SignInID)
         /// Ends all sign-ins that began before.
         case endAll
@@ -29,7 +29,12 @@ extension Credentials.Action {
             guard credentials.account(of: user)?.isPresent ?? false else { throw .emailInUse }
             return false
         }
-        guard let account = credentials?.account(of: user), account.isPresent else {
+        let known = credentials?.account(of: user)
+        guard let account = known, account.isPresent else {
+            // A node has seen the account that it signs a user in to; this one may not have yet.
+            if case .renew(_, _, _, let began) = self, known?.removed?.time ?? .zero < began {
+                throw .signInBehind
+            }
             throw .accountNotFound
         }
         switch self {
@@ -40,10 +45,14 @@ extension Credentials.Action {
         case .begin(let id, _):
             guard !account.isDisabled else { throw .accountDisabled }
             return account.signIn(id) == nil
-        case .renew(let id, let renewal, let issued):
-            guard !account.isDisabled, let signIn = account.signIn(id),
-                let current = signIn.renewal, let renewed = signIn.renewed
-            else { throw .signInEnded }
+        case .renew(let id, let renewal, let issued, let began):
+            guard !account.isDisabled else { throw .signInEnded }
+            guard let signIn = account.signIn(id) else {
+                throw account.mayLack(signInBegunAt: began) ? .signInBehind : .signInEnded
+            }
+            guard let current = signIn.renewal, let renewed = signIn.renewed else {
+                throw .signInEnded
+            }
             // A client that was not told the answer asks again, with its own name for the request.
             if current == renewal, renewal.request != nil { return false }
             guard current.secret == renewal.replaced else {
@@ -69,7 +78,7 @@ extension Credentials.Action {
                 if isDisabled { account.endAll(at: stamp) }
             case .remove: account.remove(at: stamp)
             case .begin(let id, let secret): account.begin(id, secret, at: stamp)
-            case .renew(let id, let renewal, _):
+            case .renew(let id, let renewal, _, _):
                 account.update(id) { $0.renew(renewal, at: stamp) }
             case .end(let id): account.update(id) { $0.end() }
             case .endAll: account.endAll(at: stamp)
@@ -94,7 +103,7 @@ extension Credentials.Action: DocumentAction {
         case .setPassword: [account.removed, account.passwordStamp] + account.stampsOfSignIns
         case .setDisabled: [account.removed, account.accessStamp] + account.stampsOfSignIns
         case .begin: [account.removed, account.ended]
-        case .renew(let id, _, _):
+        case .renew(let id, _, _, _):
             [account.removed, account.ended, account.signIn(id)?.renewed]
         case .end: []
         case .endAll: [account.removed] + account.stampsOfSignIns
@@ -158,11 +167,12 @@ extension Credentials.Action: WireValue {
             writer.write(5)
             writer.write(id)
             writer.write(secret)
-        case .renew(let id, let renewal, let issued):
+        case .renew(let id, let renewal, let issued, let began):
             writer.write(6)
             writer.write(id)
             renewal.encode(into: &writer)
             issued.encode(into: &writer)
+            began.encode(into: &writer)
         case .end(let id):
             writer.write(7)
             writer.write(id)
@@ -182,7 +192,8 @@ extension Credentials.Action: WireValue {
         case 6:
             self = .renew(
                 try reader.readName(), try Credentials.Renewal(from: &reader),
-                issued: try HybridTimestamp(from: &reader))
+                issued: try HybridTimestamp(from: &reader),
+                began: try HybridTimestamp(from: &reader))
         case 7: self = .end(try reader.readName())
         case 8: self = .endAll
         default: throw .unknown

@@ -23,11 +23,7 @@ public struct Device: Hashable, Sendable {
     /// Notifications that were shown and not acknowledged; ascending by dot, none in
     /// `acknowledged`.
     public private(set) var listed: [ListedNotification]
-    /// The dots of messages that were acknowledged, or passed over before one that was.
-    ///
-    /// A replica id belongs to one shard replica, so this one vector spans all shards. It grows by
-    /// about 24 bytes for each process that accepted such a message in a shard.
-    public private(set) var acknowledged: Vector
+    public private(set) var acknowledged: AcknowledgedNotifications
     /// The sending time of the latest acknowledged message; zero before the first.
     public private(set) var latestAcknowledged: HybridTimestamp
 
@@ -40,7 +36,7 @@ public struct Device: Hashable, Sendable {
     private init() {
         viewings = []
         listed = []
-        acknowledged = Vector()
+        acknowledged = AcknowledgedNotifications()
         latestAcknowledged = .zero
     }
 
@@ -77,32 +73,49 @@ extension Device {
         mergeViewings([Viewing(stamp: stamp, conversation: conversation)])
     }
 
-    mutating func list(_ entries: [ListedNotification]) {
-        for entry in entries { mergeListed([entry]) }
+    /// Lists notifications.
+    ///
+    /// - Parameter time: the time of the addition that was known where they were found; what was
+    ///   passed over there is of no use where another one counts.
+    mutating func list(_ entries: [ListedNotification], since time: HybridTimestamp) {
+        let isSame = added?.time == time
+        for entry in entries { mergeListed([isSame ? entry : entry.consideringItselfOnly]) }
     }
 
     /// Acknowledges the notification `id` and all that are listed before it; does nothing where
     /// `id` is not listed.
-    mutating func acknowledge(_ id: NotificationID) {
-        guard let last = listed.first(where: { $0.place.id == id }) else { return }
+    ///
+    /// - Parameter isAlone: whether only `id` is acknowledged, and what is listed so much before it
+    ///   that no device is notified of it any more: such an entry may be one that is never shown.
+    mutating func acknowledge(_ id: NotificationID, alone isAlone: Bool) {
+        guard let added, let last = listed.first(where: { $0.place.id == id }) else { return }
+        let start = NotificationRule.earliest(before: last.place.time)
+        let shown = Set(
+            listed.lazy.filter {
+                $0.place <= last.place
+                    && (!isAlone || $0.document == last.document || $0.place.time <= start)
+            }.map(\.document))
         // The seqs of a replica do not follow the sending times: a message that reached it late has
         // a greater seq and may have an earlier time.
-        var (taken, later) = (Vector(), Vector())
-        let shown = Set(listed.lazy.filter { $0.place <= last.place }.map(\.document))
+        var (taken, takenAtAnyTime, rest) = (Vector(), Vector(), Vector())
         for entry in listed {
-            guard entry.place <= last.place else {
-                if shown.contains(entry.document) {
-                    // A later sending of a message that is taken off: both were shown as one.
-                    taken.insert(entry.dot)
-                } else {
-                    later.insert(entry.dot)
-                }
+            guard shown.contains(entry.document) else {
+                rest.insert(entry.dot)
                 continue
             }
-            taken.insert(entry.considered, of: entry.dot.replica)
-            latestAcknowledged = max(latestAcknowledged, entry.place.time)
+            if AcknowledgedNotifications.mayRepeat(entry.place.time, since: added.time) {
+                takenAtAnyTime.insert(entry.dot)
+            }
+            if entry.place <= last.place {
+                taken.insert(entry.considered, of: entry.dot.replica)
+                latestAcknowledged = max(latestAcknowledged, entry.place.time)
+            } else {
+                // A later sending of a message that is taken off: both were shown as one.
+                taken.insert(entry.dot)
+            }
         }
-        acknowledged.formUnion(taken.subtracting(later))
+        acknowledged.insert(takenAtAnyTime, since: .zero)
+        acknowledged.insert(taken.subtracting(rest), since: added.time)
         normalize()
     }
 
@@ -111,12 +124,14 @@ extension Device {
             if isEarlier(removed, than: other.removed) { self = other }
             return
         }
-        added = [added, other.added].compactMap(\.self).min()
+        let (mine, theirs) = (added, other.added)
+        added = [mine, theirs].compactMap(\.self).min()
         tokenField.merge(other.tokenField)
         acknowledged.formUnion(other.acknowledged)
         latestAcknowledged = max(latestAcknowledged, other.latestAcknowledged)
         mergeViewings(other.viewings)
-        mergeListed(other.listed)
+        if added != mine { listed = listed.map(\.consideringItselfOnly) }
+        mergeListed(added == theirs ? other.listed : other.listed.map(\.consideringItselfOnly))
     }
 
     private func isEarlier(_ mine: Stamp?, than theirs: Stamp?) -> Bool {
@@ -138,7 +153,16 @@ extension Device {
         normalize()
     }
 
-    private mutating func normalize() { listed.removeAll { acknowledged.contains($0.dot) } }
+    private mutating func normalize() { listed.removeAll(where: isAcknowledged) }
+
+    private func isAcknowledged(_ entry: ListedNotification) -> Bool {
+        acknowledged.contains(entry.dot, sentAt: entry.place.time)
+    }
+
+    /// Whether the message of an entry was listed, acknowledged or passed over.
+    func knows(_ entry: ListedNotification) -> Bool {
+        isAcknowledged(entry) || listed.contains { $0.dot == entry.dot }
+    }
 
     /// Whether the device is in the normal form in which a merge leaves it.
     var isNormal: Bool {
@@ -149,7 +173,7 @@ extension Device {
             && viewings.count <= Viewing.countMax
             && zip(viewings, viewings.dropFirst()).allSatisfy(<)
             && zip(listed, listed.dropFirst()).allSatisfy { $0.dot < $1.dot }
-            && !listed.contains { acknowledged.contains($0.dot) }
+            && !listed.contains(where: isAcknowledged)
     }
 }
 
@@ -162,6 +186,7 @@ extension Device {
         static let listed: UInt64 = 5
         static let acknowledged: UInt64 = 6
         static let latestAcknowledged: UInt64 = 7
+        static let acknowledgedApart: UInt64 = 8
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -170,10 +195,12 @@ extension Device {
         if let tokenField { fields.set(FieldNumber.token, to: tokenField) }
         fields.set(FieldNumber.viewings, toList: viewings)
         fields.set(FieldNumber.listed, toList: listed)
-        if !acknowledged.isEmpty { fields.set(FieldNumber.acknowledged, to: acknowledged) }
+        let (dots, rest) = acknowledged.split(at: added?.time)
+        if !dots.isEmpty { fields.set(FieldNumber.acknowledged, to: dots) }
         if latestAcknowledged != .zero {
             fields.set(FieldNumber.latestAcknowledged, to: latestAcknowledged)
         }
+        if !rest.isEmpty { fields.set(FieldNumber.acknowledgedApart, to: rest) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -184,7 +211,15 @@ extension Device {
         viewings = try fields.take(FieldNumber.viewings, orEmpty: [], "viewings")
         listed = try fields.take(FieldNumber.listed, orEmpty: [], "listed notifications")
         acknowledged = try fields.take(
+            FieldNumber.acknowledgedApart, orEmpty: AcknowledgedNotifications(),
+            "notifications acknowledged apart")
+        let dots = try fields.take(
             FieldNumber.acknowledged, orEmpty: Vector(), "acknowledged notifications")
+        guard dots.isEmpty || added != nil, acknowledged.split(at: added?.time).dots.isEmpty
+        else {
+            throw .invalid("acknowledged notifications in their fields")
+        }
+        acknowledged.insert(dots, since: added?.time ?? .zero)
         latestAcknowledged = try fields.take(
             FieldNumber.latestAcknowledged, orEmpty: .zero, "a time of an acknowledgement")
         guard isNormal else { throw .invalid("a device as a merge leaves it") }

@@ -7,12 +7,24 @@ extension Device {
         /// Adds the device, or replaces its token.
         case add(FieldText)
         case remove
+        /// Removes the device if this is its token still.
+        case removeToken(FieldText)
         /// Sets the conversation that the device shows, or none, until the next such action.
         case view(ConversationID?)
-        /// Lists notifications as shown, in the life that began with the removal `life`.
-        case list([ListedNotification], life: Stamp?)
+        /// Lists notifications as shown, in the life that began with the removal `life`; they were
+        /// found where the addition at the time `since` was known.
+        case list([ListedNotification], life: Stamp?, since: HybridTimestamp)
         /// Acknowledges this notification and all that are listed before it.
         case acknowledge(NotificationID)
+        /// Acknowledges this notification, and none that is listed less than a day before it.
+        case acknowledgeAlone(NotificationID)
+
+        /// Lists notifications that were found by a state of the device.
+        public static func list(
+            _ entries: [ListedNotification], foundBy device: Device
+        ) -> Device.Action {
+            .list(entries, life: device.removed, since: device.added?.time ?? .zero)
+        }
     }
 }
 
@@ -30,14 +42,17 @@ extension Device.Action {
         case .remove:
             guard device != nil else { throw .deviceNotFound }
             return registered != nil
+        case .removeToken(let token):
+            guard let device else { throw .deviceNotFound }
+            return haveSameBytes(device.token, token.text)
         case .view:
             guard registered != nil else { throw .deviceNotFound }
             return true
-        case .list(let entries, let life):
+        case .list(let entries, let life, _):
             guard let registered else { throw .deviceNotFound }
             // Notifications found for an earlier life do not concern this one.
-            return registered.removed == life && entries.contains { !registered.knows($0.dot) }
-        case .acknowledge(let id):
+            return registered.removed == life && entries.contains { !registered.knows($0) }
+        case .acknowledge(let id), .acknowledgeAlone(let id):
             guard let registered else { throw .deviceNotFound }
             return registered.listed.contains { $0.place.id == id }
         }
@@ -52,10 +67,11 @@ extension Device.Action {
         }
         switch self {
         case .add(let token): device.add(token, at: author.stamp)
-        case .remove: device.remove(at: author.stamp)
+        case .remove, .removeToken: device.remove(at: author.stamp)
         case .view(let conversation): device.view(conversation, at: author.stamp)
-        case .list(let entries, _): device.list(entries)
-        case .acknowledge(let id): device.acknowledge(id)
+        case .list(let entries, _, let time): device.list(entries, since: time)
+        case .acknowledge(let id): device.acknowledge(id, alone: false)
+        case .acknowledgeAlone(let id): device.acknowledge(id, alone: true)
         }
         return device
     }
@@ -66,41 +82,41 @@ extension Device.Action: DocumentAction {
     func stampsOverwritten(in content: Device) -> [Stamp?]? {
         switch self {
         case .add: [content.removed, content.tokenField?.stamp]
-        case .remove:
+        case .remove, .removeToken:
             [
                 content.removed, content.added, content.tokenField?.stamp,
                 content.viewings.last?.stamp,
             ]
         case .view: [content.removed] + content.viewings.map(\.stamp)
-        case .list, .acknowledge: []
+        case .list, .acknowledge, .acknowledgeAlone: []
         }
     }
 
     func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
         switch self {
-        case .add, .remove, .view: overwritesOnlyEarly(in: content, time)
-        case .list, .acknowledge: false
+        case .add, .remove, .removeToken, .view: overwritesOnlyEarly(in: content, time)
+        case .list, .acknowledge, .acknowledgeAlone: false
         }
     }
 
     func nameBytes(by user: UserID) -> Int {
         switch self {
-        case .add: ChatLimits.titleBytesMax
-        case .list(let entries, _): entries.count * ListedNotification.bytesMax
-        case .remove, .view, .acknowledge: nameBytesMax
+        case .add, .removeToken: ChatLimits.titleBytesMax
+        case .list(let entries, _, _): entries.count * ListedNotification.bytesMax
+        case .remove, .view, .acknowledge, .acknowledgeAlone: nameBytesMax
         }
     }
 
     var growth: ActionGrowth {
         switch self {
         case .add, .view, .list: .adds
-        case .acknowledge: .settles
-        case .remove: .empties
+        case .acknowledge, .acknowledgeAlone: .settles
+        case .remove, .removeToken: .empties
         }
     }
 
     var roughBytes: Int {
-        guard case .list(let entries, _) = self else { return 0 }
+        guard case .list(let entries, _, _) = self else { return 0 }
         return entries.count * ChatLimits.entryBytesAround
     }
 
@@ -117,13 +133,6 @@ extension Device.Action: DocumentAction {
     }
 }
 
-extension Device {
-    /// Whether the message that `dot` sent was listed, acknowledged or passed over.
-    func knows(_ dot: Dot) -> Bool {
-        acknowledged.contains(dot) || listed.contains { $0.dot == dot }
-    }
-}
-
 extension Device.Action: WireValue {
     public func encode(into writer: inout ByteWriter) {
         switch self {
@@ -134,13 +143,21 @@ extension Device.Action: WireValue {
         case .view(let conversation):
             writer.write(3)
             conversation.encode(into: &writer)
-        case .list(let entries, let life):
-            writer.write(4)
-            entries.encode(into: &writer)
-            life.encode(into: &writer)
         case .acknowledge(let id):
             writer.write(5)
             writer.write(id)
+        case .list(let entries, let life, let time):
+            // 4 was a list without a time.
+            writer.write(6)
+            entries.encode(into: &writer)
+            life.encode(into: &writer)
+            time.encode(into: &writer)
+        case .acknowledgeAlone(let id):
+            writer.write(7)
+            writer.write(id)
+        case .removeToken(let token):
+            writer.write(8)
+            token.encode(into: &writer)
         }
     }
 
@@ -149,11 +166,13 @@ extension Device.Action: WireValue {
         case 1: self = .add(try FieldText(from: &reader))
         case 2: self = .remove
         case 3: self = .view(try Optional(from: &reader))
-        case 4:
+        case 5: self = .acknowledge(try reader.readName())
+        case 6:
             self = .list(
                 try reader.readList(limit: ListedNotification.countMax),
-                life: try Optional(from: &reader))
-        case 5: self = .acknowledge(try reader.readName())
+                life: try Optional(from: &reader), since: try HybridTimestamp(from: &reader))
+        case 7: self = .acknowledgeAlone(try reader.readName())
+        case 8: self = .removeToken(try FieldText(from: &reader))
         default: throw .unknown
         }
     }

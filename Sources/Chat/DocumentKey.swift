@@ -81,15 +81,17 @@ public struct DocumentKey: Hashable, Sendable {
         DocumentKey(checked: .file, partition: conversation.text, id: file.text)
     }
 
-    /// - Parameter file: at most `fileNameBytesMax` bytes.
+    /// - Parameters:
+    ///   - part: `FilePart.nameBytes` bytes, none of them a point.
+    ///   - file: at most `fileNameBytesMax` bytes.
     public static func part(
-        _ index: Int, of file: FileID, in conversation: ConversationID
+        _ part: PartID, of file: FileID, in conversation: ConversationID
     ) -> DocumentKey {
-        DocumentKey(checked: .filePart, partition: conversation.text, id: "\(file).\(index)")
+        DocumentKey(checked: .filePart, partition: conversation.text, id: "\(file).\(part)")
     }
 
-    /// The most bytes of a file's name: the number of a part follows it in a name.
-    public static let fileNameBytesMax = nameBytesMax - 4
+    /// The most bytes of a file's name: a point and the name of a part follow it in a name.
+    public static let fileNameBytesMax = nameBytesMax - FilePart.nameBytes - 1
 
     /// The key of the one document of its kind in a cluster.
     public static let signing = DocumentKey(

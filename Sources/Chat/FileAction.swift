@@ -6,8 +6,8 @@ extension File {
     public enum Action: Hashable, Sendable {
         /// Begins an upload of content of this type.
         case begin(type: FieldText)
-        /// Ends it: all parts have arrived.
-        case end(size: UInt64)
+        /// Ends it: these parts, which have arrived, are the content, in this order.
+        case end(size: UInt64, parts: [PartID])
         case close
         /// Notes that the file is sent with a message.
         case attach(MessageID)
@@ -49,11 +49,12 @@ extension File.Action {
                 throw .fileExists
             }
             return false
-        case .end(let size):
+        case .end(let size, let parts):
             try conversation.requireParticipant(user, or: .fileNotFound)
             let file = try file.uploaded(by: user)
-            guard file.size == nil || file.size == size else { throw .fileExists }
-            return file.size == nil
+            guard file.ended != nil else { return true }
+            guard file.size == size, file.parts == parts else { throw .fileExists }
+            return false
         }
     }
 
@@ -68,13 +69,15 @@ extension File.Action {
 
     func applied(to content: File?, by user: UserID, _ author: Authorship) -> File {
         if case .begin(let type) = self {
-            return File(created: author.stamp, owner: user, type: type)
+            return File(Upload(begun: author.stamp, owner: user, type: type))
         }
         // A file that is closed before it has arrived.
-        var file = content ?? File(created: author.stamp, owner: user, type: FieldText(""))
+        let unknown = Upload(begun: author.stamp, owner: user, type: FieldText(""))
+        var file = content ?? File(unknown)
         switch self {
         case .begin: break
-        case .end(let size): file.setSize(size, at: author.stamp)
+        case .end(let size, let parts):
+            file.end(with: Upload.Content(ended: author.stamp, size: size, parts: parts))
         case .close: file.close(at: author.stamp.time)
         case .attach(let message): file.setMessage(message, at: author.stamp)
         case .purge: file.purge(at: author.stamp.time)
@@ -92,14 +95,12 @@ extension FilePart.Action {
         case .purge:
             guard let part else { throw .fileNotFound }
             return !part.isPurged
-        case .put(let bytes):
+        case .put:
             try conversation.requireParticipant(user, or: .fileNotFound)
             let file = try file.uploaded(by: user)
-            if let part {
-                guard part.bytes == bytes else { throw .fileExists }
-                return false
-            }
-            guard file.size == nil else { throw .fileExists }
+            // The same bytes: they are what names it.
+            guard part == nil else { return false }
+            guard file.ended == nil else { throw .fileExists }
             return true
         }
     }
@@ -131,12 +132,16 @@ extension File? {
         return file
     }
 
-    /// Returns a file that the user may send with a message.
-    func sendable(with message: MessageID, by user: UserID) throws(Refusal) -> File {
+    /// Throws where the user may not send the file with a message.
+    func judgeSending(with message: MessageID, by user: UserID) throws(Refusal) {
         let file = try uploaded(by: user)
-        guard file.size != nil else { throw .fileNotFound }
+        guard file.ended != nil else { throw .fileNotFound }
         guard file.message == nil || file.message == message else { throw .fileExists }
-        return file
+    }
+
+    /// Throws where the file is too large for a preview of another.
+    func judgePreview() throws(Refusal) {
+        guard try found.size ?? 0 <= Attachment.previewBytesMax else { throw .previewTooLarge }
     }
 }
 
@@ -144,12 +149,18 @@ extension File.Action: DocumentAction {
     func stampsOverwritten(in content: File) -> [Stamp?]? {
         switch self {
         case .begin: [content.created]
-        case .end: [content.sizeStamp]
+        case .end: [content.ended]
         case .close, .purge, .attach: nil
         }
     }
 
-    func nameBytes(by user: UserID) -> Int { 2 * nameBytesMax + ChatLimits.titleBytesMax }
+    func nameBytes(by user: UserID) -> Int {
+        2 * nameBytesMax + ChatLimits.titleBytesMax + roughBytes
+    }
+
+    var roughBytes: Int {
+        if case .end(_, let parts) = self { parts.count * nameBytesMax } else { 0 }
+    }
 
     var growth: ActionGrowth {
         switch self {
@@ -170,9 +181,10 @@ extension File.Action: DocumentAction {
         case .begin(let type):
             writer.write(1)
             type.encode(into: &writer)
-        case .end(let size):
+        case .end(let size, let parts):
             writer.write(2)
             writer.write(varint: size)
+            parts.encode(into: &writer)
         case .close: writer.write(3)
         case .purge: writer.write(4)
         case .attach(let message):
@@ -185,7 +197,9 @@ extension File.Action: DocumentAction {
         guard kind == File.Action.kind else { return nil }
         switch try reader.readByte() {
         case 1: self = .begin(type: try FieldText(from: &reader))
-        case 2: self = .end(size: try reader.readVarint())
+        case 2:
+            let size = try reader.readVarint()
+            self = .end(size: size, parts: try reader.readParts())
         case 3: self = .close
         case 4: self = .purge
         case 5: self = .attach(try reader.readName())

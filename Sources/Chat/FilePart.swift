@@ -3,13 +3,20 @@ import Wire
 
 /// A part of a file's bytes; each but the last has `bytesMax` bytes.
 ///
-/// Parts never change. Of two contents of one part, on two sides of a network partition, the
-/// earlier wins; a purge wins over both.
+/// A part is named by a digest of its bytes, so that two clients that put one part put the same
+/// bytes, on two sides of a network partition too. It never changes, until it is purged.
 public struct FilePart: Hashable, Sendable {
     /// The most bytes of a part: in base64 it fits a line.
     public static let bytesMax = 32 << 10
+    /// The bytes of its name: 16 bytes of a digest in base64url.
+    public static let nameBytes = 22
     /// The most parts of a file: 25 MiB.
     public static let countMax = 800
+
+    /// Whether a name is as long as a digest, and written as one.
+    public static func isName(_ part: PartID) -> Bool {
+        part.text.utf8.count == nameBytes && Base64.decode(part.text) != nil
+    }
 
     public private(set) var created: Stamp
     /// Empty once it is purged.

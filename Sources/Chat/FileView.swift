@@ -18,12 +18,12 @@ public struct DueFile: Hashable, Sendable {
     public let id: FileID
     public let createdAt: HybridTimestamp
     public let isClosed: Bool
-    /// The parts that are not purged, ascending; the first ones where there are many.
-    public let parts: [Int]
+    /// The parts that are not purged; some of them where there are many.
+    public let parts: [PartID]
 
     public init(
         conversation: ConversationID, id: FileID, createdAt: HybridTimestamp, isClosed: Bool,
-        parts: [Int]
+        parts: [PartID]
     ) {
         self.conversation = conversation
         self.id = id

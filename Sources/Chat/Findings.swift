@@ -32,7 +32,8 @@ extension Findings {
             (.users, .participants), (.unread, .unread), (.profile, .profile),
             (.actions, .actions), (.device, .device), (.candidates, .due), (.chats, .chat),
             (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
-            (.profiles, .profiles), (.accounts, .accounts), (.signing, .signing),
+            (.profiles, .profiles), (.accounts, .accounts), (.accounts, .allAccounts),
+            (.signing, .signing),
             (.file, .file), (.part, .part):
             true
         default: false
@@ -56,7 +57,7 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
-            .device, .devices, .due, .accounts, .signing, .file, .part:
+            .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part:
             nil
         }
     }
@@ -124,8 +125,10 @@ extension Findings {
     public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
-            .notifications, .accounts, .signing, .file, .part:
+            .notifications, .signing, .file, .part:
             return self
+        case .accounts(let views):
+            return .accounts(views.firstPage)
         case .users(let users):
             return .users(Set(users).sorted())
         case .actions(let views):

@@ -41,6 +41,9 @@ public enum Term {
     /// The term of every part of a file that is not purged.
     public static func part(of file: FileID) -> String { file.text }
 
+    /// The term of every address at which there is an account.
+    public static let account = "account"
+
     /// The term of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
 }
@@ -63,7 +66,8 @@ extension Document {
         // The number follows the last point.
         case .part(let part):
             part.isPurged ? [] : [String(key.id[..<(key.id.lastIndex(of: ".") ?? key.id.endIndex)])]
-        case .profile, .participantState, .credentials, .signing, .unknown: []
+        case .credentials(let credentials): credentials.present.isEmpty ? [] : [Term.account]
+        case .profile, .participantState, .signing, .unknown: []
         }
     }
 

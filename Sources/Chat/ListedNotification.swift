@@ -87,13 +87,15 @@ public struct ListedNotification: Hashable, Sendable {
             dot: dot, conversation: conversation, message: message, at: time, among: seqs)
     }
 
-    /// Merges another entry of the same dot, which is of the same sending; of different ones the
-    /// lesser would win, so that the merge is a join over any decoded bytes.
+    /// Merges another entry of the same dot.
+    ///
+    /// Of two places the lesser wins, with what was considered there.
     mutating func merge(_ other: ListedNotification) {
-        let seqs = considered
-        if other.sortsBefore(self) { self = other }
-        considered.formUnion(seqs)
-        considered.formUnion(other.considered)
+        if other.sortsBefore(self) {
+            self = other
+        } else if !sortsBefore(other) {
+            considered.formUnion(other.considered)
+        }
     }
 
     private func sortsBefore(_ other: ListedNotification) -> Bool {

@@ -24,8 +24,7 @@ public struct Message: Hashable, Sendable {
         public let item: ItemID?
         /// Whether the message notifies nobody, as those of the sample data.
         public internal(set) var isSilent = false
-        /// The file that belongs to the message.
-        public internal(set) var file: FileID?
+        public internal(set) var attachment: Attachment?
         /// Empty once the message is retracted.
         public internal(set) var text: String
 
@@ -209,7 +208,7 @@ extension Message.Header: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
         left.sent == right.sent && left.sender == right.sender && left.type == right.type
             && left.item == right.item && left.dot == right.dot
-            && left.isSilent == right.isSilent && left.file == right.file
+            && left.isSilent == right.isSilent && left.attachment == right.attachment
             && haveSameBytes(left.text, right.text)
     }
 
@@ -227,8 +226,11 @@ extension Message.Header: Comparable {
         }
         guard left.dot == right.dot else { return left.dot < right.dot }
         guard left.isSilent == right.isSilent else { return right.isSilent }
-        guard left.file == right.file else {
-            return (left.file?.text ?? "") < (right.file?.text ?? "")
+        guard left.attachment == right.attachment else {
+            guard let mine = left.attachment, let theirs = right.attachment else {
+                return left.attachment == nil
+            }
+            return mine < theirs
         }
         return precedesInBytes(left.text, right.text)
     }

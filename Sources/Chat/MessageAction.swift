@@ -4,7 +4,7 @@ import Wire
 extension Message {
     /// A user's change of a message.
     public enum Action: Hashable, Sendable {
-        case send(type: MessageType, item: ItemID?, text: String, file: FileID? = nil)
+        case send(type: MessageType, item: ItemID?, text: String, Attachment? = nil)
         /// Sends a message of the sample data, which notifies nobody.
         case seed(text: String)
         case edit(text: String)
@@ -22,7 +22,7 @@ extension Message.Action {
     /// Returns whether the action would change anything; throws where it is refused.
     func judge(
         _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge,
-        sending file: File? = nil, as id: MessageID
+        sending files: [File?] = [], as id: MessageID
     ) throws(Refusal) -> Bool {
         let missing: Refusal = sentText == nil ? .messageNotFound : .conversationNotFound
         try conversation.requireParticipant(user, or: missing)
@@ -32,7 +32,8 @@ extension Message.Action {
         }
         if let text = sentText {
             guard let header = message?.header else {
-                if self.file != nil { _ = try file.sendable(with: id, by: user) }
+                for file in files { try file.judgeSending(with: id, by: user) }
+                if attachment?.preview != nil { try files.last?.judgePreview() }
                 return true
             }
             guard header.sender == user, isDeleted || haveSameBytes(header.text, text) else {
@@ -76,10 +77,9 @@ extension Message.Action {
         }
     }
 
-    /// The file that is sent with the message.
-    var file: FileID? {
-        guard case .send(_, _, _, let file) = self else { return nil }
-        return file
+    var attachment: Attachment? {
+        guard case .send(_, _, _, let attachment) = self else { return nil }
+        return attachment
     }
 
     func applied(to message: Message?, by user: UserID, _ author: Authorship) -> Message {
@@ -101,10 +101,10 @@ extension Message.Action {
     private func sent(by user: UserID, _ author: Authorship) -> Message {
         let header =
             switch self {
-            case .send(let type, let item, let text, let file):
+            case .send(let type, let item, let text, let attachment):
                 Message.Header(
                     sent: author.stamp, dot: author.dot, sender: user, type: type, item: item,
-                    file: file, text: text)
+                    attachment: attachment, text: text)
             case .seed(let text):
                 Message.Header(
                     sent: author.stamp, dot: author.dot, sender: user, type: .text, item: nil,
@@ -190,11 +190,11 @@ extension Message.Action: DocumentAction {
 
     func encodeRest(into writer: inout ByteWriter) {
         switch self {
-        case .send(let type, let item, let text, let file):
+        case .send(let type, let item, let text, let attachment):
             type.encode(into: &writer)
             item.encode(into: &writer)
             writer.write(text)
-            if let file { writer.write(file) }
+            attachment?.encode(into: &writer)
         case .seed(let text), .edit(let text): writer.write(text)
         case .hide, .retract, .restore, .pin, .unpin: break
         }
@@ -210,7 +210,7 @@ extension Message.Action: DocumentAction {
             self = .send(
                 type: try MessageType(from: &reader), item: try Optional(from: &reader),
                 text: try reader.readText(limit: ChatLimits.textBytesMax),
-                file: try reader.readName())
+                try Attachment(from: &reader))
         case 3: self = .edit(text: try reader.readText(limit: ChatLimits.textBytesMax))
         case 4: self = .hide
         case 5: self = .retract

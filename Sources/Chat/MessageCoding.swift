@@ -14,7 +14,7 @@ extension Message {
         static let silent: UInt64 = 8
         static let losingSends: UInt64 = 9
         static let deletionTimes: UInt64 = 10
-        static let file: UInt64 = 11
+        static let attachment: UInt64 = 11
     }
 
     /// - Parameter changedBy: the document's context, which names the replica that sent the
@@ -30,7 +30,7 @@ extension Message {
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
         if !losingSends.isEmpty { fields.set(FieldNumber.losingSends, to: losingSends) }
         if !deletionTimes.isEmpty { fields.set(FieldNumber.deletionTimes, to: deletionTimes) }
-        fields.set(FieldNumber.file, to: header.file)
+        fields.set(FieldNumber.attachment, to: header.attachment)
     }
 
     init(from fields: inout Fields, changedBy: Context) throws(WireError) {
@@ -47,7 +47,7 @@ extension Message {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
             self.header.isSilent = true
         }
-        self.header.file = try fields.take(FieldNumber.file)
+        self.header.attachment = try fields.take(FieldNumber.attachment)
         losingSends = try fields.take(
             FieldNumber.losingSends, orEmpty: Context(), "other sendings")
         versions = try fields.take(FieldNumber.versions, orEmpty: [], "edits")

@@ -12,7 +12,7 @@ public struct MessageView: Hashable, Sendable {
     public let type: MessageType
     public let text: String
     public let item: ItemID?
-    public var file: FileID?
+    public var attachment: Attachment?
     public let editedAt: HybridTimestamp?
     public let pinnedBy: UserID?
     public let pinnedAt: HybridTimestamp?
@@ -38,7 +38,7 @@ extension Message {
         return MessageView(
             id: id, from: header.sender, sentAt: header.sent.time, type: header.type,
             text: isDeleted ? MessageView.placeholder : text, item: header.item,
-            file: isDeleted ? nil : header.file,
+            attachment: isDeleted ? nil : header.attachment,
             editedAt: isDeleted ? nil : editedAt,
             pinnedBy: pinner, pinnedAt: pinner == nil ? nil : pin?.stamp.time,
             isDeletedForEveryone: isDeleted, deletedBy: deletedBy.elements,

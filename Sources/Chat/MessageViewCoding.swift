@@ -3,16 +3,16 @@ import Wire
 
 /// The form in which a view is sent from the node that made it to the node that requested it.
 extension MessageView: WireValue {
-    /// The bit of the type's number that says that a file follows.
-    private static let fileBit: UInt8 = 0x80
+    /// The bit of the type's number that says that an attachment follows.
+    private static let attachmentBit: UInt8 = 0x80
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(id)
         writer.write(from)
         sentAt.encode(into: &writer)
-        // Nodes of earlier versions read a view without a file.
-        writer.write(type.number | (file == nil ? 0 : MessageView.fileBit))
-        if let file { writer.write(file) }
+        // Nodes of earlier versions read a view without an attachment.
+        writer.write(type.number | (attachment == nil ? 0 : MessageView.attachmentBit))
+        attachment?.encode(into: &writer)
         writer.write(text)
         item.encode(into: &writer)
         editedAt.encode(into: &writer)
@@ -29,11 +29,12 @@ extension MessageView: WireValue {
         let kind = try reader.readByte()
         guard
             let type = MessageType.allCases.first(where: {
-                $0.number == kind & ~MessageView.fileBit
+                $0.number == kind & ~MessageView.attachmentBit
             })
         else { throw .invalid(MessageType.noun) }
         self.type = type
-        file = kind & MessageView.fileBit == 0 ? nil : try reader.readName()
+        let hasAttachment = kind & MessageView.attachmentBit != 0
+        attachment = hasAttachment ? try Attachment(from: &reader) : nil
         text = try reader.readText(limit: ChatLimits.textBytesMax)
         item = try Optional(from: &reader)
         editedAt = try Optional(from: &reader)

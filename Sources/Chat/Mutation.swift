@@ -17,7 +17,7 @@ public final class Mutation: Sendable {
         case credentials(Credentials.Action)
         case signing(Signing.Action)
         case file(FileID, File.Action)
-        case part(Int, of: FileID, FilePart.Action)
+        case part(PartID, of: FileID, FilePart.Action)
 
         /// Whether only nodes and operators may do it, whoever the user is.
         public var isForOperators: Bool {
@@ -67,7 +67,7 @@ public final class Mutation: Sendable {
     }
 
     public convenience init(
-        _ action: FilePart.Action, on part: Int, of file: FileID,
+        _ action: FilePart.Action, on part: PartID, of file: FileID,
         in conversation: ConversationID, by user: UserID
     ) {
         self.init(.part(part, of: file, action), of: .conversation(conversation), by: user)
@@ -113,22 +113,21 @@ public final class Mutation: Sendable {
         return message
     }
 
-    /// The file on which the mutation depends, or that it changes beside its own document; nil if
-    /// there is none.
+    /// The files on which the mutation depends, or that it changes beside its own document.
     ///
     /// - Parameter target: the document that it changes.
-    public func file(besides target: Document?) -> FileID? {
+    public func files(besides target: Document?) -> [FileID] {
         switch action {
-        case .part(_, let file, _): file
-        case .message(_, .send(_, _, _, let file)): file
-        case .message(_, .retract): target?.message?.header.file
-        default: nil
+        case .part(_, let file, _): [file]
+        case .message(_, .send(_, _, _, let attachment)): attachment?.files ?? []
+        case .message(_, .retract): target?.message?.header.attachment?.files ?? []
+        default: []
         }
     }
 
-    /// The change of the message's file that comes with a change of the message, in one commit: a
-    /// file is sent with its message, and closed with its deletion.
-    public var changeOfFile: File.Action? {
+    /// The change of the message's files that comes with a change of the message, in one commit:
+    /// files are sent with their message, and closed with its deletion.
+    public var changeOfFiles: File.Action? {
         switch action {
         case .message(let id, .send): .attach(id)
         case .message(_, .retract): .close
@@ -173,7 +172,7 @@ extension Mutation.Action {
         case (.conversation(let id), .message(let message, _)): .message(message, in: id)
         case (.conversation(let id), .participant): .participantState(user, in: id)
         case (.conversation(let id), .file(let file, _)): .file(file, in: id)
-        case (.conversation(let id), .part(let index, let file, _)): .part(index, of: file, in: id)
+        case (.conversation(let id), .part(let part, let file, _)): .part(part, of: file, in: id)
         case (.conversation(let id), _): .conversation(id)
         case (.user(let user), .device(let device, _)): .device(device, of: user)
         case (.user(let user), _): .profile(user)
@@ -232,18 +231,18 @@ extension Mutation {
     ///   - target: the document under `key`.
     ///   - reached: the position of the message up to which `marking` sets a mark; nil where there
     ///     is none.
-    ///   - file: the file that `file(besides:)` names.
+    ///   - files: the files that `files(besides:)` names, nil for those that are not there.
     /// - Returns: false where the state is already as requested.
     public func judge(
         conversation: Conversation?, target: Document?, reached: HistoryPosition? = nil,
-        file: File? = nil, by judge: Judge
+        files: [File?] = [], by judge: Judge
     ) throws(Refusal) -> Bool {
         switch action {
         case .conversation(let action):
             try action.judge(conversation, by: user)
         case .message(let id, let action):
             try action.judge(
-                target?.message, in: conversation, by: user, judge, sending: file, as: id)
+                target?.message, in: conversation, by: user, judge, sending: files, as: id)
         case .participant(let action):
             try action.judge(target?.participantState, in: conversation, by: user, reached: reached)
         case .profile(let action):
@@ -259,7 +258,8 @@ extension Mutation {
         case .file(_, let action):
             try action.judge(target?.file, in: conversation, by: user)
         case .part(_, _, let action):
-            try action.judge(target?.part, of: file, in: conversation, by: user)
+            try action.judge(
+                target?.part, of: files.first ?? nil, in: conversation, by: user)
         }
     }
 

@@ -35,10 +35,10 @@ extension Mutation.Action: WireValue {
         case .credentials(let action): write(action, to: &writer)
         case .signing(let action): write(action, to: &writer)
         case .file(let file, let action): write(action, of: file, to: &writer)
-        case .part(let index, let file, let action):
+        case .part(let part, let file, let action):
             writer.write(action.kind)
             writer.write(file)
-            writer.write(count: index)
+            writer.write(part)
             action.encodeRest(into: &writer)
         }
     }
@@ -68,11 +68,10 @@ extension Mutation.Action: WireValue {
             self = .file(file, action)
         } else if kind == FilePart.Action.kind {
             let file = try Self.readFile(from: &reader)
-            let index = try reader.readNumber()
-            guard index < FilePart.countMax,
-                let action = try FilePart.Action(kind: kind, from: &reader)
+            let part: PartID = try reader.readName()
+            guard FilePart.isName(part), let action = try FilePart.Action(kind: kind, from: &reader)
             else { throw .invalid("a part of a file") }
-            self = .part(index, of: file, action)
+            self = .part(part, of: file, action)
         } else if let action = try Credentials.Action(kind: kind, from: &reader) {
             self = .credentials(action)
         } else if let action = try Signing.Action(kind: kind, from: &reader) {

@@ -25,7 +25,7 @@ public struct NotificationRule: Hashable, Sendable {
     let added: HybridTimestamp
     /// Ascending.
     let viewings: [Viewing]
-    public let acknowledged: Vector
+    public let acknowledged: AcknowledgedNotifications
     let latestAcknowledged: HybridTimestamp
 
     /// Creates the rule; nil where the device is removed.
@@ -40,10 +40,15 @@ public struct NotificationRule: Hashable, Sendable {
 
     /// Returns the time up to which messages of the conversation cause no notification.
     public func minimum(in chat: Conversation) -> HybridTimestamp {
-        let lateness = NotificationRule.latenessMilliseconds
-        let latest = latestAcknowledged.milliseconds
-        let late = HybridTimestamp(milliseconds: latest - min(latest, lateness))
+        let late = NotificationRule.earliest(before: latestAcknowledged)
         return max(added, late, chat.invitation(of: user)?.time ?? .zero)
+    }
+
+    /// Returns the time up to which messages are late where one of `time` was acknowledged.
+    static func earliest(before time: HybridTimestamp) -> HybridTimestamp {
+        let milliseconds = time.milliseconds
+        return HybridTimestamp(
+            milliseconds: milliseconds - min(milliseconds, latenessMilliseconds))
     }
 
     /// Whether the device is to be notified of a message; false where it was acknowledged.
@@ -56,15 +61,17 @@ public struct NotificationRule: Hashable, Sendable {
         let time = message.header.sent.time
         return message.header.sender != user && !message.header.isSilent && time > minimum(in: chat)
             && message.isShown(to: user, among: chat.participants)
-            && !viewings.shows(conversation, at: time) && !isDone(with: dots)
+            && !viewings.shows(conversation, at: time) && !isDone(with: dots, sentAt: time)
     }
 
-    /// Whether the message that any of `dots` sent was acknowledged or passed over.
-    public func isDone(with dots: [Dot]) -> Bool {
+    /// Whether the message that `dots` sent, the first at a time, was acknowledged or passed over.
+    ///
+    /// The times of the others are not known; it is that time by which all of them are judged.
+    public func isDone(with dots: [Dot], sentAt time: HybridTimestamp) -> Bool {
         #if PlantedBugs
             if PlantedBug.notificationSentTwice.isOn { return false }
         #endif
-        return dots.contains(where: acknowledged.contains)
+        return dots.contains { acknowledged.contains($0, sentAt: time) }
     }
 }
 
@@ -84,7 +91,7 @@ extension NotificationRule: WireValue {
         guard viewings.count <= Viewing.countMax,
             zip(viewings, viewings.dropFirst()).allSatisfy(<)
         else { throw .invalid("viewings that ascend") }
-        acknowledged = try Vector(from: &reader)
+        acknowledged = try AcknowledgedNotifications(from: &reader)
         latestAcknowledged = try HybridTimestamp(from: &reader)
     }
 }

@@ -51,6 +51,8 @@ public enum Query: Hashable, Sendable {
     case profiles(of: [UserID])
     /// The accounts that sign in with an e-mail address.
     case accounts(AddressID)
+    /// All accounts, those of the first addresses after one.
+    case allAccounts(after: AddressID?)
     /// What access tokens are signed with, and which are revoked.
     case signing
     /// A file of a conversation.
@@ -63,6 +65,9 @@ public enum Query: Hashable, Sendable {
     /// As many users as one list of notifications may have as senders.
     public static let namesMax = DueQuery.shownMax + ListedNotification.countMax
 
+    /// The accounts from which on no further address is listed at once.
+    public static let accountsMax = 256
+
     /// The partition key whose shard answers; nil for a list over all shards.
     public var partition: String? {
         switch self {
@@ -73,14 +78,14 @@ public enum Query: Hashable, Sendable {
         case .accounts(let address): address.text
         case .file(_, let conversation), .part(_, _, let conversation): conversation.text
         case .signing: Mutation.Subject.signingPartition
-        case .chats, .unread, .actions, .due, .names, .contacts, .profiles: nil
+        case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts: nil
         }
     }
 
     /// Whether only nodes and operators may ask.
     public var isForOperators: Bool {
         switch self {
-        case .accounts, .signing: true
+        case .accounts, .allAccounts, .signing: true
         default: false
         }
     }

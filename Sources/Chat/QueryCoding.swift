@@ -59,6 +59,9 @@ extension Query: WireValue {
             writer.write(27)
             writer.write(address)
         case .signing: writer.write(28)
+        case .allAccounts(let last):
+            writer.write(31)
+            last.encode(into: &writer)
         case .file(let file, let conversation):
             writer.write(29)
             writer.write(file)
@@ -69,7 +72,7 @@ extension Query: WireValue {
             writer.write(file)
             writer.write(conversation)
         case .due(let query):
-            writer.write(21)
+            writer.write(32)
             query.encode(into: &writer)
         }
     }
@@ -94,7 +97,6 @@ extension Query: WireValue {
         case 9: self = .chat(try reader.readName())
         case 10: self = .marks(try reader.readName())
         case 20: self = .device(try reader.readName(), of: try reader.readName())
-        case 21: self = .due(try DueQuery(from: &reader))
         case 22: self = .devices(of: try reader.readName())
         case 23: self = .names(of: try Query.readUsers(from: &reader))
         case 24: self = .contacts
@@ -103,10 +105,13 @@ extension Query: WireValue {
             self = .chats(try Shown(from: &reader), finding: try WordSearch(from: &reader))
         case 27: self = .accounts(try reader.readName())
         case 28: self = .signing
+        case 31: self = .allAccounts(after: try Optional(from: &reader))
         case 29: self = .file(try reader.readName(), in: try reader.readName())
         case 30:
             self = .part(
                 try reader.readNumber(), of: try reader.readName(), in: try reader.readName())
+        // 21 was one whose rule had a single vector of what was acknowledged.
+        case 32: self = .due(try DueQuery(from: &reader))
         default: throw .unknown
         }
     }

@@ -46,4 +46,6 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case fileNotFound = 34
     /// The file was uploaded by another user or with other content, or belongs to another message.
     case fileExists = 35
+    /// The file that is sent as the preview of another has more bytes than a preview may have.
+    case previewTooLarge = 38
 }

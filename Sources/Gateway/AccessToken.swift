@@ -80,6 +80,22 @@ package struct AccessToken: Hashable, Sendable {
         }
     }
 
+    /// Returns the text of a token for a sign-in that was made beside the port for apps.
+    ///
+    /// - Parameters:
+    ///   - key: as `KEYS` names it.
+    ///   - stamp: that of the sign-in.
+    ///   - start: seconds since 1970.
+    package static func issued(
+        to user: UserID, at address: String, signIn: String, stamp: UInt64,
+        signedBy key: (name: String, secret: [UInt8]), from start: Int64
+    ) -> String {
+        signed(
+            by: ClusterKeys.Key(name: key.name, secret: key.secret, createdAt: 0, readAt: 0),
+            of: user, SignInName(address: address, id: signIn, stamp: stamp), from: start,
+            to: start + Accounts.accessSeconds)
+    }
+
     /// Returns the text of a token that the cluster issues.
     ///
     /// - Parameter start: seconds since 1970, as `end`.

@@ -31,13 +31,19 @@ extension AppConnection {
         phase = .awaiting(awaited)
         // What a sign-in may take is limited by the accounts.
         host.onSignIn(id)
-        Task { [self] in
-            do throws(LineError) {
-                let body = try await accounts.answer(asked)
-                finish(awaited, AppResponse(.ok, body: [body]))
-            } catch {
-                finish(awaited, AppResponse(error))
-            }
+        Task(executorPreference: accounts.tasks) { [self] in
+            await answer(awaited, asked, by: accounts)
+        }
+    }
+
+    private func answer(
+        _ awaited: AwaitedAnswer, _ asked: AccountRequest, by accounts: Accounts
+    ) async {
+        do throws(LineError) {
+            let body = try await accounts.answer(asked)
+            finish(awaited, AppResponse(.ok, body: [body]))
+        } catch {
+            finish(awaited, AppResponse(error))
         }
     }
 
@@ -49,15 +55,21 @@ extension AppConnection {
         guard let accounts = host.accounts else { throw .noAccounts }
         let awaited = AwaitedAnswer(request)
         phase = .awaiting(awaited)
-        Task { [self] in
+        Task(executorPreference: accounts.tasks) { [self] in
             do throws(LineError) {
                 let other = try await accounts.find(email)
-                guard case .awaiting = phase else { return }
-                try begin(request, route, by: user, with: try members.adding(other))
+                try await resume(request, route, by: user, with: try members.adding(other))
             } catch {
-                finish(awaited, AppResponse(error))
+                await finish(awaited, AppResponse(error))
             }
         }
+    }
+
+    private func resume(
+        _ request: AppRequest, _ route: Route, by user: UserID, with members: [JSONValue.Member]
+    ) throws(LineError) {
+        guard case .awaiting = phase else { return }
+        try begin(request, route, by: user, with: members)
     }
 
     private func finish(_ awaited: AwaitedAnswer, _ response: AppResponse) {
@@ -72,12 +84,22 @@ extension AppConnection {
     }
 
     /// The address of the client, as limits count it: behind a proxy, the one that the proxy names.
-    private func source(of head: RequestHead) -> String {
+    func source(of head: RequestHead) -> String {
         guard host.isBehindProxy,
             let last = head.fields.values(of: "x-forwarded-for").last?
                 .split(separator: ",").last
         else { return peer }
         return String(last.drop { $0 == " " }.prefix(64))
+    }
+}
+
+extension Route {
+    /// The e-mail address of the user with whom a conversation is to be created, if it has one.
+    func email(in parameters: [JSONValue.Member]) -> String? {
+        guard resource.verb.name == "CREATE",
+            case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value
+        else { return nil }
+        return email
     }
 }
 

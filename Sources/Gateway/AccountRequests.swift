@@ -9,6 +9,8 @@ struct StoredAccount: Sendable {
     let password: String
     let createdAt: String
     let isDisabled: Bool
+    /// The stamp of the last sign-in or renewal; 0 where there is none.
+    let signedInStamp: UInt64
 
     init?(_ fields: ReplyFields) {
         guard let user = fields["user"].flatMap(UserID.init), let email = fields["email"],
@@ -19,6 +21,7 @@ struct StoredAccount: Sendable {
         self.password = password
         self.createdAt = createdAt
         isDisabled = fields.isTrue("disabled")
+        signedInStamp = fields["stamp"].flatMap { UInt64($0) } ?? 0
     }
 }
 
@@ -42,7 +45,7 @@ extension Accounts {
         }
         let email = try EmailAddress(email)
         try Accounts.check(password)
-        try begin(.signUps(from: source))
+        try begin([.signUps(from: source)])
         try await awaitSigner()
         guard try await accounts(at: email.digest).isEmpty else { throw .emailInUse }
         let hash = try await hash(password, for: source)
@@ -54,14 +57,15 @@ extension Accounts {
     func signIn(_ email: String, _ password: String, from source: String) async throws(LineError)
         -> SignedInTokens
     {
-        let email = try EmailAddress(email)
-        try beginGuess(of: email.digest, from: source)
-        try await awaitSigner()
-        let accounts = try await accounts(at: email.digest)
-        guard let account = try await account(among: accounts, with: password, from: source)
-        else { throw LineError(401, "Wrong e-mail address or password") }
-        endGuess(of: email.digest, from: source)
-        return try await begin(account.user, at: email.digest, from: source)
+        let address = try EmailAddress(email).digest
+        let found = try await guess(of: address, from: source) {
+            () async throws(LineError) -> StoredAccount? in
+            try await awaitSigner()
+            let accounts = try await accounts(at: address)
+            return try await account(among: accounts, with: password, from: source)
+        }
+        guard let found else { throw LineError(401, "Wrong e-mail address or password") }
+        return try await begin(found.user, at: address, from: source)
     }
 
     /// Replaces a refresh token, which is used once.
@@ -71,7 +75,7 @@ extension Accounts {
     func renew(
         _ text: String, as request: String?, from source: String
     ) async throws(LineError) -> SignedInTokens {
-        try begin(.renewals(from: source))
+        try begin([.renewals(from: source)])
         try await awaitSigner()
         let token = try refreshToken(text)
         // The end of the sign-in may be known, and not have reached the account.
@@ -94,22 +98,23 @@ extension Accounts {
                 refusal = error
             }
         }
-        // Whoever used it before may have stolen it, so that neither goes on.
-        if refusal == .refreshTokenUsed {
-            try await end(token.signIn, of: token.user, at: token.address)
-        }
+        // Whoever used it before may have stolen it, so that neither goes on. The access tokens of
+        // a sign-in that has ended are refused, even if the node died that ended it.
+        try await end(token.signIn, of: token.user, at: token.address)
         throw refusal
     }
 
     /// Ends a sign-in; one that has ended or is not there any more does no harm.
     func end(_ signIn: String, of user: UserID, at address: String) async throws(LineError) {
         let line = "SIGNIN END \(address) \(user) \(signIn)"
-        try await change(line, revoking: signIn, mayBeMissing: true)
+        try await change(line, revoking: signIn, upTo: stamp, mayBeMissing: true)
     }
 
     func endAll(of user: UserID, at address: String) async throws(LineError) {
+        let account = try await accounts(at: address).first { $0.user == user }
         let line = "SIGNIN END \(address) \(user)"
-        try await change(line, revoking: user.text, mayBeMissing: true)
+        try await change(
+            line, revoking: user.text, upTo: account?.signedInStamp ?? 0, mayBeMissing: true)
     }
 
     func change(
@@ -117,10 +122,10 @@ extension Accounts {
         from source: String
     ) async throws(LineError) -> SignedInTokens {
         try Accounts.check(newPassword)
-        _ = try await account(of: user, at: address, with: password, from: source)
+        let account = try await account(of: user, at: address, with: password, from: source)
         let hash = try await hash(newPassword, for: source)
         let line = "ACCOUNT PASSWORD \(address) \(user) password=\(spelledValue(hash))"
-        try await change(line, revoking: user.text)
+        try await change(line, revoking: user.text, upTo: account.signedInStamp)
         return try await begin(user, at: address, from: source)
     }
 
@@ -137,20 +142,20 @@ extension Accounts {
         // First the new one: if the node dies in between, the user has both, and asks again.
         let holder = try await accounts(at: email.digest).first
         if holder?.user != user { try await add(user, at: email, account.password) }
-        try await remove(user, at: address)
+        try await remove(account, at: address)
         return try await begin(user, at: email.digest, from: source)
     }
 
     func delete(
         _ user: UserID, at address: String, with password: String, from source: String
     ) async throws(LineError) {
-        _ = try await account(of: user, at: address, with: password, from: source)
+        let account = try await account(of: user, at: address, with: password, from: source)
         // Their messages stay, as those of anybody who leaves; what tells of them does not.
         _ = try await write("PROFILE \(user) name= email= photo=").get()
         for (_, fields) in try await ask("DEVICES \(user)").get().lines {
             if let id = fields["id"] { _ = try await write("DEVICE REMOVE \(user) \(id)").get() }
         }
-        try await remove(user, at: address)
+        try await remove(account, at: address)
     }
 
     /// Returns the account that an address finds.
@@ -191,12 +196,13 @@ extension Accounts {
     private func account(
         of user: UserID, at address: String, with password: String, from source: String
     ) async throws(LineError) -> StoredAccount {
-        try beginGuess(of: address, from: source)
-        let account = try await account(of: user, at: address)
-        let found = try await self.account(among: [account], with: password, from: source)
-        guard found != nil else { throw LineError(403, "Wrong password") }
-        endGuess(of: address, from: source)
-        return account
+        let found = try await guess(of: address, from: source) {
+            () async throws(LineError) -> StoredAccount? in
+            let account = try await account(of: user, at: address)
+            return try await self.account(among: [account], with: password, from: source)
+        }
+        guard let found else { throw LineError(403, "Wrong password") }
+        return found
     }
 
     /// Adds an account, unless another one is first.
@@ -213,20 +219,23 @@ extension Accounts {
         throw .emailInUse
     }
 
-    private func remove(_ user: UserID, at address: String) async throws(LineError) {
-        let line = "ACCOUNT REMOVE \(address) \(user)"
-        try await change(line, revoking: user.text, mayBeMissing: true)
+    private func remove(_ account: StoredAccount, at address: String) async throws(LineError) {
+        let line = "ACCOUNT REMOVE \(address) \(account.user)"
+        try await change(
+            line, revoking: account.user.text, upTo: account.signedInStamp, mayBeMissing: true)
     }
 
     private func begin(
         _ user: UserID, at address: String, from source: String
     ) async throws(LineError) -> SignedInTokens {
-        try begin(.signIns(of: address), .signIns(from: source))
+        try begin([.signIns(of: address), .signIns(from: source)])
         let (id, secret) = (random("s"), Base64.encode(randomSecret()))
         let digest = RefreshToken.digest(of: secret)
         let stamp = try await stamp("SIGNIN ADD \(address) \(user) \(id) secret=\(digest)")
         return try tokens(
-            RefreshToken(address: address, user: user, signIn: id, secret: secret, stamp: stamp))
+            RefreshToken(
+                address: address, user: user, signIn: id, secret: secret, began: stamp,
+                stamp: stamp))
     }
 
     private func renew(
@@ -236,17 +245,24 @@ extension Accounts {
         let stamp = try await stamp(
             "SIGNIN RENEW \(token.address) \(token.user) \(token.signIn) "
                 + "secret=\(RefreshToken.digest(of: secret)) replaced=\(token.digest) "
-                + "issued=\(token.stamp)\(name)")
+                + "issued=\(token.stamp) began=\(token.began)\(name)")
         return RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn, secret: secret,
-            stamp: stamp)
+            began: token.began, stamp: stamp)
     }
 
     /// Changes an account and revokes access tokens up to the change, or up to now where it is not
     /// known whether the change was made.
+    ///
+    /// Those that were issued up to now are revoked before it, too: if this node dies in between,
+    /// no token outlives the change. A client whose token is revoked and whose sign-in goes on
+    /// renews it.
+    ///
+    /// - Parameter issued: the stamp of the last sign-in or renewal; 0 where there is none.
     private func change(
-        _ line: String, revoking name: String, mayBeMissing: Bool = false
+        _ line: String, revoking name: String, upTo issued: UInt64, mayBeMissing: Bool = false
     ) async throws(LineError) {
+        if issued > 0 { try await revoke(name, through: issued) }
         do throws(LineError) {
             try await revoke(name, through: try await stamp(line))
         } catch {

@@ -55,6 +55,8 @@ package enum PasswordWork: Sendable {
 /// several replies.
 package actor Accounts {
     private nonisolated let executor: any SerialExecutor
+    /// What runs the requests of users, too.
+    nonisolated let tasks: LoopTaskExecutor
     private nonisolated let host: any AccountHost
     private nonisolated let desk: LineDesk
     private nonisolated let clock: any Clock
@@ -84,6 +86,7 @@ package actor Accounts {
         desk = LineDesk(host: host, executor: executor)
         self.clock = clock
         self.executor = executor
+        tasks = LoopTaskExecutor(of: executor)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -109,7 +112,7 @@ package actor Accounts {
         if keys.readAt == nil, pollAt == 0 { _ = host.start(.find("", among: [])) { _ in } }
         isPolling = true
         pollAt = now + ClusterKeys.pollMilliseconds
-        Task { await poll() }
+        Task(executorPreference: tasks) { [self] in await poll() }
     }
 
     private func poll() async {
@@ -190,20 +193,35 @@ package actor Accounts {
     /// Counts an attempt of these subjects.
     ///
     /// - Throws: 429.
-    func begin(_ subjects: AttemptLimiter.Subject...) throws(LineError) {
+    func begin(_ subjects: [AttemptLimiter.Subject]) throws(LineError) {
         guard let seconds = attempts.begin(subjects, now: clock.milliseconds) else { return }
         throw .tooManyAttempts(seconds)
     }
 
-    func beginGuess(of account: String, from source: String) throws(LineError) {
-        try begin(
-            .guesses(of: account, from: source), .guesses(of: account), .guesses(from: source))
-    }
-
-    func endGuess(of account: String, from source: String) {
-        attempts.forgetAll(of: .guesses(of: account, from: source))
-        attempts.forget(.guesses(of: account))
-        attempts.forget(.guesses(from: source))
+    /// Makes a guess at an account's password, which counts unless it is right.
+    ///
+    /// One that fails before a password was compared counts for this account and address alone, so
+    /// that a flood dies down; whoever was told to try again may do so in a moment.
+    ///
+    /// - Throws: 429, and what `compare` throws.
+    func guess(
+        of account: String, from source: String,
+        comparing compare: () async throws(LineError) -> StoredAccount?
+    ) async throws(LineError) -> StoredAccount? {
+        let ofPair = AttemptLimiter.Subject.guesses(of: account, from: source)
+        let others: [AttemptLimiter.Subject] = [.guesses(of: account), .guesses(from: source)]
+        try begin([ofPair] + others)
+        do throws(LineError) {
+            let found = try await compare()
+            guard found != nil else { return nil }
+            attempts.forgetAll(of: ofPair)
+            for subject in others { attempts.forget(subject) }
+            return found
+        } catch {
+            attempts.shortenPause(of: ofPair, now: clock.milliseconds)
+            for subject in others { attempts.forget(subject) }
+            throw error
+        }
     }
 
     func end(_ subject: AttemptLimiter.Subject) { attempts.forget(subject) }

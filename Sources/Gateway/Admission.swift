@@ -35,12 +35,16 @@ extension AppConnection {
     }
 
     private func decide(_ head: RequestHead) -> Admission {
+        guard host.admits(from: source(of: head)) else {
+            return .refused(AppResponse(.tooManyRequests))
+        }
         let path = head.target.segments
         if head.method == .options {
             var response = AppResponse(.noContent, body: [])
             response.allowed = allowed(path)
             return .refused(response)
         }
+        if let page = page(for: head) { return page }
         let isDescription = path == ["v1", "openapi.json"]
         let isSocket = path == ["v1", "socket"]
         if isDescription || isSocket {
@@ -55,6 +59,7 @@ extension AppConnection {
         if let ofAccount, !ofAccount.needsSignIn { return .account(ofAccount, nil) }
         do throws(LineError) {
             let access = try self.access(head, onSocket: isSocket)
+            guard host.admits(access.user) else { throw .tooManyRequests }
             if let ofAccount { return .account(ofAccount, access) }
             if path == ["v1", "push"], head.method == .get || head.method == .head {
                 return pushKey()
@@ -65,6 +70,20 @@ extension AppConnection {
             return .refused(AppResponse(error))
         }
     }
+
+    /// Answers a request for a web page, which needs no sign-in; nil for any other path.
+    private func page(for head: RequestHead) -> Admission? {
+        guard let page = host.pages.assumeIsolated({ $0.answer(to: head) }) else { return nil }
+        guard head.method == .get || head.method == .head else {
+            var response = AppResponse(HTTPError.noSuchMethod)
+            response.allowed = AppConnection.methodsOfPages
+            return .refused(response)
+        }
+        host.onPage(id)
+        return .answered(AppResponse(page))
+    }
+
+    private static let methodsOfPages = "GET, HEAD, OPTIONS"
 
     /// Answers with the key with which browsers subscribe.
     private func pushKey() -> Admission {
@@ -94,6 +113,9 @@ extension AppConnection {
     }
 
     private func allowed(_ path: [String]) -> String {
+        guard !host.pages.assumeIsolated({ $0.has(path) }) else {
+            return AppConnection.methodsOfPages
+        }
         let methods =
             path == ["v1", "openapi.json"] || path == ["v1", "socket"] || path == ["v1", "push"]
             ? [.get]
@@ -171,4 +193,9 @@ extension AppConnection {
         }
         throw .tokenMissing
     }
+}
+
+extension LineError {
+    static let tooManyRequests = LineError(
+        429, "Too many requests; send the next ones more slowly", retryAfter: 1)
 }

@@ -124,6 +124,7 @@ package actor AppConnection: SessionInput {
     }
 
     package func onClosed() {
+        leavePlaces()
         phase = .closing
         upload = nil
         backlog = []
@@ -145,7 +146,7 @@ package actor AppConnection: SessionInput {
         case .reading:
             guard !isTurnAwaited else { return }
             // A client that reads a long answer is not idle.
-            if output.queuedBytes > 0 { since = now }
+            if output.queuedBytes > 0 || upload?.isFull ?? false { since = now }
             if reader.isBetweenRequests, backlog.isEmpty {
                 if now >= since + AppLimits.idleMillisecondsMax { close() }
             } else if now >= since + AppLimits.requestMillisecondsMax
@@ -289,6 +290,7 @@ extension AppConnection {
             var response = AppResponse(
                 .ok, body: [host.accounts == nil ? OpenAPI.withoutAccounts : OpenAPI.withAccounts])
             response.closes = closes
+            response.mayCompress = head.fields.acceptsGzip
             respond(response, isHead: isHead)
         case .socket(let access): beginSocket(head, access)
         case .account, .resource, .blob:
@@ -321,8 +323,10 @@ extension AppConnection {
 
     /// Writes a response, and makes the next request wait for its turn.
     func respond(_ response: consuming AppResponse, isHead: Bool) {
+        leavePlaces()
         var response = response
         response.isEncrypted = host.isEncrypted
+        response.compress()
         let date = HTTPDate.text(of: clock.wallMilliseconds)
         send(response.head(date: date))
         // Each piece is freed when it has been handed on.
@@ -355,6 +359,7 @@ extension AppConnection {
     }
 
     func abort() {
+        leavePlaces()
         phase = .closing
         backlog = []
         askForTurn()
@@ -383,7 +388,8 @@ extension AppConnection {
         guard let memory else { return }
         var held = backlog.count + cutter.heldBytes + (request?.body.count ?? 0)
         held += upload?.heldBytes ?? 0
-        var isItsTurn = request != nil
+        // Nobody waits for the client of an upload whose parts are being stored.
+        var isItsTurn = request != nil && !(upload?.isFull ?? false)
         let queued = output.queuedBytes
         switch phase {
         case .reading:
@@ -402,7 +408,7 @@ extension AppConnection {
         // What is little is not counted there.
         guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held
-        let taken = written - min(written, UInt64(queued))
+        let taken = written - min(written, UInt64(queued)) + UInt64(upload?.size ?? 0)
         let now = clock.milliseconds
         memory.assumeIsolated { [id, held, isItsTurn] in
             $0.recordHeld(

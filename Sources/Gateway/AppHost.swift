@@ -15,6 +15,19 @@ package protocol AppHost: AnyObject, Sendable {
     func askForTurn(of connection: UInt64)
     /// Notes that the client of a connection has shown a valid access token.
     func onSignIn(_ connection: UInt64)
+    /// Notes that a connection is sent a web page, which takes its time and is followed by others.
+    func onPage(_ connection: UInt64)
+    /// Takes a place for a part of a connection's upload; false where it waits for one, with a turn
+    /// to follow.
+    func takePartPlace(for connection: UInt64) -> Bool
+    /// Gives places back.
+    func giveBack(partPlaces count: Int)
+    /// Notes that a connection's upload has ended.
+    func endUpload(of connection: UInt64)
+    /// Counts a request of a user; false where they have sent too many of late.
+    func admits(_ user: UserID) -> Bool
+    /// Counts a request from an address; false where too many have come from there of late.
+    func admits(from address: String) -> Bool
     /// Makes an id that no other thing has.
     func makeID() -> String
     /// The keys of access tokens; nil where nobody can sign in.
@@ -27,6 +40,8 @@ package protocol AppHost: AnyObject, Sendable {
     var isBehindProxy: Bool { get }
     /// Whether connections are encrypted up to this node.
     var isEncrypted: Bool { get }
+    /// The web pages of this port.
+    var pages: WebPages { get }
     /// The origins whose pages may send requests, such as `https://chat.example.org`.
     var origins: Set<String> { get }
 }

@@ -2,9 +2,16 @@
 package enum AppLimits {
     /// The most bytes of a request's body (413): the longest text, each of its characters escaped.
     package static let bodyBytesMax = 128 << 10
+    /// The most parts of files that are being stored at once, for all uploads together; the others
+    /// wait, and no more is read of them.
+    package static let partsAtOnceMax = 64
     /// The most bytes of an answer (413): it is held as a whole, since what stands for it in
     /// `Grapevine-Token` is known at its end and sent before it.
     package static let answerBytesMax = 8 << 20
+    /// The bytes of an answer from which on it is compressed on request: less fits one packet.
+    package static let compressedBytesMin = 1 << 10
+    /// The most bytes of an answer that is compressed: some ten milliseconds' work.
+    package static let compressedBytesMax = 1 << 20
     /// The most milliseconds from the first byte of a request to its end (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
     /// The most milliseconds without a request; then the connection is closed.

@@ -1,3 +1,4 @@
+import Compression
 import HTTP
 import LineProtocol
 import Wire
@@ -18,10 +19,15 @@ struct AppResponse: Sendable {
     var origin: String?
     /// The file that the response shows; nil for none.
     var file: File?
+    /// The web page that the response is; nil for none.
+    private var page: WebPage?
     /// Whether the path is a WebSocket, and the request was none.
     var needsUpgrade = false
     /// Whether a browser asks what a page of `origin` may send.
     var isPreflight = false
+    /// Whether the body is compressed where the client takes that and it is worth it.
+    var mayCompress = false
+    private var isCompressed = false
     var closes = false
     /// Whether the connection is encrypted: browsers are to use no other.
     var isEncrypted = false
@@ -43,7 +49,14 @@ struct AppResponse: Sendable {
 
     init(_ error: LineError) {
         self.init(HTTPStatus(rawValue: error.code), body: [error.json])
-        if error.code == 429 || error.code == 503 { retryAfter = error.retryAfter ?? 1 }
+        retryAfter = error.secondsToWait
+    }
+
+    init(_ page: WebPage) {
+        self.init(page.status, body: [page.body])
+        contentType = page.contentType
+        self.page = page
+        self.page?.body = []
     }
 
     init(_ error: HTTPError) {
@@ -57,17 +70,11 @@ struct AppResponse: Sendable {
         var head = ResponseHead(status, body: length)
         head.closes = closes
         head.add("Content-Type", contentType)
-        head.add("Cache-Control", file == nil ? "no-store" : "private, no-cache")
-        if let file {
-            head.add("ETag", file.tag)
-            head.add("Accept-Ranges", "bytes")
-            let disposition = file.isShown ? "inline" : "attachment"
-            head.add("Content-Disposition", "\(disposition); filename=\"\(file.name)\"")
-            if let range = file.range { head.add("Content-Range", range) }
+        if let page {
+            head.add(page)
+        } else {
+            addPolicies(to: &head)
         }
-        head.add("X-Content-Type-Options", "nosniff")
-        head.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-        head.add("Referrer-Policy", "no-referrer")
         if isEncrypted { head.add("Strict-Transport-Security", "max-age=31536000") }
         if let token { head.add("Grapevine-Token", token) }
         if let allowed { head.add("Allow", allowed) }
@@ -88,6 +95,34 @@ struct AppResponse: Sendable {
             head.add("Access-Control-Max-Age", "600")
         }
         return head
+    }
+
+    /// Adds the fields of answers that are no web pages: a browser that shows one loads nothing.
+    private func addPolicies(to head: inout ResponseHead) {
+        head.add("Cache-Control", file == nil ? "no-store" : "private, no-cache")
+        if let file {
+            head.add("ETag", file.tag)
+            head.add("Accept-Ranges", "bytes")
+            let disposition = file.isShown ? "inline" : "attachment"
+            head.add("Content-Disposition", "\(disposition); filename=\"\(file.name)\"")
+            if let range = file.range { head.add("Content-Range", range) }
+        }
+        head.add("X-Content-Type-Options", "nosniff")
+        head.add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+        head.add("Referrer-Policy", "no-referrer")
+        if isCompressed { head.add("Content-Encoding", "gzip") }
+    }
+
+    /// Compresses the body, if that is wanted and worth it.
+    ///
+    /// What the answers to users' requests say was written by them and by others, and holds no
+    /// secret that its length could tell; answers about accounts, with tokens, stay as they are.
+    mutating func compress() {
+        let range = AppLimits.compressedBytesMin...AppLimits.compressedBytesMax
+        guard mayCompress, range.contains(body.byteCount), let compressed = GZip.compress(body)
+        else { return }
+        body = [compressed]
+        isCompressed = true
     }
 
     /// Returns the head as it is sent.

@@ -27,6 +27,9 @@ final class Socket {
     /// What was not handed to the network yet.
     var frames = ByteWriter()
     var sentAt: UInt64
+    /// Whether a request waits for the user whom an e-mail address finds: those behind it are read
+    /// afterwards, since they may be about its conversation.
+    var isFinding = false
 
     init(of access: AccessToken, now: UInt64) {
         user = access.user
@@ -62,15 +65,36 @@ final class Socket {
         return request
     }
 
+    /// Writes that a request was refused, or failed.
+    func write(_ id: JSONValue, _ error: LineError) {
+        write(id, error.code, waiting: error.secondsToWait, body: [error.json])
+    }
+
     /// Writes the answer to a request.
-    func write(_ id: JSONValue, _ status: Int, body: [[UInt8]]) {
-        var head = JSONWriter(reserving: 64)
-        head.begin("{")
-        head.pair("id", id)
-        head.pair("status", status)
-        head.name("body")
+    ///
+    /// - Parameter seconds: the time after which the client may repeat the request, if it may.
+    func write(
+        _ id: JSONValue, _ status: Int, waiting seconds: Int? = nil, body: [[UInt8]]
+    ) {
+        var head: [UInt8] = []
+        head.reserveCapacity(64)
+        head += #"{"id":"#.utf8
+        if case .integer(let number) = id {
+            head += String(number).utf8
+        } else {
+            var writer = JSONWriter()
+            writer.write(id)
+            head += writer.bytes
+        }
+        head += #","status":"#.utf8
+        head += String(status).utf8
+        if let seconds { head += #","retryAfter":\#(seconds)"#.utf8 }
+        head += #","body":"#.utf8
         // Written in parts: a copy of the body into a whole would cost as much as all else.
-        frames.write(webSocketText: [head.bytes] + body + [[UInt8(ascii: "}")]])
+        frames.beginWebSocketText(count: head.count + body.byteCount + 1)
+        frames.write(raw: head)
+        for part in body { frames.write(raw: part) }
+        frames.write(UInt8(ascii: "}"))
     }
 
     func write(_ writer: JSONWriter) {
@@ -167,7 +191,8 @@ extension AppConnection {
             defer { rest = slice.count }
             do throws(WebSocketError) {
                 // What is answered here does not pass through the session, which would wait.
-                while !isSessionFull, socket.waitingCount < AppLimits.waitingRequestsMax,
+                while !isSessionFull, !socket.isFinding,
+                    socket.waitingCount < AppLimits.waitingRequestsMax,
                     output.queuedBytes + socket.frames.count < AppConnection.queuedBytesMax,
                     let event = try socket.reader.next(&slice)
                 {
@@ -195,8 +220,7 @@ extension AppConnection {
         case .text(let text): request(text, of: socket, &lines)
         case .ping(let payload): socket.frames.write(webSocketPong: payload)
         case .binary:
-            socket.write(
-                .null, 400, body: [LineError(400, "A request is a text, not binary").json])
+            socket.write(.null, LineError(400, "A request is a text, not binary"))
         case .pong, .close: break
         }
     }
@@ -205,30 +229,69 @@ extension AppConnection {
     private func request(_ text: [UInt8], of socket: Socket, _ lines: inout [UInt8]) {
         var id = JSONValue.null
         do throws(LineError) {
-            let message = try AppConnection.message(text)
-            if let value = message["id"] { id = try AppConnection.checked(id: value) }
-            let (route, parameters) = try AppConnection.route(of: message)
-            let translated = try route.translate(
-                parameters, by: socket.user, makeID: host.makeID)
-            lines += translated.line
-            lines.append(UInt8(ascii: "\n"))
-            socket.append(
-                Socket.Waiting(
-                    id: id,
-                    answer: AnswerWriter(route.resource, newID: translated.newID)))
+            let message = try SocketMessage(text)
+            if let value = message.id { id = try AppConnection.checked(id: value) }
+            guard host.admits(socket.user) else { throw .tooManyRequests }
+            let (route, parameters) = try message.route()
+            if let email = route.email(in: parameters) {
+                try find(email, for: id, route, parameters, of: socket)
+            } else {
+                try append(route, parameters, for: id, of: socket, to: &lines)
+            }
         } catch {
-            socket.write(id, error.code, body: [error.json])
+            socket.write(id, error)
         }
     }
 
-    private static func message(_ text: [UInt8]) throws(LineError) -> JSONValue {
-        do throws(JSONError) {
-            let message = try JSONValue(reading: text)
-            if case .object = message { return message }
-        } catch {
-            throw LineError(400, error.message)
+    /// Appends the line of a request, whose reply is awaited from here on.
+    private func append(
+        _ route: Route, _ parameters: [JSONValue.Member], for id: JSONValue, of socket: Socket,
+        to lines: inout [UInt8]
+    ) throws(LineError) {
+        let translated = try route.translate(parameters, by: socket.user, makeID: host.makeID)
+        lines += translated.line
+        lines.append(UInt8(ascii: "\n"))
+        socket.append(
+            Socket.Waiting(
+                id: id, answer: AnswerWriter(route.resource, newID: translated.newID)))
+    }
+
+    /// Makes the user whom an e-mail address finds a participant of a new conversation.
+    private func find(
+        _ email: String, for id: JSONValue, _ route: Route, _ parameters: [JSONValue.Member],
+        of socket: Socket
+    ) throws(LineError) {
+        guard let accounts = host.accounts else { throw .noAccounts }
+        socket.isFinding = true
+        Task(executorPreference: accounts.tasks) { [self] in
+            let found: Result<UserID, LineError>
+            do throws(LineError) {
+                found = .success(try await accounts.find(email))
+            } catch {
+                found = .failure(error)
+            }
+            await onFound(found, for: id, route, parameters)
         }
-        throw LineError(400, "A request is an object of JSON with id, method, path and body")
+    }
+
+    private func onFound(
+        _ found: Result<UserID, LineError>, for id: JSONValue, _ route: Route,
+        _ parameters: [JSONValue.Member]
+    ) {
+        // The client may have gone meanwhile.
+        guard case .socket(let socket) = phase, socket.isFinding else { return }
+        socket.isFinding = false
+        do throws(LineError) {
+            let members = try parameters.adding(try found.get())
+            var line: [UInt8] = []
+            try append(route, members, for: id, of: socket, to: &line)
+            feed(line)
+        } catch {
+            socket.write(id, error)
+            sendFrames(of: socket)
+        }
+        output.flush()
+        askForTurn()
     }
 
     private static func checked(id: JSONValue) throws(LineError) -> JSONValue {
@@ -242,34 +305,6 @@ extension AppConnection {
             )
         }
     }
-
-    private static func route(
-        of message: JSONValue
-    ) throws(LineError) -> (Route, [JSONValue.Member]) {
-        guard case .object(let members) = message,
-            members.allSatisfy({ ["id", "method", "path", "body"].contains($0.name) })
-        else { throw LineError(400, "The keys of a request are id, method, path and body") }
-        var method = Method.get
-        if case .text(let name)? = message["method"] {
-            method = Method(rawValue: name)
-        }
-        guard case .text(let path)? = message["path"] else { throw LineError(400, "Missing path") }
-        let target: RequestTarget
-        let route: Route
-        do throws(HTTPError) {
-            target = try RequestTarget(path)
-            route = try Route(method, target.segments)
-        } catch {
-            throw LineError(error.status.rawValue, error.message)
-        }
-        let query = try AppRequest.members(of: target.query)
-        switch message["body"] {
-        case nil, .null?: return (route, query)
-        case .object(let members)? where route.resource.hasBody && query.isEmpty:
-            return (route, members)
-        default: throw LineError(400, "A body is an object of JSON, for requests that have one")
-        }
-    }
 }
 
 // MARK: Replies
@@ -281,7 +316,7 @@ extension AppConnection {
             do throws(LineError) {
                 socket.write(request.id, 200, body: try request.answer.finish(line))
             } catch {
-                socket.write(request.id, error.code, body: [error.json])
+                socket.write(request.id, error)
             }
         } else if line.isEvent {
             var writer = JSONWriter(reserving: 512)
@@ -291,7 +326,7 @@ extension AppConnection {
             socket.write(writer)
         } else if let error = line.error {
             guard let request = socket.removeFirst() else { return }
-            socket.write(request.id, error.code, body: [error.json])
+            socket.write(request.id, error)
         } else {
             socket.append(line)
         }

@@ -28,6 +28,8 @@ struct AttemptLimiter: Sendable {
     static let pauseMax: UInt64 = 900_000
     /// How long a name without attempts is remembered, in milliseconds (an hour).
     static let memoryMilliseconds: UInt64 = 3_600_000
+    /// The longest pause after an attempt that came to nothing, in milliseconds.
+    static let shortPause: UInt64 = 250
     /// The most names that are remembered.
     static let recordsMax = 65_536
 
@@ -65,6 +67,13 @@ struct AttemptLimiter: Sendable {
         record.attempts -= 1
         record.blockedUntil = 0
         records[subject.name] = record.attempts > 0 ? record : nil
+    }
+
+    /// Ends the pause after an attempt soon: it came to nothing, though it counts.
+    mutating func shortenPause(of subject: Subject, now: UInt64) {
+        guard let record = records[subject.name] else { return }
+        let end = now + AttemptLimiter.shortPause
+        records[subject.name]?.blockedUntil = min(record.blockedUntil, end)
     }
 
     /// Takes back all attempts of a name: whoever made the last one knows the password.

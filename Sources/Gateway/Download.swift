@@ -5,7 +5,7 @@ import Wire
 /// The download of a file, whose parts are fetched as fast as the client takes them.
 final class Download {
     /// The most parts that are fetched ahead.
-    private static let aheadMax = 2
+    private static let aheadMax = 4
 
     let conversation: ConversationID
     let user: UserID

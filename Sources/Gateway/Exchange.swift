@@ -20,6 +20,7 @@ final class Exchange {
     let line: [UInt8]
     let isHead: Bool
     let origin: String?
+    private let acceptsGzip: Bool
     var closes: Bool
     var stage: Stage
     var answer: AnswerWriter
@@ -31,9 +32,17 @@ final class Exchange {
         line = request.line
         isHead = head.method == .head
         closes = !head.keepsAlive
+        acceptsGzip = head.fields.acceptsGzip
         answer = AnswerWriter(resource, newID: request.newID)
         self.origin = origin
         self.stage = stage
+    }
+
+    /// Returns the response to a request that was answered.
+    func response(_ body: [[UInt8]]) -> AppResponse {
+        var response = AppResponse(.ok, body: body)
+        response.mayCompress = acceptsGzip
+        return response
     }
 
     /// The bytes of the answer.
@@ -50,9 +59,7 @@ extension AppConnection {
             throw LineError(400, "This request needs a WebSocket: GET /v1/socket opens one")
         }
         let parameters = try request.members(hasBody: resource.hasBody)
-        if resource.verb.name == "CREATE",
-            case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value
-        {
+        if let email = route.email(in: parameters) {
             return try begin(request, route, by: user, with: parameters, finding: email)
         }
         try begin(request, route, by: user, with: parameters)
@@ -135,9 +142,10 @@ extension AppConnection {
             case .answering(let exchange): onReply(line, to: exchange)
             case .events(let stream): onReply(line, to: stream)
             case .socket(let socket): onReply(line, to: socket)
-            case .storing(let upload): upload.onReply(line)
+            case .storing(let upload): onReply(line, to: upload)
             case .downloading(let download): onReply(line, to: download)
-            case .reading: upload?.onReply(line)
+            case .reading:
+                if let upload { onReply(line, to: upload) }
             case .awaiting, .closing: break
             }
         }
@@ -172,7 +180,7 @@ extension AppConnection {
             }
         case .token(let body):
             exchange.stage = .taken
-            var response = AppResponse(.ok, body: body)
+            var response = exchange.response(body)
             response.token = line.plainValue(of: "token")
             finish(exchange, response)
         }

@@ -10,6 +10,7 @@ import Node
 /// it may have been accepted on another side of a network partition.
 package actor FileKeeper {
     private nonisolated let executor: any SerialExecutor
+    private nonisolated let tasks: LoopTaskExecutor
     private nonisolated let desk: LineDesk
     private nonisolated let clock: any Clock
     private var isSweeping = false
@@ -29,6 +30,7 @@ package actor FileKeeper {
         desk = LineDesk(host: host, executor: executor)
         self.clock = clock
         self.executor = executor
+        tasks = LoopTaskExecutor(of: executor)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -41,13 +43,11 @@ package actor FileKeeper {
         guard !isSweeping, now >= sweepAt else { return }
         isSweeping = true
         sweepAt = now + FileKeeper.pauseMilliseconds
-        Task {
-            await sweep()
-            isSweeping = false
-        }
+        Task(executorPreference: tasks) { [self] in await sweep() }
     }
 
     private func sweep() async {
+        defer { isSweeping = false }
         guard case .success(let reply) = await desk.ask(["FILES"]) else { return }
         if reply.lines.isEmpty { seenAt = [:] }
         for (_, fields) in reply.lines {

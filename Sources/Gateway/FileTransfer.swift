@@ -21,7 +21,7 @@ extension AppConnection {
             for member in query {
                 guard member.name == "id", case .text(let name) = member.value, route.file == nil
                 else { throw LineError(400, "Unknown key; an upload has the key: id") }
-                guard isName(name.utf8) else { throw .notName("id") }
+                guard isPathName(name) else { throw .notName("id") }
                 file = name
             }
             upload = Upload(
@@ -48,12 +48,31 @@ extension AppConnection {
         }
         uploadRefusal = upload.failure
         guard uploadRefusal == nil else { return false }
-        if !upload.lines.isEmpty { askForTurn() }
+        if !upload.lines.isEmpty || upload.hasPart { askForTurn() }
         return true
+    }
+
+    /// Makes parts of what has arrived, as far as there are places for them.
+    private func makeParts(of upload: Upload) {
+        while upload.hasPart, host.takePartPlace(for: id) { upload.put() }
+    }
+
+    func onReply(_ line: LineView, to upload: Upload) {
+        if upload.onReply(line) { host.giveBack(partPlaces: 1) }
+    }
+
+    /// Gives back what an upload has of the places for parts; called where it ends in any way.
+    func leavePlaces() {
+        var ended = upload
+        if case .storing(let upload) = phase { ended = upload }
+        guard let ended else { return }
+        host.giveBack(partPlaces: ended.takePlaces())
+        host.endUpload(of: id)
     }
 
     /// Answers an upload that is refused, and closes the connection.
     func failUpload(_ error: LineError) {
+        leavePlaces()
         upload = nil
         uploadRefusal = nil
         request = nil
@@ -68,6 +87,7 @@ extension AppConnection {
         guard let upload else { return }
         if let failure = upload.failure { return failUpload(failure) }
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        makeParts(of: upload)
         for line in upload.takeLines() { feed(line) }
     }
 
@@ -100,6 +120,7 @@ extension AppConnection {
     /// Goes on with an upload that has arrived, and answers it once it is stored.
     func finish(_ upload: Upload) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        makeParts(of: upload)
         upload.endIfStored()
         for line in upload.takeLines() { feed(line) }
         guard upload.isDone, let stored else { return }

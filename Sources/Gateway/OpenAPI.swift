@@ -29,9 +29,9 @@ enum OpenAPI {
     private static let about = """
         A chat backend of equal nodes; each node answers every request. The same requests go over \
         a WebSocket at /v1/socket: a message {"id":…,"method":…,"path":…,"body":…} is answered by \
-        {"id":…,"status":…,"body":…}, in any order, and events arrive as {"event":…} after GET \
-        /v1/events. These requests exist there alone: \(socketRequests). False flags and missing \
-        values are left out of answers.
+        {"id":…,"status":…,"body":…}, in any order; statuses 429 and 503 have a retryAfter beside \
+        them, in seconds. Events arrive as {"event":…} after GET /v1/events. These requests exist \
+        there alone: \(socketRequests). False flags and missing values are left out of answers.
         """
 
     private static let socketRequests = Resource.all.filter(\.isForSockets)
@@ -59,6 +59,7 @@ enum OpenAPI {
                 }
             }
         }
+        BlobRoute.describe(&writer)
         if hasAccounts { AccountRoute.describe(&writer) }
     }
 
@@ -205,7 +206,7 @@ enum OpenAPI {
     private static func write(schemas writer: inout JSONWriter) {
         writer.object("Name") {
             $0.pair("type", "string")
-            $0.pair("pattern", "^[A-Za-z0-9_.:@-]{1,\(nameBytesMax)}$")
+            $0.pair("pattern", Pattern.name(bytesMax: nameBytesMax))
         }
         writer.object("Error") {
             $0.pair("type", "object")
@@ -245,15 +246,22 @@ extension OpenAPI {
     typealias Schema = (inout JSONWriter) -> Void
 
     /// The texts that are taken, as regular expressions.
-    private enum Pattern {
+    enum Pattern {
+        /// A name that may be a part of a path.
+        static func name(bytesMax: Int) -> String {
+            #"^(?!\.{1,2}$)[A-Za-z0-9_.:@-]{1,\#(bytesMax)}$"#
+        }
+
         /// Names between commas.
         static let names = "^[A-Za-z0-9_.:@-]{1,64}(,[A-Za-z0-9_.:@-]{1,64}){0,99}$"
         /// Not only white space, and no U+0000, which no text may contain.
-        static let body = #"^[^\u0000]*[^\u0000\s][^\u0000]*$"#
+        ///
+        /// `\s` of ECMA-262 lacks U+0085.
+        static let body = #"^[^\u0000]*[^\u0000\s\u0085][^\u0000]*$"#
         static let clearable = #"^[^\u0000]*$"#
         /// Not only white space, and no control characters.
         static let query =
-            #"^[^\u0000-\u001F\u007F]*[^\u0000-\u001F\u007F\s][^\u0000-\u001F\u007F]*$"#
+            #"^[^\u0000-\u001F\u007F]*[^\u0000-\u001F\u007F\s\u0085][^\u0000-\u001F\u007F]*$"#
     }
 
     /// A key of a body or a query.
@@ -368,6 +376,9 @@ extension OpenAPI {
         }
         writer.list("required") { list in
             for key in keys where key.isRequired { list.write(key.name) }
+        }
+        if keys.contains(where: { $0.name == "preview" }) {
+            writer.object("dependentRequired") { $0.list("preview") { $0.write("blob") } }
         }
         writer.pair("additionalProperties", false)
     }

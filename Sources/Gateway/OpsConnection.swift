@@ -17,6 +17,7 @@ package actor OpsConnection: SessionInput {
     package static let queuedBytesMax = 64 << 10
 
     private let reports: any NodeReports
+    private let pages: WebPages
     private let clock: any Clock
     private let output: any SessionOutput
     private nonisolated let executor: any SerialExecutor
@@ -35,11 +36,13 @@ package actor OpsConnection: SessionInput {
     private var isClosing = false
 
     package init(
-        showing reports: any NodeReports, clock: any Clock, output: any SessionOutput,
+        showing reports: any NodeReports, and pages: WebPages, clock: any Clock,
+        output: any SessionOutput,
         executor: any SerialExecutor,
         askForTurn: @escaping @Sendable () -> Void
     ) {
         self.reports = reports
+        self.pages = pages
         self.clock = clock
         self.output = output
         self.executor = executor
@@ -141,7 +144,11 @@ extension OpsConnection {
 
     private func answer(_ head: RequestHead) {
         let closes = !head.keepsAlive || head.hasBody
-        write(OpsPage(for: head, of: reports), isHead: head.method == .head, closes: closes)
+        let origin = head.fields.values(of: "origin").first.flatMap { origin in
+            pages.origins.contains(origin) ? origin : nil
+        }
+        let page = OpsPage(for: head, of: reports, and: pages)
+        write(page, isHead: head.method == .head, closes: closes, origin: origin)
         since = clock.milliseconds
         if closes { return close() }
         guard !backlog.isEmpty else { return }
@@ -154,12 +161,18 @@ extension OpsConnection {
         close()
     }
 
-    private func write(_ page: OpsPage, isHead: Bool, closes: Bool) {
+    /// - Parameter origin: whose page may read the response; nil for none.
+    private func write(_ page: OpsPage, isHead: Bool, closes: Bool, origin: String? = nil) {
         var head = ResponseHead(page.status, body: .length(UInt64(page.body.count)))
         head.closes = closes
         head.add("Content-Type", page.contentType)
-        head.add("Cache-Control", "no-store")
-        head.add("X-Content-Type-Options", "nosniff")
+        if let page = page.page {
+            head.add(page)
+        } else {
+            head.add("Cache-Control", "no-store")
+            head.add("X-Content-Type-Options", "nosniff")
+        }
+        head.add(origin: origin)
         if let allowed = page.allowed { head.add("Allow", allowed) }
         var writer = ByteWriter(reserving: page.body.count + 512)
         writer.write(head, date: HTTPDate.text(of: clock.wallMilliseconds))

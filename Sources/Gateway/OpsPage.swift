@@ -6,6 +6,8 @@ import LineProtocol
 package protocol NodeReports: Sendable {
     /// The node's figures in the format of Prometheus.
     func metricsText() -> [UInt8]
+    /// The state of the node, of the members and of all shards, as JSON.
+    func clusterJSON() -> [UInt8]
     /// Why the node should get no requests; nil if it should.
     func unreadiness() -> LineError?
 }
@@ -19,9 +21,11 @@ struct OpsPage: Equatable {
     let body: [UInt8]
     /// The methods that the path has, for a 405.
     var allowed: String?
+    /// The web page that this is; nil for what the node says of itself.
+    private(set) var page: WebPage?
 
     /// Answers a request; every page is about the node, and none contains users' data.
-    init(for request: RequestHead, of reports: any NodeReports) {
+    init(for request: RequestHead, of reports: any NodeReports, and pages: WebPages) {
         guard !request.hasBody else {
             self.init(HTTPError(.badRequest, "A request to this port has no body"))
             return
@@ -34,6 +38,11 @@ struct OpsPage: Equatable {
                     status: .ok, contentType: "text/plain; version=0.0.4; charset=utf-8",
                     body: reports.metricsText())
             }
+        case ["cluster.json"]:
+            write = {
+                OpsPage(
+                    status: .ok, contentType: "application/json", body: reports.clusterJSON())
+            }
         case ["healthz"]: write = { OpsPage(.ok, text: "ok") }
         case ["readyz"]:
             write = {
@@ -42,8 +51,14 @@ struct OpsPage: Equatable {
                     reason == nil ? .ok : .unavailable, text: reason?.sentence ?? "ready")
             }
         default:
-            self.init(HTTPError(.notFound, "This port has /metrics, /healthz and /readyz"))
-            return
+            guard let page = pages.assumeIsolated({ $0.answer(to: request) }) else {
+                self.init(
+                    HTTPError(
+                        .notFound,
+                        "This port has /cluster, /cluster.json, /metrics, /healthz and /readyz"))
+                return
+            }
+            write = { OpsPage(page) }
         }
         guard request.method == .get || request.method == .head else {
             self.init(HTTPError(.methodNotAllowed, "This path can only be read"))
@@ -51,6 +66,11 @@ struct OpsPage: Equatable {
             return
         }
         self = write()
+    }
+
+    private init(_ page: WebPage) {
+        self.init(status: page.status, contentType: page.contentType, body: page.body)
+        self.page = page
     }
 
     init(_ error: HTTPError) {

@@ -6,22 +6,27 @@ import Wire
 ///
 /// A node has signed it: only whoever was given it knows that it was ever valid, so that a token
 /// which was used before can be told from one that somebody has made up.
-struct RefreshToken: Hashable, Sendable {
+package struct RefreshToken: Hashable, Sendable {
     /// The digest of the e-mail address, under which the account is stored.
     let address: String
     let user: UserID
     let signIn: String
     let secret: String
+    /// The stamp of the sign-in.
+    let began: UInt64
     /// The stamp of the sign-in, or of the renewal that brought the token.
     let stamp: UInt64
 
     private static let bytesMax = 768
 
-    init(address: String, user: UserID, signIn: String, secret: String, stamp: UInt64) {
+    init(
+        address: String, user: UserID, signIn: String, secret: String, began: UInt64, stamp: UInt64
+    ) {
         self.address = address
         self.user = user
         self.signIn = signIn
         self.secret = secret
+        self.began = began
         self.stamp = stamp
     }
 
@@ -32,23 +37,25 @@ struct RefreshToken: Hashable, Sendable {
         _ text: String, signedBy keys: [ClusterKeys.Key], isComing: (String) -> Bool
     ) throws(LineError) {
         let parts = text.split(separator: "~", omittingEmptySubsequences: false).map(String.init)
-        guard text.utf8.count <= RefreshToken.bytesMax, parts.count == 7,
+        guard text.utf8.count <= RefreshToken.bytesMax, parts.count == 8,
             parts.allSatisfy({ isName($0.utf8) }), let user = UserID(parts[1]),
-            let stamp = UInt64(parts[4]), let signature = Base64.decode(parts[6])
+            let began = UInt64(parts[4]), let stamp = UInt64(parts[5]),
+            let signature = Base64.decode(parts[7])
         else { throw .refreshTokenRefused }
-        guard let key = keys.first(where: { $0.name == parts[5] }) else {
-            throw isComing(parts[5]) ? .keyComing : .refreshTokenRefused
+        guard let key = keys.first(where: { $0.name == parts[6] }) else {
+            throw isComing(parts[6]) ? .keyComing : .refreshTokenRefused
         }
-        let message = parts[..<6].joined(separator: "~")
+        let message = parts[..<7].joined(separator: "~")
         guard Digest.areEqual(signature, RefreshToken.signature(of: message, by: key)) else {
             throw .refreshTokenRefused
         }
         self.init(
-            address: parts[0], user: user, signIn: parts[2], secret: parts[3], stamp: stamp)
+            address: parts[0], user: user, signIn: parts[2], secret: parts[3], began: began,
+            stamp: stamp)
     }
 
     func text(signedBy key: ClusterKeys.Key) -> String {
-        let message = [address, user.text, signIn, secret, "\(stamp)", key.name]
+        let message = [address, user.text, signIn, secret, "\(began)", "\(stamp)", key.name]
             .joined(separator: "~")
         return message + "~" + Base64.encode(RefreshToken.signature(of: message, by: key))
     }
@@ -60,7 +67,9 @@ struct RefreshToken: Hashable, Sendable {
     /// What the cluster stores of it.
     var digest: String { RefreshToken.digest(of: secret) }
 
-    static func digest(of text: String) -> String { Base64.encode(Digest.sha256(text.utf8)) }
+    package static func digest(of text: String) -> String {
+        Base64.encode(Digest.sha256(text.utf8))
+    }
 
     /// The secret of the token that replaces this one in a request that the client has named: each
     /// node derives the same, so that a client which was not told the answer may ask another node.

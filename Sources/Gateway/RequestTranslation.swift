@@ -117,7 +117,7 @@ private struct LineWriter {
     }
 
     private mutating func append(name: String, of key: String) throws(LineError) {
-        guard isName(name.utf8) else { throw .notName(key) }
+        guard isPathName(name) else { throw .notName(key) }
         append(word: name)
     }
 
@@ -151,10 +151,15 @@ extension LineError {
 
     static func notName(_ key: String) -> LineError {
         LineError(
-            400, "The value of \(key) has to be 1-\(nameBytesMax) of A-Z a-z 0-9 _ . : @ -")
+            400,
+            "The value of \(key) has to be 1-\(nameBytesMax) of A-Z a-z 0-9 _ . : @ -, "
+                + "and not . or ..")
     }
 
     static func notNames(_ key: String) -> LineError {
         LineError(400, "The value of \(key) has to be a list of users")
     }
 }
+
+/// Whether a text is a name that can be a part of a path, in which `.` and `..` mean other things.
+func isPathName(_ text: String) -> Bool { isName(text.utf8) && text != "." && text != ".." }

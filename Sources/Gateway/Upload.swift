@@ -5,8 +5,8 @@ import Wire
 /// The upload of a file: what has arrived of it becomes parts, of which few are on their way at a
 /// time.
 final class Upload {
-    /// The most parts that wait to be stored; then no more is read.
-    private static let waitingMax = 4
+    /// The most parts that are being stored; then no more is read.
+    private static let waitingMax = 16
     /// The most milliseconds of an upload (408).
     static let millisecondsMax: UInt64 = 600_000
 
@@ -20,7 +20,11 @@ final class Upload {
     private var waiting = 0
     private var unsent: [UInt8] = []
     private var type: String?
-    private var parts = 0
+    private var parts: [PartID] = []
+    /// The number of parts that are being stored.
+    private(set) var places = 0
+    /// Whether the reply to the upload's beginning has come.
+    private var hasBegun = false
     private(set) var size = 0
     /// Whether all of the file has arrived.
     private var hasArrived = false
@@ -38,7 +42,12 @@ final class Upload {
     var heldBytes: Int { unsent.count + lines.reduce(0) { $0 + $1.count } }
 
     /// Whether what was read has to be stored before more is read.
-    var isFull: Bool { waiting >= Upload.waitingMax }
+    var isFull: Bool { unsent.count >= LineLimits.filePartBytes }
+
+    /// Whether a part has arrived, and may be stored if there is a place for it.
+    var hasPart: Bool {
+        places < Upload.waitingMax && failure == nil && (isFull || hasArrived && !unsent.isEmpty)
+    }
 
     /// Whether all replies have come.
     var isDone: Bool { isEnding && waiting == 0 || failure != nil }
@@ -56,22 +65,22 @@ final class Upload {
         size += bytes.count
         unsent += bytes
         if type == nil, unsent.count >= ContentType.bytesNeeded { begin() }
-        while unsent.count >= LineLimits.filePartBytes { put(LineLimits.filePartBytes) }
     }
 
     func end() {
         if type == nil { begin() }
-        if !unsent.isEmpty { put(unsent.count) }
         hasArrived = true
     }
 
     /// Ends the file once all its parts are stored: one of them may yet be refused.
     func endIfStored() {
-        guard hasArrived, waiting == 0, !isEnding, failure == nil else { return }
+        guard hasArrived, unsent.isEmpty, waiting == 0, !isEnding, failure == nil else { return }
         isEnding = true
         // Whoever is told of the file may ask any node for it.
         ask("SET ack=all")
-        ask("FILE END \(conversation) \(file) \(user) size=\(size)")
+        let names = parts.map(\.text).joined(separator: ",")
+        let content = parts.isEmpty ? "size=0" : "size=\(size) parts=\(names)"
+        ask("FILE END \(conversation) \(file) \(user) \(content)")
     }
 
     private func begin() {
@@ -80,11 +89,14 @@ final class Upload {
         ask("FILE ADD \(conversation) \(user) id=\(file) type=\(type)")
     }
 
-    private func put(_ count: Int) {
-        let bytes = Base64.encode(Array(unsent.prefix(count)))
-        ask("FILE PUT \(conversation) \(file) \(user) \(parts) \(bytes)")
-        parts += 1
-        unsent.removeFirst(count)
+    /// Makes the line that stores the next part, for which there is a place.
+    func put() {
+        let bytes = Array(unsent.prefix(LineLimits.filePartBytes))
+        places += 1
+        let part = PartID(ofPart: bytes)
+        ask("FILE PUT \(conversation) \(file) \(user) \(part) \(Base64.encode(bytes))")
+        parts.append(part)
+        unsent.removeFirst(bytes.count)
     }
 
     private func ask(_ line: String) {
@@ -97,10 +109,22 @@ final class Upload {
         return lines
     }
 
-    func onReply(_ line: LineView) {
-        guard line.isOK || line.error != nil else { return }
+    /// - Returns: whether a part has given its place back.
+    func onReply(_ line: LineView) -> Bool {
+        guard line.isOK || line.error != nil else { return false }
         waiting -= 1
         if let error = line.error, failure == nil { failure = error }
+        // The parts come behind the beginning, and before the end.
+        let isOfPart = hasBegun && places > 0
+        hasBegun = true
+        if isOfPart { places -= 1 }
+        return isOfPart
+    }
+
+    /// Returns the number of places that an upload which is given up still has.
+    func takePlaces() -> Int {
+        defer { places = 0 }
+        return places
     }
 
     /// The body of the answer.

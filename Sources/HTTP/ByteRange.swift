@@ -52,7 +52,7 @@ public struct EntityTag: Hashable, Sendable {
     ///
     /// - Parameter values: the values of the header field.
     public func isHeld(by values: [String]) -> Bool {
-        values.flatMap { $0.split(separator: ",") }.contains { element in
+        values.flatMap { parts(of: $0[...], between: .comma) }.contains { element in
             let element = trimmed(element)
             return element == "*" || element == text || element == "W/" + text
         }

@@ -7,8 +7,10 @@ extension UInt8 {
     static let percent: UInt8 = 0x25
     static let ampersand: UInt8 = 0x26
     static let plus: UInt8 = 0x2B
+    static let comma: UInt8 = 0x2C
     static let slash: UInt8 = 0x2F
     static let colon: UInt8 = 0x3A
+    static let semicolon: UInt8 = 0x3B
     static let equals: UInt8 = 0x3D
     static let questionMark: UInt8 = 0x3F
 
@@ -24,7 +26,16 @@ extension UInt8 {
     var isTokenCharacter: Bool { UInt8.tokenTable[Int(self)] }
 
     /// Whether the byte may stand unescaped in a path or a query (RFC 3986, section 3.3).
-    var mayBeInTarget: Bool { UInt8.targetTable[Int(self)] }
+    var mayBeInTarget: Bool {
+        // Asked for each byte of each path: no table that has to be looked up.
+        switch self {
+        // & ' ( ) * + , - . / 0-9 : ; and then ? @ A-Z
+        case 0x26...0x3B, 0x3F...0x5A, UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "="): true
+        case UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
+    }
 
     /// Whether the byte may be part of a host and port; there is no user in it.
     var mayBeInAuthority: Bool { UInt8.authorityTable[Int(self)] }
@@ -34,7 +45,6 @@ extension UInt8 {
 
     private static let tokenTable = table(ofLettersDigitsAnd: "!#$%&'*+-.^_`|~")
     private static let authorityTable = table(ofLettersDigitsAnd: "-._:[]")
-    private static let targetTable = table(ofLettersDigitsAnd: "-._~!$&'()*+,;=:@/?")
 
     private static func table(ofLettersDigitsAnd marks: String) -> [Bool] {
         (UInt8.min...UInt8.max).map { byte in

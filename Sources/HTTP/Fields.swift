@@ -41,12 +41,24 @@ public struct Fields: Hashable, Sendable {
     /// Returns the elements of the comma-separated lists in the fields with a name, in lower case
     /// and without white space around them; empty elements are left out.
     public func elements(of name: String) -> [String] {
-        values(of: name).flatMap { $0.split(separator: ",") }
+        values(of: name).flatMap { parts(of: $0[...], between: .comma) }
             .map { trimmed($0).lowercased() }.filter { !$0.isEmpty }
     }
 }
 
 extension Fields {
+    /// Whether the client reads answers that are compressed by gzip (RFC 9110, section 12.5.3).
+    public var acceptsGzip: Bool {
+        elements(of: "accept-encoding").contains { element in
+            let words = parts(of: element[...], between: .semicolon).map { trimmed($0) }
+            guard words.first == "gzip" || words.first == "x-gzip" else { return false }
+            // q=0, q=0.0 and so on: the client does not read it.
+            return !words.dropFirst().contains { part in
+                part.hasPrefix("q=") && part.dropFirst(2).allSatisfy { $0 == "0" || $0 == "." }
+            }
+        }
+    }
+
     /// Reads a line of the head: a name, a colon, a value.
     ///
     /// A line that begins with white space continued the one before until RFC 9112 ended that; it
@@ -69,9 +81,16 @@ extension Fields {
 }
 
 /// Returns a text without spaces and tabs at its ends.
+///
+/// Not by its characters: a space and the accent that follows it are one.
 func trimmed(_ text: Substring) -> Substring {
-    var text = text
-    while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
-    while let last = text.utf8.last, last == 0x20 || last == 0x09 { text.removeLast() }
-    return text
+    var bytes = text.utf8
+    while bytes.first == .space || bytes.first == .tab { bytes.removeFirst() }
+    while bytes.last == .space || bytes.last == .tab { bytes.removeLast() }
+    return Substring(bytes)
+}
+
+/// Returns the parts of a text between the bytes of a separator, without empty ones.
+func parts(of text: Substring, between separator: UInt8) -> [Substring] {
+    text.utf8.split(separator: separator).map(Substring.init)
 }

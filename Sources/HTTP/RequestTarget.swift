@@ -15,8 +15,11 @@ public struct RequestTarget: Hashable, Sendable {
 
     /// Reads a path and query, as a request line has it.
     public init(_ text: String) throws(HTTPError) {
-        let result = Array(text.utf8).withUnsafeBytes { bytes in
-            Result { () throws(HTTPError) in try RequestTarget(bytes[...]) }
+        var text = text
+        let result = text.withUTF8 { bytes in
+            Result { () throws(HTTPError) in
+                try RequestTarget(UnsafeRawBufferPointer(bytes)[...])
+            }
         }
         self = try result.get()
     }
@@ -59,6 +62,7 @@ public struct RequestTarget: Hashable, Sendable {
     private static func origin(
         _ bytes: Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> Slice<UnsafeRawBufferPointer> {
+        guard bytes.first != .slash else { return bytes }
         for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
             let behind = bytes.dropFirst(scheme.utf8.count)
             let authority = behind.prefix { $0 != .slash }

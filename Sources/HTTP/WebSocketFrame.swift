@@ -43,6 +43,9 @@ extension ByteWriter {
         for part in parts { write(raw: part) }
     }
 
+    /// Begins a text of so many bytes as one message; the bytes follow.
+    public mutating func beginWebSocketText(count: Int) { writeHead(.text, count: count) }
+
     /// Writes a ping.
     public mutating func writeWebSocketPing() {
         write(.ping, UnsafeRawBufferPointer(start: nil, count: 0))

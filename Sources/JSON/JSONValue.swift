@@ -1,4 +1,4 @@
-import CJansson
+import CSimdjson
 
 /// A value of JSON (RFC 8259).
 public enum JSONValue: Hashable, Sendable {
@@ -46,15 +46,15 @@ extension JSONValue {
     /// - Throws: where the text is something else, contains U+0000 or a number out of range, or is
     ///   nested more deeply than `depthMax`.
     public init(reading text: UnsafeRawBufferPointer) throws(JSONError) {
-        var error = json_error_t()
-        let root = json_loadb(
-            text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count,
-            Int(JSON_REJECT_DUPLICATES), &error)
-        guard let root else {
-            throw JSONError(message: "Not valid JSON at line \(error.line), column \(error.column)")
+        var root = csimdjson_value()
+        let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)
+        if let error = csimdjson_read(start, text.count, &root) {
+            throw JSONError(message: "Not valid JSON: \(String(cString: error))")
         }
-        defer { json_decref(root) }
-        // The library has a limit of its own, of 2,048.
+        let kind = csimdjson_kind(root)
+        guard kind == CSIMDJSON_OBJECT || kind == CSIMDJSON_ARRAY else {
+            throw JSONError(message: "Not valid JSON: a text is an object or a list")
+        }
         self = try JSONValue(root, depth: 1)
     }
 
@@ -66,52 +66,79 @@ extension JSONValue {
     }
 
     /// - Parameter depth: in how many values this one is, counted with itself.
-    private init(_ value: UnsafeMutablePointer<json_t>, depth: Int) throws(JSONError) {
-        switch value.pointee.type {
-        case JSON_TRUE: self = .flag(true)
-        case JSON_FALSE: self = .flag(false)
-        case JSON_INTEGER: self = .integer(json_integer_value(value))
-        case JSON_REAL: self = .real(json_real_value(value))
-        case JSON_STRING: self = .text(JSONValue.text(value))
-        case JSON_ARRAY:
+    private init(_ value: csimdjson_value, depth: Int) throws(JSONError) {
+        switch csimdjson_kind(value) {
+        case CSIMDJSON_BOOL: self = .flag(csimdjson_bool(value) != 0)
+        case CSIMDJSON_INTEGER: self = .integer(csimdjson_integer(value))
+        case CSIMDJSON_UNSIGNED: throw .outOfRange
+        case CSIMDJSON_REAL: self = .real(csimdjson_real(value))
+        case CSIMDJSON_STRING: self = .text(try JSONValue.text(csimdjson_string(value)))
+        case CSIMDJSON_ARRAY:
             guard depth <= JSONValue.depthMax else { throw .tooDeep }
-            var list: [JSONValue] = []
-            for index in 0..<json_array_size(value) {
-                guard let element = json_array_get(value, index) else { continue }
-                list.append(try JSONValue(element, depth: depth + 1))
-            }
-            self = .list(list)
-        case JSON_OBJECT:
+            self = .list(try JSONValue.elements(of: value, depth: depth))
+        case CSIMDJSON_OBJECT:
             guard depth <= JSONValue.depthMax else { throw .tooDeep }
             self = .object(try JSONValue.members(of: value, depth: depth))
         default: self = .null
         }
     }
 
-    private static func text(_ value: UnsafeMutablePointer<json_t>) -> String {
-        let bytes = UnsafeRawBufferPointer(
-            start: json_string_value(value), count: json_string_length(value))
-        return String(decoding: bytes, as: UTF8.self)
+    /// Half of a surrogate pair is no text, though it can be written with escapes.
+    private static func text(_ text: csimdjson_text) throws(JSONError) -> String {
+        let bytes = UnsafeRawBufferPointer(start: text.bytes, count: text.count)
+        guard !bytes.contains(0), let valid = String(validating: bytes, as: UTF8.self) else {
+            throw .noText
+        }
+        return valid
+    }
+
+    private static func elements(
+        of array: csimdjson_value, depth: Int
+    ) throws(JSONError) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        var place = csimdjson_array_begin(array)
+        let end = csimdjson_array_end(array)
+        while place.index != end.index {
+            elements.append(try JSONValue(csimdjson_element(place), depth: depth + 1))
+            place = csimdjson_array_next(place)
+        }
+        return elements
     }
 
     private static func members(
-        of object: UnsafeMutablePointer<json_t>, depth: Int
+        of object: csimdjson_value, depth: Int
     ) throws(JSONError) -> [Member] {
         var members: [Member] = []
-        members.reserveCapacity(json_object_size(object))
-        var place = json_object_iter(object)
-        while let member = place {
-            if let name = json_object_iter_key(member), let value = json_object_iter_value(member) {
-                members.append(
-                    Member(String(cString: name), try JSONValue(value, depth: depth + 1)))
-            }
-            place = json_object_iter_next(object, member)
+        var place = csimdjson_object_begin(object)
+        let end = csimdjson_object_end(object)
+        while place.index != end.index {
+            let value = try JSONValue(csimdjson_member(place), depth: depth + 1)
+            members.append(Member(try text(csimdjson_name(place)), value))
+            place = csimdjson_object_next(place)
         }
+        guard !hasRepeatedName(members) else { throw .repeatedName }
         return members
+    }
+
+    /// The most members whose names are compared with each other; of more, the names are counted
+    /// as a set.
+    private static let comparedMax = 8
+
+    private static func hasRepeatedName(_ members: [Member]) -> Bool {
+        guard members.count <= comparedMax else {
+            return Set(members.map(\.name)).count < members.count
+        }
+        return members.indices.contains { index in
+            members[..<index].contains { $0.name == members[index].name }
+        }
     }
 }
 
 extension JSONError {
+    static let outOfRange = JSONError(message: "A number of the JSON is out of range")
+    static let noText = JSONError(
+        message: "A text of the JSON has U+0000 or half a surrogate pair")
+    static let repeatedName = JSONError(message: "A name occurs twice in an object of the JSON")
     static let tooDeep = JSONError(
         message: "JSON may be nested at most \(JSONValue.depthMax) values deep")
 }

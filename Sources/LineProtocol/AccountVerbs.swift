@@ -13,12 +13,18 @@ extension Verb {
 
     private static let ofAccounts: [Verb] = [
         Verb(
-            "ACCOUNTS", .reads, [address],
+            "ACCOUNTS", .reads, optional: [address], options: [.after],
             example: "ACCOUNTS a1",
             about: "Lists the accounts of an e-mail address, of which the digest is given; the "
-                + "first is the one that the address finds."
+                + "first is the one that the address finds. Without an address it lists the "
+                + "accounts of the first addresses, or of those after one."
         ) { words throws(LineError) in
-            .read(.accounts(try words.name(0)), of: UserID(checked: "cluster"))
+            let last = try words.name(.after, as: AddressID.self)
+            guard let address: AddressID = try words.optionalName(0) else {
+                return .read(.allAccounts(after: last), of: Mutation.cluster)
+            }
+            guard last == nil else { throw words.refusedOption("after= is for all addresses") }
+            return .read(.accounts(address), of: Mutation.cluster)
         },
         Verb(
             "ACCOUNT ADD", .writes, [address, "<account>"], options: [.address, .password],
@@ -64,15 +70,18 @@ extension Verb {
         },
         Verb(
             "SIGNIN RENEW", .writes, [address, "<account>", "<signin>"],
-            options: [.secret, .replaced, .issued, .request],
-            example: "SIGNIN RENEW a1 carol s1 secret=r2 replaced=r1 issued=117676046575861760",
-            about: "Replaces the refresh token of a sign-in; 401 where it has another one."
+            options: [.secret, .replaced, .issued, .began, .request],
+            example: "SIGNIN RENEW a1 carol s1 secret=r2 replaced=r1 issued=117676046575861760 "
+                + "began=117676046575861760",
+            about: "Replaces the refresh token of a sign-in; 401 where it has another one, 503 "
+                + "where the sign-in has not arrived yet."
         ) { words throws(LineError) in
             let renewal = Credentials.Renewal(
                 secret: try words.required(.secret), replaced: try words.required(.replaced),
                 request: try words.name(.request))
-            let issued = try words.stamp(.issued)
-            return try words.account(.renew(try words.name(2), renewal, issued: issued))
+            let (issued, began) = (try words.stamp(.issued), try words.stamp(.began))
+            return try words.account(
+                .renew(try words.name(2), renewal, issued: issued, began: began))
         },
         Verb(
             "SIGNIN END", .writes, [address, "<account>"], optional: ["<signin>"],
@@ -115,6 +124,7 @@ extension Verb {
 extension Option {
     static let address = Option("email", "…", isRequired: true)
     static let password = Option("password", "…", isRequired: true)
+    static let began = Option("began", "<stamp>", isRequired: true)
     static let issued = Option("issued", "<stamp>", isRequired: true)
     static let replaced = Option("replaced", "…", isRequired: true)
     static let request = Option("request", "…")

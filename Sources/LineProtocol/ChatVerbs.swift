@@ -42,7 +42,8 @@ extension Verb {
 
     private static let messages: [Verb] = [
         Verb(
-            "SEND", .writes, ["<conversation>", "<user>"], options: [.id, .type, .item, .blob],
+            "SEND", .writes, ["<conversation>", "<user>"],
+            options: [.id, .type, .item, .blob, .preview],
             text: "<text>", example: "SEND lunch alice id=m1 noodles?",
             about: "Sends a message; the same id again is the same message.",
             build: .minting { words, newID throws(LineError) in
@@ -50,11 +51,11 @@ extension Verb {
                 let id = try words.name(.id, as: MessageID.self)
                 let type = try words.choice(.type, of: MessageType.self) ?? .text
                 let item = try words.name(.item, as: ItemID.self)
-                let file = try words.name(.blob, as: FileID.self)
+                let attachment = try words.attachment()
                 let text = try words.text(mayBeWhite: type == .image || type == .voice)
                 return .write(
                     Mutation(
-                        .send(type: type, item: item, text: text, file: file),
+                        .send(type: type, item: item, text: text, attachment),
                         of: id ?? MessageID(checked: newID()), in: conversation, by: sender),
                     isMinted: id == nil)
             }),

@@ -14,12 +14,14 @@ extension Verb {
             return .write(Mutation(.add(token), on: device, by: user))
         },
         Verb(
-            "DEVICE REMOVE", .writes, ["<user>", "<device>"],
+            "DEVICE REMOVE", .writes, ["<user>", "<device>"], options: [.presentToken],
             example: "DEVICE REMOVE bob phone",
-            about: "Removes a device; added again, it begins with nothing."
+            about: "Removes a device, with token= only while it has that; its next life is empty."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
-            return .write(Mutation(.remove, on: device, by: user))
+            let token = try words.field(.presentToken).map(FieldText.init)
+            let action = token.map { Device.Action.removeToken($0) } ?? .remove
+            return .write(Mutation(action, on: device, by: user))
         },
         Verb(
             "DEVICES", .reads, ["<user>"], example: "DEVICES bob",
@@ -46,12 +48,15 @@ extension Verb {
             return .notifications(device, of: user)
         },
         Verb(
-            "NOTIFIED", .writes, ["<user>", "<device>", "<id>"],
+            "NOTIFIED", .writes, ["<user>", "<device>", "<id>"], options: [.only],
             example: "NOTIFIED bob phone n1",
-            about: "Takes a notification, and all listed before it, off a device's list."
+            about: "Takes a notification off a device's list, and without only=true all before it."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
-            return .write(Mutation(.acknowledge(try words.name(2)), on: device, by: user))
+            let id: NotificationID = try words.name(2)
+            let isAlone = try words.choice(.only, of: Truth.self) == .yes
+            let action: Device.Action = isAlone ? .acknowledgeAlone(id) : .acknowledge(id)
+            return .write(Mutation(action, on: device, by: user))
         },
         Verb(
             "SUBSCRIBERS", .operates, ["<shard>"], example: "SUBSCRIBERS 0",

@@ -1,4 +1,5 @@
 import Chat
+import Crypto
 import Wire
 
 /// The verbs of files: a file is uploaded in parts, and sent with a message.
@@ -18,27 +19,30 @@ extension Verb {
         },
         Verb(
             "FILE PUT", .writes, ["<conversation>", "<file>", "<user>", "<part>"], text: "<bytes>",
-            example: "FILE PUT lunch f1 alice 0 aGVsbG8",
-            about: "Stores a part of a file, by its number from 0: 32 KiB in base64url, the last "
-                + "part less."
+            example: "FILE PUT lunch f1 alice LPJNul-wow4m6Dsqxbning aGVsbG8",
+            about: "Stores a part of a file: 32 KiB in base64url, the last part less. It is named "
+                + "by the first 16 bytes of its SHA-256, in base64url."
         ) { words throws(LineError) in
-            .write(
+            let bytes = try words.partBytes()
+            return .write(
                 Mutation(
-                    .put(try words.partBytes()), on: try words.part(3),
+                    .put(bytes), on: try words.part(3, of: bytes),
                     of: try words.fileName(words.name(1)), in: try words.name(0),
                     by: try words.name(2)))
         },
         Verb(
-            "FILE END", .writes, ["<conversation>", "<file>", "<user>"], options: [.size],
-            example: "FILE END lunch f1 alice size=5",
-            about: "Ends the upload of a file, whose parts have this many bytes together."
+            "FILE END", .writes, ["<conversation>", "<file>", "<user>"], options: [.size, .parts],
+            example: "FILE END lunch f1 alice size=5 parts=LPJNul-wow4m6Dsqxbning",
+            about: "Ends the upload of a file: these parts are its content, in this order, and "
+                + "have this many bytes together."
         ) { words throws(LineError) in
             let limit = FilePart.bytesMax * FilePart.countMax
-            let size = UInt64(try words.number(.size, in: 0...limit) ?? 0)
+            let size = try words.number(.size, in: 0...limit) ?? 0
             return .write(
                 Mutation(
-                    .end(size: size), of: try words.fileName(words.name(1)),
-                    in: try words.name(0), by: try words.name(2)))
+                    .end(size: UInt64(size), parts: try words.parts(ofBytes: size)),
+                    of: try words.fileName(words.name(1)), in: try words.name(0),
+                    by: try words.name(2)))
         },
         Verb(
             "FILE SHOW", .reads, ["<conversation>", "<file>", "<user>"],
@@ -48,12 +52,14 @@ extension Verb {
             .read(.file(try words.name(1), in: try words.name(0)), of: try words.name(2))
         },
         Verb(
-            "FILE GET", .reads, ["<conversation>", "<file>", "<user>", "<part>"], reply: .list,
+            "FILE GET", .reads, ["<conversation>", "<file>", "<user>", "<number>"], reply: .list,
             example: "FILE GET lunch f1 alice 0",
-            about: "Shows a part of a file."
+            about: "Shows a part of a file, by its number from 0."
         ) { words throws(LineError) in
             .read(
-                .part(try words.part(3), of: try words.name(1), in: try words.name(0)),
+                .part(
+                    try words.number(3, atMost: FilePart.countMax - 1), of: try words.name(1),
+                    in: try words.name(0)),
                 of: try words.name(2))
         },
     ]
@@ -77,7 +83,7 @@ extension Verb {
         },
         Verb(
             "FILE PURGE", .writes, ["<conversation>", "<file>"], optional: ["<part>"],
-            example: "FILE PURGE lunch f1 0",
+            example: "FILE PURGE lunch f1 LPJNul-wow4m6Dsqxbning",
             about: "Rids all disks of a part of a closed file, or notes that no part is left."
         ) { words throws(LineError) in
             let (conversation, file) = (
@@ -98,21 +104,61 @@ extension Verb {
 extension Option {
     static let contentType = Option("type", "…")
     static let fileID = Option("id", "<id>", isRequired: true)
+    static let parts = Option("parts", "<part>[,<part>…]")
     static let size = Option("size", "<bytes>", isRequired: true)
 }
 
 extension ParsedLine {
-    /// - Throws: 400 for a name that leaves no place for the number of a part.
+    /// Returns the files of a message that is sent.
+    func attachment() throws(LineError) -> Attachment? {
+        let preview = try name(.preview, as: FileID.self)
+        guard let file = try name(.blob, as: FileID.self) else {
+            guard preview == nil else { throw refusedOption("preview= needs blob=") }
+            return nil
+        }
+        return Attachment(file, preview: preview)
+    }
+
+    /// - Throws: 400 for a name that leaves no place for the name of a part.
     func fileName(_ name: FileID?) throws(LineError) -> FileID {
-        guard let name, name.text.utf8.count <= DocumentKey.fileNameBytesMax else {
-            throw refused("<file> is 1-\(DocumentKey.fileNameBytesMax) of A-Z a-z 0-9 _ . : @ -")
+        guard let name, name.text.utf8.count <= LineLimits.fileNameBytesMax else {
+            throw refused("<file> is 1-\(LineLimits.fileNameBytesMax) of A-Z a-z 0-9 _ . : @ -")
         }
         return name
     }
 
-    func part(_ index: Int) throws(LineError) -> Int {
-        try number(index, atMost: FilePart.countMax - 1)
+    func part(_ index: Int) throws(LineError) -> PartID {
+        let part: PartID = try name(index)
+        guard FilePart.isName(part) else { throw refused(ParsedLine.partRule) }
+        return part
     }
+
+    /// - Throws: 400 where the name is not that of the bytes, so that nothing is stored that was
+    ///   damaged on its way.
+    func part(_ index: Int, of bytes: [UInt8]) throws(LineError) -> PartID {
+        let (part, expected) = (try part(index), PartID(ofPart: bytes))
+        guard part == expected else {
+            throw LineError(400, "The part with these bytes is named \(expected)")
+        }
+        return part
+    }
+
+    /// Returns the names of the parts of a file of so many bytes.
+    func parts(ofBytes size: Int) throws(LineError) -> [PartID] {
+        let count = (size + FilePart.bytesMax - 1) / FilePart.bytesMax
+        let names = try value(.parts)?.split(separator: ",", omittingEmptySubsequences: false)
+        let parts = names?.compactMap { PartID(String($0)) } ?? []
+        guard parts.count == names?.count ?? 0, parts.allSatisfy(FilePart.isName) else {
+            throw refusedOption("parts=: each " + ParsedLine.partRule)
+        }
+        guard parts.count == count else {
+            throw refusedOption("A file of \(size) bytes has \(count) parts")
+        }
+        return parts
+    }
+
+    private static let partRule =
+        "<part> is the first 16 bytes of the SHA-256 of its bytes, in base64url"
 
     /// Returns the bytes that the text is the base64url of.
     func partBytes() throws(LineError) -> [UInt8] {
@@ -123,5 +169,12 @@ extension ParsedLine {
             throw LineError(413, "A part has at most \(FilePart.bytesMax) bytes")
         }
         return bytes
+    }
+}
+
+extension PartID {
+    /// Creates the name of the part with these bytes.
+    public init(ofPart bytes: [UInt8]) {
+        self.init(checked: Base64.encode(Array(Digest.sha256(bytes).prefix(16))))
     }
 }

@@ -10,6 +10,8 @@ public enum LineLimits {
     public static let textBytesMax = ChatLimits.textBytesMax
     /// The bytes of each part of a file but the last.
     public static let filePartBytes = FilePart.bytesMax
+    /// The most bytes of a file's name (400).
+    public static let fileNameBytesMax = DocumentKey.fileNameBytesMax
     /// The most parts of a file.
     public static let filePartsMax = FilePart.countMax
 

@@ -77,7 +77,7 @@ extension LineShape {
     public static let message = LineShape(
         "MESSAGE",
         [
-            .name: "id from", .time: "at", .text: "type text", .name: "item? blob?",
+            .name: "id from", .time: "at", .text: "type text", .name: "item? blob? preview?",
             .time: "edited?",
             .name: "pinnedBy?", .time: "pinnedAt?", .flag: "deletedForEveryone?",
             .set: "deletedBy? deliveredTo? readBy?",

@@ -42,7 +42,10 @@ extension Option {
     static let message = Option("message", "<id>")
     static let name = Option("name", "\"…\"", isClearable: true)
     static let newTitle = Option("title", "\"…\"")
+    static let only = Option("only", choices(of: Truth.self))
     static let photo = Option("photo", "…", isClearable: true)
+    static let preview = Option("preview", "<id>")
+    static let presentToken = Option("token", "…")
     static let priority = Option(
         "priority", choices(of: ItemPriority.self), isClearable: true)
     static let scope = Option("for", choices(of: DeleteScope.self))

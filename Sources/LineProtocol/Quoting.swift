@@ -27,9 +27,9 @@ extension [UInt8] {
         var text = text
         text.withUTF8 { utf8 in
             var start = 0
-            for (index, byte) in utf8.enumerated() {
+            for index in utf8.indices {
                 let escape: StaticString
-                switch byte {
+                switch utf8[index] {
                 case UInt8(ascii: "\n"): escape = #"\n"#
                 case UInt8(ascii: "\r"): escape = #"\r"#
                 case UInt8(ascii: "\\"): escape = #"\\"#

@@ -42,20 +42,7 @@ package final class LineWriter: @unchecked Sendable {
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(changed, &attributes)
         pthread_condattr_destroy(&attributes)
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        // `@Sendable`, so that the closure never takes on a caller's actor (it runs elsewhere).
-        let code = pthread_create(
-            &thread, nil,
-            { @Sendable context in
-                guard let context else { return nil }
-                Unmanaged<LineWriter>.fromOpaque(context).takeUnretainedValue().run()
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw NetworkError(-code, doing: "starting a thread")
-        }
-        pthread_detach(thread)
+        pthread_detach(try startThread { self.run() })
     }
 
     deinit {

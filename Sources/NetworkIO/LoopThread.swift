@@ -8,22 +8,9 @@ package final class LoopThread: Sendable {
 
     /// Starts the thread; the loop runs from then on.
     package init() throws(NetworkError) {
-        loop = try EventLoop()
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(loop)
-        // `@Sendable`, so that the closure never takes on a caller's actor (it runs elsewhere).
-        let code = pthread_create(
-            &thread, nil,
-            { @Sendable context in
-                guard let context else { return nil }
-                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw NetworkError(-code, doing: "starting a thread")
-        }
-        self.thread = thread
+        let loop = try EventLoop()
+        self.loop = loop
+        thread = try startThread { loop.run() }
     }
 
     /// Stops the loop and waits for its thread to end; not to be called on the loop.

@@ -65,22 +65,12 @@ private final class Lookup: Sendable {
     }
 
     func start() -> Bool {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        // `@Sendable`, so that the closure never takes on a caller's actor (it runs elsewhere).
-        let code = pthread_create(
-            &thread, nil,
-            { @Sendable context in
-                guard let context else { return nil }
-                Unmanaged<Lookup>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
+        do throws(NetworkError) {
+            pthread_detach(try startThread { self.run() })
+            return true
+        } catch {
             return false
         }
-        pthread_detach(thread)
-        return true
     }
 
     private func run() {

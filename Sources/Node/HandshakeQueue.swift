@@ -85,6 +85,13 @@ package struct HandshakeQueue: Sendable {
         return evictee
     }
 
+    /// Gives a connection its time anew, as if it had arrived now.
+    package mutating func renew(_ id: UInt64, now: UInt64) {
+        guard let index = places.firstIndex(where: { $0.id == id }) else { return }
+        let source = places.remove(at: index).source
+        places.append(HandshakePlace(id: id, source: source, since: now))
+    }
+
     /// Removes a connection that has authenticated, or is gone.
     package mutating func onEnd(of id: UInt64) { places.removeAll { $0.id == id } }
 

@@ -37,6 +37,8 @@ package struct PeerMetrics: Sendable {
     package let name: NodeName
     package let state: MemberState
     package let isConnected: Bool
+    /// Whether this node holds back what comes from it or goes to it, for a test.
+    package let isCut: Bool
     package let rttMilliseconds: UInt64?
     package let behind: UInt64
     package let queuedBytes: Int
@@ -89,7 +91,7 @@ extension Node {
             let load = links[name]?.load
             return PeerMetrics(
                 name: name, state: report.state, isConnected: links[name] != nil,
-                rttMilliseconds: report.rttMilliseconds, behind: report.behind,
+                isCut: isCut(name), rttMilliseconds: report.rttMilliseconds, behind: report.behind,
                 queuedBytes: (load?.queuedBytes ?? 0) + (load?.answerBytes ?? 0),
                 traffic: traffic)
         }

@@ -146,7 +146,7 @@ extension Node {
             return finishRequest(id, .found(.notifications([]), isPartial: isPartial))
         }
         let mutation = Mutation(
-            .list(list.entries, life: device.removed), on: notifying.device, by: notifying.user)
+            .list(list.entries, foundBy: device), on: notifying.device, by: notifying.user)
         let step = NotificationRequest.Step.noting(
             list.views, isPartial: isPartial, isNew: list.isNew)
         beginStep(step, of: id, in: notifying.user.text) {

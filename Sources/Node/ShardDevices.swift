@@ -95,7 +95,9 @@ extension ShardMachine {
             let key = DocumentKey.message(shown.message, in: shown.conversation)
             guard key.shard(of: shardCount) == replica.shard,
                 let document = try find(key, in: world)?.document, let message = document.message,
-                let dot = document.sendings.first, !query.rule.isDone(with: document.sendings)
+                let dot = document.sendings.first,
+                !query.rule.isDone(
+                    with: document.sendings, sentAt: message.header.sent.time)
             else { continue }
             let isShown = try isShown(document, in: shown.conversation, to: query.rule.user, world)
             guard let isShown else { continue }
@@ -145,6 +147,7 @@ extension ShardMachine {
         let hidden = chat.hiddenVector(of: query.rule.user, in: participantState)
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
         let (minimum, vector) = (query.rule.minimum(in: chat), replica.current.vector)
+        let settled = query.rule.acknowledged.dots(after: minimum)
         // Otherwise a message may be here before its conversation or an invitation: it is not
         // looked at then.
         let isComplete = replica.isCausallyComplete(now: world.milliseconds)
@@ -159,7 +162,7 @@ extension ShardMachine {
         ) { counts in
             counts.unread(of: user) == 0
                 || hidden.map { counts.areSent(within: $0) ?? false } ?? false
-                || counts.areSent(within: query.rule.acknowledged) ?? false
+                || counts.areSent(within: settled) ?? false
         } handing: { document in
             guard let position = document.historyPosition, let message = document.message else {
                 return true

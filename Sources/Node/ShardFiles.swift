@@ -7,34 +7,43 @@ import Wire
 extension ShardMachine {
     // MARK: Changes
 
-    mutating func file(
-        besides target: Document?, of mutation: Mutation, in world: ShardWorld
-    ) throws(ShardFailure) -> ShardDocuments.Found? {
-        guard let conversation = mutation.conversation, let id = mutation.file(besides: target)
-        else { return nil }
-        return try find(.file(id, in: conversation), in: world)
+    /// A file that a mutation names.
+    struct NamedFile {
+        let id: FileID
+        let found: ShardDocuments.Found?
     }
 
-    /// Changes a message's file with the message, in the same commit.
+    mutating func files(
+        besides target: Document?, of mutation: Mutation, in world: ShardWorld
+    ) throws(ShardFailure) -> [NamedFile] {
+        guard let conversation = mutation.conversation else { return [] }
+        var files: [NamedFile] = []
+        for id in mutation.files(besides: target) {
+            let found = try find(.file(id, in: conversation), in: world)
+            files.append(NamedFile(id: id, found: found))
+        }
+        return files
+    }
+
+    /// Changes a message's files with the message, in the same commit.
     ///
     /// A message may be here, and deleted, before its file has arrived: the file is then closed
     /// before it comes.
     ///
-    /// - Returns: nil where there is nothing to change.
+    /// - Returns: the documents that were changed.
     mutating func change(
-        _ file: ShardDocuments.Found?, with operation: Operation, over target: Document?,
-        in world: ShardWorld
-    ) -> Document? {
+        _ files: [NamedFile], with operation: Operation, in world: ShardWorld
+    ) -> [Document] {
         let mutation = operation.mutation
-        guard let action = mutation.changeOfFile, let conversation = mutation.conversation,
-            let id = mutation.file(besides: target),
-            action.changes(file?.document.file)
-        else { return nil }
-        let change = Mutation(action, of: id, in: conversation, by: mutation.user)
-        let derived = Operation(change, operation.stamp, after: operation.unsettled)
-        return write(
-            derived, at: change.key, with: ParticipantFindings(), over: file, in: world
-        ).0
+        guard let action = mutation.changeOfFiles, let conversation = mutation.conversation
+        else { return [] }
+        return files.filter { action.changes($0.found?.document.file) }.map { file in
+            let change = Mutation(action, of: file.id, in: conversation, by: mutation.user)
+            let derived = Operation(change, operation.stamp, after: operation.unsettled)
+            return write(
+                derived, at: change.key, with: ParticipantFindings(), over: file.found, in: world
+            ).0
+        }
     }
 
     // MARK: Answers
@@ -52,8 +61,10 @@ extension ShardMachine {
     mutating func part(
         _ index: Int, of id: FileID, in conversation: ConversationID, _ world: ShardWorld
     ) throws(ShardFailure) -> [UInt8] {
-        _ = try file(id, in: conversation, world)
-        let found = try find(.part(index, of: id, in: conversation), in: world)
+        let file = try find(.file(id, in: conversation), in: world)?.document.file
+        guard let file, !file.isClosed, let parts = file.parts, parts.indices.contains(index)
+        else { throw .refused(.fileNotFound) }
+        let found = try find(.part(parts[index], of: id, in: conversation), in: world)
         guard let part = found?.document.part, !part.isPurged else {
             throw .refused(.fileNotFound)
         }
@@ -127,26 +138,25 @@ extension ShardMachine {
     /// The most parts of a file that are named at once.
     static let partsNamedMax = 64
 
+    /// Returns parts of a file that are not purged.
     private mutating func parts(
         of id: FileID, in conversation: ConversationID, _ world: ShardWorld
-    ) throws(ShardFailure) -> [Int] {
+    ) throws(ShardFailure) -> [PartID] {
         let shard = replica.shard
+        let prefix = "\(id)."
+        let pending = documents.pending.filter {
+            $0.key.kind == .filePart && $0.key.partition == conversation.text
+                && $0.key.id.hasPrefix(prefix)
+        }
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .filePart, carrying: Term.part(of: id), in: shard,
                 partition: conversation.text)
         }
-        let prefix = "\(id)."
-        let pending = documents.pending.keys.filter {
-            $0.kind == .filePart && $0.partition == conversation.text && $0.id.hasPrefix(prefix)
+        let waiting = pending.filter { $0.value.document.part?.isPurged == false }.keys
+        let keys = stored.lazy.filter { pending[$0] == nil } + Array(waiting)
+        return keys.prefix(ShardMachine.partsNamedMax).compactMap {
+            PartID(String($0.id.dropFirst(prefix.count)))
         }
-        var parts: [Int] = []
-        for key in Set(stored + pending) {
-            guard let part = try find(key, in: world)?.document.part, !part.isPurged,
-                let index = Int(key.id.dropFirst(prefix.count))
-            else { continue }
-            parts.append(index)
-        }
-        return Array(parts.sorted().prefix(ShardMachine.partsNamedMax))
     }
 }

@@ -74,8 +74,8 @@ package struct ShardMachine: Sendable {
         /// Nil if nothing had to change and there is no such document.
         package let document: Document?
         package let receipt: Receipt
-        /// The document of the message's file, where that was changed with the message.
-        package var file: Document?
+        /// The documents of the message's files that were changed with the message.
+        package var files: [Document] = []
     }
 
     package internal(set) var replica: ShardReplica
@@ -145,11 +145,11 @@ extension ShardMachine {
             || target?.document.isUnreadable ?? false
         guard !isUnreadable else { throw .unsupported }
         let chat = conversation?.document.conversation
-        let file = try file(besides: target?.document, of: mutation, in: world)
+        let files = try files(besides: target?.document, of: mutation, in: world)
         let reached = try position(reachedBy: operation, attempt, in: chat, world)
         let isChange = try judge(
             operation, attempt, conversation: chat, target: target?.document, reached: reached,
-            file: file?.document.file, in: world)
+            files: files.map { $0.found?.document.file }, in: world)
         var findings = ParticipantFindings()
         var unread: Int?
         if mutation.marking != nil {
@@ -182,7 +182,7 @@ extension ShardMachine {
             receipt: Receipt(
                 of: operation, document: document, context: context, unread: unread,
                 isRepeated: false),
-            file: change(file, with: operation, over: target?.document, in: world))
+            files: change(files, with: operation, in: world))
     }
 
     /// Counts what stays unread after a mark, before the mark is written: a failing read then

@@ -8,7 +8,7 @@ extension ShardMachine {
     /// Whether the operation changes anything; throws if it must not be executed.
     mutating func judge(
         _ operation: Operation, _ attempt: PeerRequest.Attempt, conversation: Conversation?,
-        target: Document?, reached: HistoryPosition?, file: File? = nil, in world: ShardWorld
+        target: Document?, reached: HistoryPosition?, files: [File?] = [], in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
         let mutation = operation.mutation
         let standing = mutation.standing(of: operation.stamp, in: target)
@@ -18,7 +18,7 @@ extension ShardMachine {
         var isChange: Bool
         do {
             isChange = try mutation.judge(
-                conversation: conversation, target: target, reached: reached, file: file,
+                conversation: conversation, target: target, reached: reached, files: files,
                 by: world.judge)
         } catch {
             // A first attempt may have executed the leave: then the user is not a participant any

@@ -49,6 +49,26 @@ extension ShardMachine {
         return documents
     }
 
+    /// Returns the accounts of the shard's first addresses after one.
+    mutating func accounts(
+        after last: AddressID?, in world: ShardWorld
+    ) throws(ShardFailure) -> [AccountView] {
+        let shard = replica.shard
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .credentials, carrying: Term.account, in: shard, partition: nil)
+        }
+        let pending = documents.pending.keys.filter { $0.kind == .credentials }
+        var views: [AccountView] = []
+        for key in Set(stored + pending).sorted() where views.count < Query.accountsMax {
+            guard let address = AddressID(key.partition), last.map({ $0 < address }) ?? true,
+                let credentials = try find(key, in: world)?.document.credentials
+            else { continue }
+            views += credentials.views(at: address)
+        }
+        return views
+    }
+
     /// Returns the users who share a conversation of this shard with the user, ascending.
     mutating func contacts(
         of user: UserID, in world: ShardWorld

@@ -41,7 +41,9 @@ extension ShardMachine {
             findings = .device(try self.device(device, of: owner, in: world))
         case .accounts(let address):
             let found = try find(.credentials(address), in: world)
-            findings = .accounts(found?.document.credentials?.views ?? [])
+            findings = .accounts(found?.document.credentials?.views(at: address) ?? [])
+        case .allAccounts(let last):
+            findings = .accounts(try accounts(after: last, in: world))
         case .signing:
             let found = try find(.signing, in: world)
             findings = .signing(found?.document.signing ?? Signing())

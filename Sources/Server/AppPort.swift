@@ -21,6 +21,10 @@ actor AppPort: AppHost {
     private nonisolated let memory: ClientMemory
     private nonisolated let ackLevel: Replication.AckLevel
     nonisolated let origins: Set<String>
+    nonisolated let pages: WebPages
+    private var partPlaces = PartPlaces()
+    private var userRates: RateLimiter
+    private var addressRates: RateLimiter
     private var keySet: KeySet?
     nonisolated let isBehindProxy: Bool
     private let isSignUpOpen: Bool
@@ -58,6 +62,9 @@ actor AppPort: AppHost {
         self.memory = memory
         ackLevel = command.ackLevel
         origins = command.origins
+        pages = WebPages(.chat, nodes: command.webNodes, executor: loop)
+        userRates = RateLimiter(perSecond: command.userRate)
+        addressRates = RateLimiter(perSecond: command.addressRate)
         keySet = keys.ofTokens
         isBehindProxy = command.isBehindProxy
         isSignUpOpen = command.isSignUpOpen
@@ -251,6 +258,35 @@ extension AppPort {
             $0.arriving[connection] = nil
             $0.unauthenticated.onEnd(of: connection)
         }
+    }
+
+    nonisolated func onPage(_ connection: UInt64) {
+        assumeIsolated { $0.unauthenticated.renew(connection, now: clock.milliseconds) }
+    }
+
+    nonisolated func takePartPlace(for connection: UInt64) -> Bool {
+        assumeIsolated { $0.partPlaces.take(for: connection) }
+    }
+
+    nonisolated func giveBack(partPlaces count: Int) {
+        let next = assumeIsolated { $0.partPlaces.give(back: count) }
+        for connection in next { askForTurn(of: connection) }
+    }
+
+    nonisolated func endUpload(of connection: UInt64) {
+        let next = assumeIsolated { $0.partPlaces.end(connection) }
+        for connection in next { askForTurn(of: connection) }
+    }
+
+    nonisolated func admits(_ user: UserID) -> Bool {
+        assumeIsolated {
+            guard $0.userRates.perSecond != nil else { return true }
+            return $0.userRates.admits(user.text, milliseconds: clock.milliseconds)
+        }
+    }
+
+    nonisolated func admits(from address: String) -> Bool {
+        assumeIsolated { $0.addressRates.admits(address, milliseconds: clock.milliseconds) }
     }
 
     nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }

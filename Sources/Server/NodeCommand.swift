@@ -1,4 +1,5 @@
 import CRDT
+import Gateway
 import LineProtocol
 import NetworkIO
 import Node
@@ -24,6 +25,10 @@ package struct NodeCommand: Sendable {
     package private(set) var pushContact = "mailto:root@localhost"
     /// Whether whoever reaches the port for apps may sign up.
     package private(set) var isSignUpOpen = true
+    /// The most requests a second of one user on that port; 0 for any number.
+    package private(set) var userRate = 200
+    /// The most requests a second from one address; 0 for any number.
+    package private(set) var addressRate = 2_000
     /// Whether a proxy in front of the port for apps names the clients' addresses.
     package private(set) var isBehindProxy = false
     /// Whether an access token signs in on the line protocol, as its user.
@@ -34,6 +39,10 @@ package struct NodeCommand: Sendable {
     package var tlsKey: String?
     /// The origins whose pages may send requests to that port.
     package var origins: Set<String> = []
+    /// The addresses at which browsers reach the ports for apps of all nodes.
+    package private(set) var webNodes: [WebOrigin] = []
+    /// The addresses at which browsers reach the ports for operations of all nodes.
+    package private(set) var opsWebNodes: [WebOrigin] = []
     /// The address for probes and the collectors of figures; nil for none.
     package var ops: SocketAddress?
     /// The host that others dial, where it is not the one at which the node listens.
@@ -70,6 +79,7 @@ package struct NodeCommand: Sendable {
         try readHTTP(options)
         // Without users' data on it, the port needs no key.
         ops = try options.optional("--ops", "host:port") { SocketAddress($0) }
+        opsWebNodes = try NodeCommand.webNodes("--ops-web", options)
         join =
             try options.optional("--join", "host:port, between commas") { value in
                 let addresses = value.split(separator: ",", omittingEmptySubsequences: false)
@@ -140,6 +150,26 @@ package struct NodeCommand: Sendable {
         }
     }
 
+    private static func webNodes(
+        _ name: String, _ options: Options
+    ) throws(UsageError) -> [WebOrigin] {
+        let form =
+            "http:// or https://, a host in lower case and its port unless that is usual, "
+            + "between commas"
+        return try options.optional(name, form) { value in
+            let words = value.split(separator: ",", omittingEmptySubsequences: false)
+            let origins = words.compactMap { WebOrigin(String($0)) }
+            let isValid = origins.count == words.count && words.count <= WebOrigin.countMax
+            return isValid ? origins : nil
+        } ?? []
+    }
+
+    private static func rate(_ name: String, _ options: Options) throws(UsageError) -> Int? {
+        try options.optional(name, "a number up to 1000000") {
+            Int($0).flatMap { (0...1_000_000).contains($0) ? $0 : nil }
+        }
+    }
+
     private mutating func readHTTP(_ options: Options) throws(UsageError) {
         http = try options.optional("--http", "host:port") { SocketAddress($0) }
         jwtKeyFile = try options.optional("--jwt-key", "a path") { $0.isEmpty ? nil : $0 }
@@ -151,7 +181,9 @@ package struct NodeCommand: Sendable {
             }
             return isValid ? Set(origins.map(String.init)) : nil
         }
-        self.origins = origins ?? []
+        webNodes = try NodeCommand.webNodes("--web", options)
+        // The page of one node uses the others.
+        self.origins = (origins ?? []).union(webNodes.map(\.description))
         admitsUsers = options.has("--users")
         guard !admitsUsers || jwtKeyFile != nil || http != nil else {
             throw UsageError(
@@ -163,6 +195,8 @@ package struct NodeCommand: Sendable {
             ["open": true, "closed": false][$0]
         }
         self.isSignUpOpen = isSignUpOpen ?? true
+        if let rate = try NodeCommand.rate("--user-rate", options) { userRate = rate }
+        if let rate = try NodeCommand.rate("--address-rate", options) { addressRate = rate }
         try readPush(options)
         tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
         tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }

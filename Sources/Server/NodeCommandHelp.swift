@@ -6,11 +6,11 @@ extension NodeCommand {
         "node", "runs one node of a cluster",
         synopsis: [
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
-            "[--http <host:port> --jwt-key <file> [--origin <url>[,…]]",
+            "[--http <host:port> --jwt-key <file> [--origin <url>[,…]] [--web <url>[,…]]",
             "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]] [--users]",
             "[--sign-up open|closed]",
             "[--push-key <file> [--push-url <url>] [--push-contact <url>]]",
-            "[--ops <host:port>] [--advertise <host>]",
+            "[--ops <host:port> [--ops-web <url>[,…]]] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
             "[--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]",
@@ -52,6 +52,12 @@ extension NodeCommand {
             "whether whoever reaches --http may sign up (open), or only grapevine user adds "
                 + "accounts"),
         CommandHelp.Option(
+            "--user-rate", .text("n"),
+            "the most requests a second of one user to --http, ten seconds' worth of them at once; "
+                + "0 for any number (default: 200)"),
+        CommandHelp.Option(
+            "--address-rate", .text("n"), "the same for one address (default: 2000)"),
+        CommandHelp.Option(
             "--users", .none,
             "lets AUTH take an access token on the line protocol: the connection is then its "
                 + "user's, and no operator's"),
@@ -61,6 +67,10 @@ extension NodeCommand {
         CommandHelp.Option(
             "--origin", .text("url,…"),
             "the sites whose pages may send requests to --http, such as https://chat.example.org"),
+        CommandHelp.Option(
+            "--web", .text("url,…"),
+            "the addresses at which browsers reach --http of all nodes: the page of one then goes "
+                + "on with another, as with --origin"),
         CommandHelp.Option(
             "--push-key", .file,
             "a secret of 32 bytes or more, the same on all nodes: devices are told of their "
@@ -75,8 +85,12 @@ extension NodeCommand {
             "whom push services may write to, as mailto:… or https://…"),
         CommandHelp.Option(
             "--ops", .text("host:port"),
-            "the same for probes and collectors of figures, over HTTP: /healthz, /readyz and "
-                + "/metrics; none of them shows users' data, and none needs a key"),
+            "the same for probes and collectors of figures, over HTTP: /healthz, /readyz, "
+                + "/metrics and the page /cluster; none of them shows users' data, and none needs "
+                + "a key"),
+        CommandHelp.Option(
+            "--ops-web", .text("url,…"),
+            "the addresses at which browsers reach --ops of all nodes, which /cluster then shows"),
         CommandHelp.Option(
             "--advertise", .text("host"),
             "the host that others reach both ports at: a name or an IP address (the one that is "

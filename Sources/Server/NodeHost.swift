@@ -76,7 +76,7 @@ actor NodeHost: Host {
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
         if let address = command.ops {
-            ops = try OpsPort(address, on: loop, clock: clock)
+            ops = try OpsPort(address, command: command, on: loop, clock: clock)
         } else {
             ops = nil
         }

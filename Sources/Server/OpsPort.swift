@@ -16,12 +16,17 @@ actor OpsPort {
 
     private nonisolated let loop: EventLoop
     private let clock: SystemClock
+    private let pages: WebPages
     private let listener: Listener
     private var clients: [UInt64: Client] = [:]
 
-    init(_ address: SocketAddress, on loop: EventLoop, clock: SystemClock) throws(NetworkError) {
+    init(
+        _ address: SocketAddress, command: NodeCommand, on loop: EventLoop, clock: SystemClock
+    ) throws(NetworkError) {
         self.loop = loop
         self.clock = clock
+        pages = WebPages(
+            .cluster, nodes: command.opsWebNodes, mayPlay: command.mayBlock, executor: loop)
         listener = try Listener(address, on: loop)
     }
 
@@ -50,7 +55,8 @@ actor OpsPort {
         guard clients.count < OpsPort.connectionsMax else { return connection.close() }
         let id = connection.id
         let requests = OpsConnection(
-            showing: Admin(node), clock: clock, output: ClientOutput(connection), executor: loop,
+            showing: Admin(node), and: pages, clock: clock, output: ClientOutput(connection),
+            executor: loop,
             askForTurn: { [self] in loop.post { self.assumeIsolated { $0.onTurn(id) } } })
         clients[id] = Client(connection: connection, requests: requests)
         connection.delegate = ClientEvents(requests) { [self] in

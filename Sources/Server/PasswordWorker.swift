@@ -30,7 +30,7 @@ final class PasswordWorker: Sendable {
             return !state.isRunning
         }
         guard let begins else { return false }
-        guard begins, !startThread() else { return true }
+        guard begins, !launch() else { return true }
         state.withLock { state in
             state.waiting.removeLast()
             state.isRunning = false
@@ -38,22 +38,13 @@ final class PasswordWorker: Sendable {
         return false
     }
 
-    private func startThread() -> Bool {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread, nil,
-            { @Sendable context in
-                guard let context else { return nil }
-                Unmanaged<PasswordWorker>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
+    private func launch() -> Bool {
+        do throws(NetworkError) {
+            pthread_detach(try startThread { self.run() })
+            return true
+        } catch {
             return false
         }
-        pthread_detach(thread)
-        return true
     }
 
     /// Does what waits, then ends the thread.

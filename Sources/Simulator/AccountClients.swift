@@ -10,6 +10,8 @@ struct RefreshToken {
     let secret: SecretDigest
     /// Around the time at which it was given; nobody compares it but to tell two errors apart.
     let issued: HybridTimestamp
+    /// Around the time at which the sign-in began.
+    let began: HybridTimestamp
 }
 
 /// Random changes of accounts: two addresses and few users, so that the changes collide.
@@ -33,7 +35,8 @@ extension World {
             let token = RefreshToken(
                 address: address, user: user, signIn: SignInID(checked: name("s")),
                 secret: SecretDigest(checked: name("r")),
-                issued: HybridTimestamp(milliseconds: milliseconds))
+                issued: HybridTimestamp(milliseconds: milliseconds),
+                began: HybridTimestamp(milliseconds: milliseconds))
             clients.refreshTokens.append(token)
             action = .begin(token.signIn, token.secret)
         case ..<86: action = .setPassword(FieldText(text()))
@@ -54,13 +57,14 @@ extension World {
         let next = RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn,
             secret: SecretDigest(checked: name("r")),
-            issued: HybridTimestamp(milliseconds: milliseconds))
+            issued: HybridTimestamp(milliseconds: milliseconds), began: token.began)
         clients.refreshTokens.append(next)
         let renewal = Credentials.Renewal(
             secret: next.secret, replaced: token.secret,
             request: accountRandom.chance(percent: 50) ? SecretDigest(checked: name("q")) : nil)
         return Mutation(
-            .renew(token.signIn, renewal, issued: token.issued), at: token.address, of: token.user)
+            .renew(token.signIn, renewal, issued: token.issued, began: token.began),
+            at: token.address, of: token.user)
     }
 
     private func signingAction() -> Signing.Action {

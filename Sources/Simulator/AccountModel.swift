@@ -111,7 +111,7 @@ private struct AccountModel {
             case .begin(let id, let secret):
                 if !begun.contains(where: { $0.id == id }) { begun.append((change.operation, id)) }
                 open[id] = secret
-            case .renew(let id, let renewal, _): open[id] = renewal.secret
+            case .renew(let id, let renewal, _, _): open[id] = renewal.secret
             case .remove: break
             }
         }

@@ -373,7 +373,7 @@ extension Query {
         case .actions: "actions"
         case .device: "device shown"
         case .due: "notifications"
-        case .accounts: "accounts"
+        case .accounts, .allAccounts: "accounts"
         case .signing: "keys"
         case .file: "file"
         case .part: "part"

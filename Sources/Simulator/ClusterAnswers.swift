@@ -28,6 +28,7 @@ extension ClusterWorld {
             judgeForward(answer, of: conversation, isWhole: isWhole, on: visit)
         case .edits(let name):
             for line in answer.lines("EDIT") { judgeText(line["text"] ?? "", of: name.id) }
+        case .part(let name, let number): judgePart(answer, of: name, number: number)
         default: break
         }
     }
@@ -123,7 +124,7 @@ extension ClusterWorld {
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
         case .read: isRight = fields["unread"] != nil
         case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
-            .unwatch, .ring, .type, .operate, .bad:
+            .unwatch, .ring, .type, .operate, .upload, .file, .part, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"
@@ -247,6 +248,7 @@ extension ClusterRequest {
     /// The error codes that may answer the request; a node that has not joined yet refuses `TOKEN`.
     var codes: [Int] {
         if case .token = kind, isEarly { return [503] }
+        if case .send = kind, hasFile { return ClusterRequest.Kind.upload.codes }
         return kind.codes
     }
 }
@@ -261,10 +263,11 @@ extension ClusterRequest.Kind {
         case .status: "NODE"
         case .members: "MEMBER"
         case .profile: "PROFILE"
+        case .file: "FILE"
+        case .part: "PART"
         case .ring(.list): "NOTIFICATION"
         case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
-            .token, .since,
-            .watch, .unwatch, .ring, .type, .operate, .bad:
+            .token, .since, .watch, .unwatch, .ring, .type, .operate, .upload, .bad:
             ""
         }
     }
@@ -283,6 +286,8 @@ extension ClusterRequest.Kind {
         switch self {
         case .create, .profile: [503]
         case .send: [404, 503]
+        case .upload: [403, 404, 409, 503]
+        case .file, .part: [404, 503]
         case .edit: [403, 404, 503]
         case .edits, .hide, .restore, .pin(isOn: false), .read: [404, 503]
         case .pin(isOn: true): [404, 409, 503]

@@ -20,6 +20,8 @@ struct ClusterMessage {
     let name: Name
     let sender: String
     let text: String
+    /// The id of the file that it is sent with.
+    let file: String?
     /// The times of the first request to send it and of the first acknowledgement, in microseconds.
     var askedAt: UInt64?
     var answeredAt: UInt64?
@@ -60,10 +62,11 @@ struct ClusterMessage {
         acknowledged.compactMap { if case .edited(let text) = $0.fact { text } else { nil } }
     }
 
-    init(name: Name, sender: String, text: String) {
+    init(name: Name, sender: String, text: String, file: String? = nil) {
         self.name = name
         self.sender = sender
         self.text = text
+        self.file = file
     }
 
     /// Records that a fact was acknowledged as being on a number of disks.
@@ -126,19 +129,22 @@ struct ClusterBook {
     }
 
     mutating func add(
-        _ name: ClusterMessage.Name, from sender: String, text: String
+        _ name: ClusterMessage.Name, from sender: String, text: String, with file: String? = nil
     ) -> ClusterMessage.Name {
         names.append(name)
-        messages[name.id] = ClusterMessage(name: name, sender: sender, text: text)
+        messages[name.id] = ClusterMessage(name: name, sender: sender, text: text, file: file)
         return name
     }
 
     /// Returns the request that sends a message, for the first time or again.
     mutating func send(_ name: ClusterMessage.Name) -> ClusterRequest {
         messages[name.id]?.attempts += 1
-        let (sender, text) = (messages[name.id]?.sender ?? "", messages[name.id]?.text ?? "")
+        let message = messages[name.id]
+        let (sender, text) = (message?.sender ?? "", message?.text ?? "")
+        let blob = message?.file.map { " type=image blob=\($0)" } ?? ""
         return ClusterRequest(
-            .send(name), "SEND \(name.conversation) \(sender) id=\(name.id) -- \(text)")
+            .send(name), "SEND \(name.conversation) \(sender) id=\(name.id)\(blob) -- \(text)",
+            hasFile: message?.file != nil)
     }
 
     /// Returns the user's messages among the last 40 whose sending was not acknowledged.

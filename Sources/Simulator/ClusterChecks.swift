@@ -54,6 +54,7 @@ extension ClusterWorld {
         }
         beginWatchers()
         beginPhones()
+        beginPushes()
         _ = run(until: clientsUntil)
         // The last fault may begin with the end of the chaos; every fault ends by itself.
         let last = plan.faults.map { $0.at + $0.milliseconds }.max() ?? 0
@@ -132,8 +133,8 @@ extension ClusterWorld {
     ///
     /// - Returns: false if a violation was found.
     func hearOut() -> Bool {
-        let isOpen = { [clients, phones] in
-            clients.contains { $0.visit != nil } || phones.contains { $0.visit != nil }
+        let isOpen = { [clients, devices = phones + pushed] in
+            clients.contains { $0.visit != nil } || devices.contains { $0.visit != nil }
         }
         guard isOpen() else { return finding == nil }
         coverage.count("heard out in the quiet")
@@ -229,8 +230,10 @@ extension ClusterWorld {
             fail(.answered, "n\(first + 1) refuses \(answer.summary) in the quiet")
         }
         preparePhones()
+        preparePushes()
         _ = run(until: now + ClusterWorld.apartMicroseconds)
         for machine in members { writeToAll(at: machine.index) }
+        checkPushes()
         // A node's report about the others is at most two seconds old: not older than these writes.
         _ = run(until: now + ClusterWorld.confirmedMicroseconds)
         guard settle() else { return }
@@ -239,6 +242,7 @@ extension ClusterWorld {
         checkReads()
         checkPhones()
         emptyPhones()
+        checkFiles()
         checkProfiles()
         checkTyping()
         let typist = beginTyping()

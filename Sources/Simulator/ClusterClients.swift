@@ -174,6 +174,7 @@ extension ClusterWorld {
         if clientRandom.chance(percent: 3) { return endLines(of: visit) }
         if clientRandom.chance(percent: 1) { return leave(visit) }
         guard visit.open.count < ClusterWorld.openMax else { return }
+        if let requests = fileRequests(client) { return ask(requests, on: visit) }
         let count = clientRandom.chance(percent: 15) ? 2 + clientRandom.below(7) : 1
         if count > 1 { coverage.count("pipelined") }
         ask((0..<count).map { _ in nextRequest(client) }, on: visit)
@@ -345,7 +346,7 @@ extension ClusterWorld {
         noteTypingEnd(of: visit)
         for client in clients where client.visit === visit { client.visit = nil }
         for watcher in watchers where watcher.visit === visit { watcher.visit = nil }
-        for phone in phones where phone.visit === visit { phone.visit = nil }
+        for phone in phones + pushed where phone.visit === visit { phone.visit = nil }
     }
 
     /// Checks twice a second that no request waits for too long.

@@ -138,6 +138,7 @@ extension ClusterWorld {
         let address = ClusterAddress(machine: index, process: process.id)
         trace("gone", index, UInt64(process.id))
         machine.process = nil
+        machine.executor.run { process.pusher?.assumeIsolated { $0.end() } }
         let keepsFirst = process.isWriting && networkRandom.chance(percent: 50)
         machine.executor.run { machine.disk.assumeIsolated { $0.onCrash(keepsFirst: keepsFirst) } }
         dropConnections(of: address)

@@ -115,7 +115,13 @@ final class ClusterMachine {
             }
             disk.assumeIsolated { $0.serve(desk) }
             let node = makeNode(by: plan, desk: desk, entropy: entropy)
-            return ClusterProcess(id, node: node, desk: desk)
+            let process = ClusterProcess(id, node: node, desk: desk)
+            if plan.pushedDevices > 0 {
+                let pusher = ClusterPusher(of: node, desk: desk, on: executor)
+                pusher.assumeIsolated { $0.start() }
+                process.pusher = pusher
+            }
+            return process
         }
         self.process = process
         return process
@@ -151,6 +157,8 @@ final class ClusterProcess {
     let id: Int
     let node: Node
     let desk: ClusterDesk
+    /// Nil where no device is told by pushes.
+    var pusher: ClusterPusher?
     var isTurnDue = false
     var isWriting = false
     var isReady = false

@@ -45,7 +45,7 @@ extension ClusterWorld {
     private func check(_ answer: ClusterAnswer, for phone: ClusterPhone, at node: String) {
         var lines: [String: ReplyFields] = [:]
         for line in answer.lines("NOTIFICATION") {
-            judgeNotification(line, of: phone)
+            judge(ClusterNotification(line), of: phone)
             lines[line["message"] ?? ""] = line
         }
         for name in book.names where !losses.concern(name) {
@@ -84,7 +84,7 @@ extension ClusterWorld {
     }
 
     /// Whether a device must certainly be notified of a message.
-    private func isDue(_ message: ClusterMessage, for phone: ClusterPhone) -> Bool {
+    func isDue(_ message: ClusterMessage, for phone: ClusterPhone) -> Bool {
         message.sender != phone.user && message.isAcknowledged(.sent)
             && !message.isRetractionAsked && !message.hidesAsked.contains(phone.user)
             && phone.book.isSurelyAdded(before: message)

@@ -9,8 +9,8 @@ extension ClusterRequest {
         case remove
         case view(String?)
         case list
-        /// Acknowledges the notifications up to the one with this id.
-        case acknowledge(String)
+        /// Acknowledges the notifications up to the one with this id, or that one alone.
+        case acknowledge(String, isAlone: Bool = false)
 
         var name: String {
             switch self {
@@ -18,7 +18,7 @@ extension ClusterRequest {
             case .remove: "DEVICE REMOVE"
             case .view: "VIEWING"
             case .list: "NOTIFICATIONS"
-            case .acknowledge: "NOTIFIED"
+            case .acknowledge(_, let isAlone): "NOTIFIED" + (isAlone ? " only=true" : "")
             }
         }
     }
@@ -50,6 +50,8 @@ final class ClusterPhone {
     /// nothing from it.
     var isListKnown = false
     var book = PhoneBook()
+    /// What the push service has received for it; nothing for a device that fetches.
+    var pushed = ClusterPushed()
 
     init(_ index: Int, user: String) {
         self.index = index
@@ -98,7 +100,12 @@ extension ClusterWorld {
         switch phoneRandom.below(100) {
         case 0..<30 where !phone.book.list.isEmpty:
             let id = phoneRandom.pick(phone.book.list).id
-            return [request(.acknowledge(id), of: phone), ClusterRequest(.token, "TOKEN")]
+            // By the id, so that all that is drawn stays as it is in the kept seeds.
+            let isAlone = id.utf8.last.map { $0 < UInt8(ascii: "6") } ?? false
+            return [
+                request(.acknowledge(id, isAlone: isAlone), of: phone),
+                ClusterRequest(.token, "TOKEN"),
+            ]
         case 30..<42: return [request(.view(phoneRandom.pick(conversations)), of: phone)]
         case 42..<50: return [request(.view(nil), of: phone)]
         default: return [request(.list, of: phone), ClusterRequest(.token, "TOKEN")]
@@ -115,11 +122,12 @@ extension ClusterWorld {
         let place = "\(phone.user) \(phone.device)"
         let line =
             switch ringing {
-            case .add: "DEVICE ADD \(place) token=push-\(phone.device)"
+            case .add: "DEVICE ADD \(place) token=push-\(phone.device).\(phone.pushed.token)"
             case .remove: "DEVICE REMOVE \(place)"
             case .view(let conversation): "VIEWING \(place) \(conversation ?? "")"
             case .list: "NOTIFICATIONS \(place)"
-            case .acknowledge(let id): "NOTIFIED \(place) \(id)"
+            case .acknowledge(let id, let isAlone):
+                "NOTIFIED \(place) \(id)" + (isAlone ? " only=true" : "")
             }
         return ClusterRequest(.ring(ringing), line)
     }
@@ -201,7 +209,7 @@ extension ClusterWorld {
         }
         for line in lines {
             coverage.count("notification \(line["kind"] ?? "")")
-            judgeNotification(line, of: phone)
+            judge(ClusterNotification(line), of: phone)
             let id = line["message"] ?? ""
             guard acknowledged.contains(id), phone.book.acknowledged.contains(id) else { continue }
             guard !wasLost(id) else {
@@ -219,17 +227,19 @@ extension ClusterWorld {
     }
 
     /// Checks that a notification has a cause.
-    func judgeNotification(_ line: ReplyFields, of phone: ClusterPhone) {
-        let id = line["message"] ?? ""
+    func judge(_ notification: ClusterNotification, of phone: ClusterPhone) {
+        let id = notification.message
         guard let message = book.messages[id], message.mayExist,
-            message.name.conversation == line["conversation"], message.sender == line["from"]
+            message.name.conversation == notification.conversation,
+            message.sender == notification.from
         else { return fail(.sound, "a notification of \(id), which was not sent so") }
         guard message.sender != phone.user else {
             return fail(.sound, "\(phone.user) is notified of \(id), which is their own")
         }
-        if line["kind"] == "message" { return judgeText(line["text"] ?? "", of: id) }
+        if notification.kind == "message" { return judgeText(notification.text ?? "", of: id) }
         let mayBeGone = message.isRetractionAsked || message.hidesAsked.contains(phone.user)
-        guard mayBeGone || message.hidesAsked.count >= plan.clients, line["text"] == nil else {
+        guard mayBeGone || message.hidesAsked.count >= plan.clients, notification.text == nil
+        else {
             return fail(.sound, "the notification of \(id) is withdrawn, and nobody deleted that")
         }
     }
@@ -255,6 +265,6 @@ extension ClusterWorld {
 
     /// Records that a disk was lost which alone knew something of a device.
     func noteLost(_ key: DocumentKey) {
-        for phone in phones where phone.key == key { phone.book.lose(at: now) }
+        for phone in phones + pushed where phone.key == key { phone.book.lose(at: now) }
     }
 }

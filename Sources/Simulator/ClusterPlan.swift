@@ -60,6 +60,8 @@ struct ClusterPlan {
     let watchers: Int
     /// The number of devices that fetch notifications.
     let phones: Int
+    /// The number of devices that are told of notifications by pushes.
+    let pushedDevices: Int
     /// The duration of faults and client load, in milliseconds after the cluster has formed.
     let chaosMilliseconds: UInt64
     let faults: [ClusterFault]
@@ -75,6 +77,8 @@ struct ClusterPlan {
     let setsMarks: Bool
     /// Whether clients set profiles.
     let setsProfiles: Bool
+    /// Whether clients upload files, and send messages with them.
+    let sendsFiles: Bool
     /// The length of the padding of message texts, in bytes; nil for short texts.
     let textBytes: Int?
     /// The time for which a node holds an event back whose cause is missing.
@@ -95,6 +99,8 @@ struct ClusterPlan {
         setsMarks = markRandom.chance(percent: 50)
         var profileRandom = SeededRandom(seed: seed, stream: 122)
         setsProfiles = profileRandom.chance(percent: 50)
+        var fileRandom = SeededRandom(seed: seed, stream: 124)
+        sendsFiles = fileRandom.chance(percent: 40)
         (isRestless, causePatienceMilliseconds) = ClusterPlan.restlessness(seed)
         let chaos = random.between(1_000...5_000)
         let count = random.chance(percent: 10) ? 0 : 1 + random.below(9)
@@ -122,6 +128,10 @@ struct ClusterPlan {
         if phones == 0, !setsMarks, clockRandom.chance(percent: 50) {
             faults.append(ClusterPlan.fault(nodes, chaos, of: [.wrongClock], &clockRandom))
         }
+        var pushRandom = SeededRandom(seed: seed, stream: 126)
+        let hasRightClocks = !faults.contains { $0.kind == .wrongClock }
+        // Who fetches notifications acknowledges them by itself.
+        pushedDevices = phones == 0 && hasRightClocks ? pushRandom.pick([0, 1, 2, 3]) : 0
         var limitRandom = SeededRandom(seed: seed, stream: 107)
         let isTight = limitRandom.chance(percent: 25)
         if isTight, nodes > 1 { faults.append(ClusterPlan.longCut(nodes, chaos, &limitRandom)) }

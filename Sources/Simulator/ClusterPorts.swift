@@ -10,6 +10,8 @@ enum ClusterEffect: Sendable {
     case clientsHeld(Bool)
     case log(String)
     case commit
+    /// A request to the push service.
+    case push(call: UInt64, [UInt8])
     case emptyLog
     /// An effect on a connection to another node, as are the next two.
     case send(channel: UInt64, [UInt8])

@@ -14,6 +14,10 @@ struct ClusterRequest {
         case pin(isOn: Bool)
         case read
         case profile
+        /// A line of an upload.
+        case upload
+        case file
+        case part(ClusterMessage.Name, number: Int)
         /// - Parameter isWhole: whether it requests the complete history.
         case history(conversation: String, isWhole: Bool)
         case digest
@@ -45,6 +49,9 @@ struct ClusterRequest {
             case .pin(let isOn): isOn ? "PIN" : "UNPIN"
             case .read: "READ"
             case .profile: "PROFILE"
+            case .upload: "FILE ADD, PUT or END"
+            case .file: "FILE SHOW"
+            case .part: "FILE GET"
             case .history: "HISTORY"
             case .digest: "DIGEST"
             case .status: "STATUS"
@@ -69,13 +76,18 @@ struct ClusterRequest {
     private(set) var at: UInt64 = 0
     /// Whether the node was not ready when the request was sent.
     private(set) var isEarly = false
+    /// Whether a message is sent with a file.
+    let hasFile: Bool
 
-    init(_ kind: Kind, _ line: [UInt8]) {
+    init(_ kind: Kind, _ line: [UInt8], hasFile: Bool = false) {
         self.kind = kind
         self.line = line
+        self.hasFile = hasFile
     }
 
-    init(_ kind: Kind, _ line: String) { self.init(kind, Array(line.utf8)) }
+    init(_ kind: Kind, _ line: String, hasFile: Bool = false) {
+        self.init(kind, Array(line.utf8), hasFile: hasFile)
+    }
 
     var isWatch: Bool {
         if case .watch = kind { return true }

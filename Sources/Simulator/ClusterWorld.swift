@@ -22,6 +22,8 @@ enum ClusterEvent {
     case client(Int)
     case watcher(Int)
     case phone(Int)
+    case addPushed(Int)
+    case pushAnswered(ClusterAddress, call: UInt64, status: Int?)
     case lines(UInt64)
     case takeLines(UInt64)
     case endOfLines(UInt64)
@@ -77,6 +79,9 @@ final class ClusterWorld {
 
     var markRandom: SeededRandom
     var profileRandom: SeededRandom
+    var fileRandom: SeededRandom
+    /// What was uploaded, by id and conversation.
+    var files: [ClusterMessage.Name: ClusterFile] = [:]
 
     // The watchers.
     var watchRandom: SeededRandom
@@ -92,6 +97,12 @@ final class ClusterWorld {
     // Devices.
     var phoneRandom: SeededRandom
     var phones: [ClusterPhone] = []
+    var pushRandom: SeededRandom
+    /// The devices that are told by pushes.
+    var pushed: [ClusterPhone] = []
+    var arePushersStopped = false
+    /// The number of pushes that the push service has received.
+    var pushCount = 0
 
     private var diskRandom: SeededRandom
     private(set) var trace = ClusterTrace()
@@ -116,6 +127,8 @@ final class ClusterWorld {
         markRandom = SeededRandom(seed: plan.seed, stream: 114)
         profileRandom = SeededRandom(seed: plan.seed, stream: 123)
         phoneRandom = SeededRandom(seed: plan.seed, stream: 112)
+        fileRandom = SeededRandom(seed: plan.seed, stream: 125)
+        pushRandom = SeededRandom(seed: plan.seed, stream: 127)
         movers = plan.moves.map(ClusterMover.init)
         machines = (0..<plan.machines).map { index in
             ClusterMachine(
@@ -176,7 +189,8 @@ final class ClusterWorld {
     private func machine(of event: ClusterEvent) -> Int? {
         switch event {
         case .tick(let address), .turn(let address), .stored(let address),
-            .dialFailed(let address, _, _), .closed(let address, _):
+            .dialFailed(let address, _, _), .closed(let address, _),
+            .pushAnswered(let address, _, _):
             address.machine
         case .opened(let number, let end):
             connections[number].ends[end].address.machine
@@ -184,7 +198,7 @@ final class ClusterWorld {
             connections[number].ends[1 - from].address.machine
         case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
             visits[visit]?.address.machine
-        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .phone,
+        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .phone, .addPushed,
             .replies, .visitOver, .look:
             nil
         }
@@ -215,6 +229,9 @@ final class ClusterWorld {
         case .client(let index): act(clients[index])
         case .watcher(let index): act(watchers[index])
         case .phone(let index): act(phones[index])
+        case .addPushed(let index): addPushed(pushed[index])
+        case .pushAnswered(let address, let call, let status):
+            onPushAnswered(address, call: call, status: status)
         case .lines(let visit): onLines(of: visit)
         case .takeLines(let visit): takeLines(of: visit)
         case .endOfLines(let visit): onEndOfLines(of: visit)
@@ -283,6 +300,8 @@ final class ClusterWorld {
     private func onTick(_ address: ClusterAddress) {
         step(address, "tick") { process in
             process.node.assumeIsolated { $0.onTick() }
+            guard !arePushersStopped, process.stopBy == nil else { return }
+            process.pusher?.assumeIsolated { $0.onTick() }
         }
         guard process(address) != nil else { return }
         let late = networkRandom.chance(percent: 4) ? networkRandom.between(0...50_000) : 0
@@ -338,6 +357,7 @@ final class ClusterWorld {
             if line.contains("frame refused:") || line.contains("unreadable frame:") {
                 fail(.badRecord, "n\(address.machine + 1) \(line)")
             }
+        case .push(let call, let body): carryPush(body, call: call, from: address)
         case .commit:
             noteDrops(by: machines[address.machine])
             write(process, at: address)
@@ -362,6 +382,7 @@ final class ClusterWorld {
         for visit in visits(at: address) {
             step(address, "hold") { _ in visit.session?.assumeIsolated { $0.setHeld(isHeld) } }
         }
+        step(address, "hold") { $0.pusher?.assumeIsolated { $0.setHeld(isHeld) } }
     }
 
     private func onEnding(

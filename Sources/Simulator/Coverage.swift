@@ -33,6 +33,7 @@ package struct Coverage: Sendable {
             "HISTORY", "DIGEST", "STATUS", "MEMBERS", "SET", "WAIT", "PING", "TOKEN", "SINCE",
             "PIN", "UNPIN", "READ", "WATCH", "UNWATCH", "TYPING",
             "DEVICE ADD", "DEVICE REMOVE", "VIEWING", "NOTIFICATIONS", "NOTIFIED",
+            "NOTIFIED only=true", "push due", "pushed: message", "pushed: withdrawn",
             "event delete", "event edit", "event member", "event message", "event pin",
             "event read", "event restore", "event typing", "event unpin",
             "notification due", "notification message", "notification withdrawn",

@@ -206,8 +206,8 @@ extension Mutation.Action {
     var words: String {
         switch self {
         case .conversation(.create(let users, let title)): "create for \(users) as \(title ?? "-")"
-        case .message(let id, .send(_, _, let text, let file)):
-            "send \(id) '\(text)' \(file?.text ?? "")"
+        case .message(let id, .send(_, _, let text, let attachment)):
+            "send \(id) '\(text)' \(attachment.map { "with \($0)" } ?? "")"
         case .message(let id, .edit(let text)): "edit \(id) to '\(text)'"
         case .message(let id, .hide): "hide \(id)"
         case .message(let id, .retract): "retract \(id)"
@@ -222,7 +222,7 @@ extension Mutation.Action {
         case .profile(.set(let edit)), .profile(.seed(let edit)):
             "profile \(edit.name?.value?.text ?? "-")"
         case .device(let device, let action): "\(action.verb) \(device)"
-        case .credentials(.begin(let id, _)), .credentials(.renew(let id, _, _)),
+        case .credentials(.begin(let id, _)), .credentials(.renew(let id, _, _, _)),
             .credentials(.end(let id)):
             "\(verb) \(id)"
         case .credentials, .signing: verb
@@ -279,10 +279,10 @@ extension Device.Action {
     var verb: String {
         switch self {
         case .add: "add device"
-        case .remove: "remove device"
+        case .remove, .removeToken: "remove device"
         case .view: "view"
         case .list: "list notifications"
-        case .acknowledge: "notified"
+        case .acknowledge, .acknowledgeAlone: "notified"
         }
     }
 }

@@ -36,6 +36,8 @@ struct PhoneBook {
         /// The messages listed up to the acknowledged one (`before`), and those listed after it.
         let before: Set<String>
         let behind: Set<String>
+        /// Whether one alone was acknowledged; `before` has it, and `behind` the others.
+        let isAlone: Bool
     }
 
     /// The greatest difference between the stamps of two nodes at one moment: that of their clocks.
@@ -74,12 +76,13 @@ struct PhoneBook {
             viewings.append(Viewing(conversation: conversation, askedAt: now))
         case .remove: break
         case .list: listings.append(Listing(askedAt: now, isLevel: isLevel))
-        case .acknowledge(let id):
+        case .acknowledge(let id, let isAlone):
             let end = list.firstIndex { $0.id == id }.map { $0 + 1 } ?? list.count
+            let before = Set(list[(isAlone ? max(end, 1) - 1 : 0)..<end].map(\.message))
             takings.append(
                 Acknowledgement(
-                    askedAt: now, before: Set(list[..<end].map(\.message)),
-                    behind: Set(list[end...].map(\.message))))
+                    askedAt: now, before: before,
+                    behind: Set(list.map(\.message)).subtracting(before), isAlone: isAlone))
         }
     }
 
@@ -176,7 +179,7 @@ struct PhoneBook {
         let id = message.name.id
         return takings.contains { taking in
             guard !taking.before.contains(id) else { return true }
-            guard !taking.behind.contains(id) else { return false }
+            guard !taking.isAlone, !taking.behind.contains(id) else { return false }
             return listed[id] != nil
                 || listings.contains { listing in
                     listing.answeredAt == nil && listing.overBy >= message.askedAt ?? 0

@@ -36,7 +36,7 @@ package struct SeededBug: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
-                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers,
+                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushedAfterMove,
                 .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -51,6 +51,7 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
+            case .pushedAfterMove: 126
             case .lateDoneCounts: 8_025
             case .secondTimeGiven: 36_732
             default: 0
@@ -94,6 +95,7 @@ package struct SeededBug: Hashable, Sendable {
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .notificationSentTwice: [.oneChange]
             case .profileToldToStrangers: [.sound]
+            case .pushedAfterMove: [.kept]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores the minimum version of a token shows notifications that were

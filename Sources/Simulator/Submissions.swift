@@ -43,7 +43,7 @@ extension World {
             }
             try checkRepetition(of: submission.operation, dot, document, node)
             try ledger.add(entry(for: dot, document, submission, mutation, node))
-            try noteFile(accepted.file, submission, node)
+            for file in accepted.files { try noteFile(file, submission, node) }
             stored = Context(dot)
         } else if !fresh.isEmpty {
             throw Violation(
@@ -72,12 +72,11 @@ extension World {
 
     /// Records the change of a message's file that came with that of the message.
     private func noteFile(
-        _ file: Document?, _ submission: Submission, _ node: SimNode
+        _ file: Document, _ submission: Submission, _ node: SimNode
     ) throws(Violation) {
-        guard let file else { return }
         let fresh = file.changedBy.dots.filter { !submission.known.contains($0) }
         guard let dot = fresh.first, fresh.count == 1,
-            let action = submission.mutation.changeOfFile,
+            let action = submission.mutation.changeOfFiles,
             let conversation = submission.mutation.conversation, let id = FileID(file.key.id)
         else {
             throw Violation(

@@ -107,6 +107,12 @@ public struct FileID: Name {
     public init(checked text: String) { self.text = text }
 }
 
+/// A part of a file: the digest of its bytes.
+public struct PartID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+}
+
 /// A key with which the cluster signs access tokens.
 public struct SigningKeyID: Name {
     public let text: String

@@ -32,6 +32,7 @@
         case pinRevivesDeleted = "pin-revives-deleted"
         case previewIgnoresHide = "preview-ignores-hide"
         case profileToldToStrangers = "profile-told-to-strangers"
+        case pushedAfterMove = "pushed-after-move"
         case refutesWithoutRaising = "refutes-without-raising"
         case removeNotRecorded = "remove-not-recorded"
         case removeTakesLaterTags = "remove-takes-later-tags"

@@ -15,7 +15,9 @@ struct CredentialsTests {
         .signUp(email: FieldText("Al@example.org"), password: FieldText("hash")),
         .setPassword(FieldText("hash 2")), .setDisabled(true), .setDisabled(false), .remove,
         .begin(signIn("s1"), secret("r1")),
-        .renew(signIn("s1"), renewal, issued: HybridTimestamp(milliseconds: 7)),
+        .renew(
+            signIn("s1"), renewal, issued: HybridTimestamp(milliseconds: 7),
+            began: HybridTimestamp(milliseconds: 5)),
         .end(signIn("s1")), .endAll,
     ]
 
@@ -42,7 +44,9 @@ struct CredentialsTests {
             let next = Credentials.Renewal(
                 secret: secret("r\(random.below(99))"), replaced: chosen.secret,
                 request: random.chance(50) ? secret("q\(random.below(9))") : nil)
-            return .renew(chosen.id, next, issued: chosen.renewed?.time ?? .zero)
+            return .renew(
+                chosen.id, next, issued: chosen.renewed?.time ?? .zero,
+                began: chosen.began.time)
         }
     }
 
@@ -122,7 +126,7 @@ struct CredentialsTests {
         #expect(refusal(of: Self.signUp, on: document) == nil)
         let removed = with(&author, People.alice, .remove, to: document)
         #expect(refusal(of: Self.signUp, People.bob, on: removed) == nil)
-        #expect(removed?.credentials?.views.isEmpty == true)
+        #expect(removed?.credentials?.views(at: Self.address).isEmpty == true)
     }
 
     @Test func `of two accounts on two sides the address finds the earlier, and both may sign in`()
@@ -135,14 +139,16 @@ struct CredentialsTests {
             .signUp(email: FieldText("al@example.org"), password: FieldText("other")))
         let both = try #require(mine).merged(with: try #require(theirs))
         #expect(both == theirs?.merged(with: try #require(mine)))
-        #expect(both.credentials?.views.map(\.user) == [People.bob, People.alice])
-        #expect(both.credentials?.views.map(\.password) == ["hash", "other"])
+        #expect(
+            both.credentials?.views(at: Self.address).map(\.user) == [People.bob, People.alice])
+        #expect(both.credentials?.views(at: Self.address).map(\.password) == ["hash", "other"])
     }
 
     @Test func `a refresh token is used once, and its request may be repeated`() {
         var author = Author(1)
         let first = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
-        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal, issued: .zero)
+        let renew = Credentials.Action.renew(
+            Self.signIn("s1"), Self.renewal, issued: .zero, began: .zero)
         let begun = with(&author, People.alice, Self.signUp, first)
         let renewed = with(&author, People.alice, renew, to: begun)
         #expect(renewed != begun)
@@ -151,26 +157,56 @@ struct CredentialsTests {
         let again = Credentials.Renewal(
             secret: Self.secret("r3"), replaced: Self.secret("r1"), request: nil)
         let name = Self.signIn("s1")
-        #expect(refusal(of: .renew(name, again, issued: .zero), on: renewed) == .refreshTokenUsed)
+        #expect(
+            refusal(of: .renew(name, again, issued: .zero, began: .zero), on: renewed)
+                == .refreshTokenUsed)
         // A replica that lacks the last renewal cannot tell.
         let later = HybridTimestamp(milliseconds: 9_000_000)
-        #expect(refusal(of: .renew(name, again, issued: later), on: begun) == nil)
+        #expect(refusal(of: .renew(name, again, issued: later, began: .zero), on: begun) == nil)
         let unknown = Credentials.Renewal(
             secret: Self.secret("r4"), replaced: Self.secret("r3"), request: nil)
-        #expect(refusal(of: .renew(name, unknown, issued: later), on: renewed) == .signInBehind)
+        #expect(
+            refusal(of: .renew(name, unknown, issued: later, began: .zero), on: renewed)
+                == .signInBehind)
     }
 
     @Test func `a sign-in that has ended is not renewed, nor saved by another renewal`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
-        let renew = Credentials.Action.renew(Self.signIn("s1"), Self.renewal, issued: .zero)
+        let renew = Credentials.Action.renew(
+            Self.signIn("s1"), Self.renewal, issued: .zero, began: .zero)
         let begun = with(
             &one, People.alice, Self.signUp, .begin(Self.signIn("s1"), Self.secret("r1")))
         let ended = with(&one, People.alice, .end(Self.signIn("s1")), to: begun)
         let renewed = with(&other, People.alice, renew, to: begun)
         #expect(refusal(of: renew, on: ended) == .signInEnded)
         let both = try #require(renewed).merged(with: try #require(ended))
-        #expect(both.credentials?.views.first?.signInsCount == 0)
+        #expect(both.credentials?.views(at: Self.address).first?.signInsCount == 0)
         #expect(refusal(of: renew, on: both) == .signInEnded)
+    }
+
+    @Test func `a sign-in that has not arrived is told apart from one that was dropped`() {
+        var author = Author(1)
+        func renew(began milliseconds: UInt64) -> Credentials.Action {
+            let began = HybridTimestamp(milliseconds: milliseconds)
+            return .renew(Self.signIn("s9"), Self.renewal, issued: began, began: began)
+        }
+        let future: UInt64 = 9_000_000_000_000
+        #expect(refusal(of: renew(began: 5), on: nil) == .signInBehind)
+        let signedUp = with(&author, People.alice, Self.signUp)
+        #expect(refusal(of: renew(began: 5), on: signedUp) == .signInBehind)
+        let ended = with(&author, People.alice, .endAll, to: signedUp)
+        #expect(refusal(of: renew(began: 5), on: ended) == .signInEnded)
+        #expect(refusal(of: renew(began: future), on: ended) == .signInBehind)
+        var full = signedUp
+        for number in 0..<Credentials.SignIn.countMax {
+            let begin = Credentials.Action.begin(Self.signIn("t\(number)"), Self.secret("r"))
+            full = with(&author, People.alice, begin, to: full)
+        }
+        #expect(refusal(of: renew(began: 5), on: full) == .signInEnded)
+        #expect(refusal(of: renew(began: future), on: full) == .signInBehind)
+        let removed = with(&author, People.alice, .remove, to: full)
+        #expect(refusal(of: renew(began: 5), on: removed) == .accountNotFound)
+        #expect(refusal(of: renew(began: future), on: removed) == .signInBehind)
     }
 
     @Test(arguments: [
@@ -206,10 +242,10 @@ struct CredentialsTests {
         let removed = with(&one, People.alice, .remove, to: begun)
         let changed = with(&other, People.alice, .setPassword(FieldText("x")), to: begun)
         let both = try #require(changed).merged(with: try #require(removed))
-        #expect(both.credentials?.views.isEmpty == true)
+        #expect(both.credentials?.views(at: Self.address).isEmpty == true)
         #expect(both.encoded.contains(subsequence: "hash") == false)
         let again = with(&one, People.alice, Self.signUp, to: both)
-        #expect(again?.credentials?.views.map(\.signInsCount) == [0])
+        #expect(again?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
     }
 
     @Test func `one sign-in too many ends the oldest`() {

@@ -9,39 +9,50 @@ struct DeviceTests {
     static let id = DeviceID(checked: "phone")
     static let key = DocumentKey.device(id, of: People.alice)
 
-    static func entry(_ replica: UInt64, _ seq: UInt64, at time: UInt64, from: UInt64 = 1)
-        -> ListedNotification
-    {
+    /// Later than most additions of a device, whose messages count for nothing otherwise.
+    private static let start: UInt64 = 1_003_600_000
+
+    static func entry(
+        _ replica: UInt64, _ seq: UInt64, of message: String? = nil, at time: UInt64,
+        from: UInt64 = 1
+    ) -> ListedNotification {
         ListedNotification(
             dot: People.dot(replica, seq), conversation: People.conversation,
-            message: MessageID(checked: "m\(replica)-\(seq)"),
-            at: HybridTimestamp(milliseconds: time), among: SeqSet(from...(seq + 9)))
+            message: MessageID(checked: message ?? "m\(replica)-\(seq)"),
+            at: HybridTimestamp(milliseconds: start + time), among: SeqSet(from...(seq + 9)))
     }
 
     static let actions: [Device.Action] = [
-        .add(FieldText("t")), .remove, .view(nil), .view(People.conversation),
-        .list([], life: nil),
+        .add(FieldText("t")), .remove, .removeToken(FieldText("t")), .view(nil),
+        .view(People.conversation),
+        .list([], life: nil, since: .zero),
         .list(
             [entry(1, 3, at: 5), entry(2, 9, at: 6, from: 9)],
-            life: Stamp(time: .zero, process: People.replica(3), counter: 1)),
-        .acknowledge(entry(1, 3, at: 5).place.id),
+            life: Stamp(time: .zero, process: People.replica(3), counter: 1),
+            since: HybridTimestamp(milliseconds: 9)),
+        .acknowledge(entry(1, 3, at: 5).place.id), .acknowledgeAlone(entry(2, 1, at: 9).place.id),
     ]
 
     private static func action(on device: Device?, _ random: inout SplitMix64) -> Device.Action {
         switch random.below(device?.isRegistered == true ? 12 : 1) {
         case 0: return .add(FieldText(random.pick(["t1", "t2", "cafe\u{301}", "caf\u{E9}"])))
-        case 1: return random.chance(30) ? .remove : .view(nil)
+        case 1:
+            guard random.chance(30) else { return .view(nil) }
+            return random.chance(50) ? .remove : .removeToken(FieldText("t1"))
         case 2...4: return .view(random.chance(50) ? People.conversation : nil)
         case 5...8:
             let entries = (0...random.below(3)).map { _ in
                 let (replica, seq) = (UInt64(random.below(3)), UInt64(1 + random.below(12)))
                 let start = UInt64(1 + random.below(Int(seq)))
-                return entry(replica, seq, at: seq * 2 + replica, from: start)
+                // A sending may be shown at the place of an earlier one of its message.
+                let time = seq * 2 + replica - UInt64(random.below(2))
+                return entry(replica, seq, at: time, from: start)
             }
-            return .list(entries, life: device?.removed)
+            return device.map { .list(entries, foundBy: $0) } ?? .remove
         default:
             let listed = device?.listed.map(\.place.id) ?? []
-            return .acknowledge(listed.isEmpty ? NotificationID(checked: "x") : random.pick(listed))
+            let id = listed.isEmpty ? NotificationID(checked: "x") : random.pick(listed)
+            return random.chance(30) ? .acknowledgeAlone(id) : .acknowledge(id)
         }
     }
 
@@ -56,20 +67,16 @@ struct DeviceTests {
 
     @Test func `who takes a message off takes off all of its sendings, and no other message`() {
         var author = Author(0)
-        func sending(_ replica: UInt64, _ message: String, at time: UInt64) -> ListedNotification {
-            ListedNotification(
-                dot: People.dot(replica, 3), conversation: People.conversation,
-                message: MessageID(checked: message), at: HybridTimestamp(milliseconds: time),
-                among: SeqSet())
-        }
         let (first, other, second) = (
-            sending(7, "m", at: 5), sending(8, "n", at: 7), sending(9, "m", at: 9)
+            DeviceTests.entry(7, 3, of: "m", at: 5, from: 3),
+            DeviceTests.entry(8, 3, of: "n", at: 7, from: 3),
+            DeviceTests.entry(9, 3, of: "m", at: 9, from: 3)
         )
         var device = author.device(.add(FieldText("t")), nil)
-        device = author.device(.list([first, other, second], life: nil), device)
+        device = author.list([first, other, second], device)
         device = author.device(.acknowledge(first.place.id), device)
         #expect(device.device?.listed == [other])
-        #expect(device.device?.acknowledged.contains(second.dot) == true)
+        #expect(device.device?.acknowledged.contains(second.dot, sentAt: second.place.time) == true)
     }
 
     @Test func `a device merges as a join, any order gives the same bytes`() throws {
@@ -115,18 +122,25 @@ struct DeviceTests {
         var author = Author(1)
         var device = author.device(.add(FieldText("t")), nil)
         device = author.device(.view(People.conversation), device)
-        device = author.device(.list([DeviceTests.entry(7, 3, at: 5)], life: nil), device)
+        device = author.list([DeviceTests.entry(7, 3, at: 5)], device)
         let removed = author.device(.remove, device)
         #expect(removed.indexKeys.isEmpty && device.indexKeys == [Term.registered])
         #expect(removed.device?.isRegistered == false && removed.device?.token == nil)
-        for action in DeviceTests.actions where action != .remove && action != .add(FieldText("t"))
-        {
+        let token = FieldText("t")
+        let others: [Device.Action] = [.add(token), .remove, .removeToken(token)]
+        for action in DeviceTests.actions where !others.contains(action) {
             let mutation = Mutation(action, on: DeviceTests.id, by: People.alice)
             #expect(throws: Refusal.deviceNotFound) { try author.isChange(mutation, removed) }
             #expect(throws: Refusal.deviceNotFound) { try author.isChange(mutation, nil) }
         }
         let remove = Mutation(.remove, on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(remove, removed))
+        for (token, isPresent) in [("t", true), ("other", false)] {
+            let remove = Mutation(
+                .removeToken(FieldText(token)), on: DeviceTests.id, by: People.alice)
+            #expect(try author.isChange(remove, device) == isPresent)
+            #expect(try !author.isChange(remove, removed))
+        }
         let again = try #require(author.device(.add(FieldText("t")), removed).device)
         #expect(again.listed.isEmpty && again.viewed == nil && again.acknowledged.isEmpty)
         #expect(again.added != device.device?.added)
@@ -158,7 +172,7 @@ struct DeviceTests {
             DeviceTests.entry(7, 3, at: 5), DeviceTests.entry(8, 1, at: 6),
             DeviceTests.entry(7, 9, at: 8),
         ]
-        device = author.device(.list(entries, life: nil), device)
+        device = author.list(entries, device)
         let listed = device
         device = author.device(.acknowledge(entries[1].place.id), device)
         #expect(device.device?.listed == [entries[2]])
@@ -168,8 +182,26 @@ struct DeviceTests {
         #expect(try !author.isChange(acknowledge, device))
         #expect(device.merged(with: listed) == listed.merged(with: device))
         #expect(device.merged(with: listed).device?.listed == [entries[2]])
-        let list = Mutation(.list(entries, life: nil), on: DeviceTests.id, by: People.alice)
+        let state = try #require(device.device)
+        let list = Mutation(
+            .list(entries, foundBy: state), on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(list, device))
+    }
+
+    @Test func `what is taken off alone leaves all others, but for what is a day before it`() {
+        var author = Author(1, wallMilliseconds: 1)
+        let day = NotificationRule.latenessMilliseconds
+        let entries = [
+            DeviceTests.entry(8, 1, at: 5), DeviceTests.entry(7, 3, at: day + 4),
+            DeviceTests.entry(7, 9, at: day + 5), DeviceTests.entry(7, 12, at: day + 6),
+        ]
+        var device = author.list(entries, author.device(.add(FieldText("t")), nil))
+        device = author.device(.acknowledgeAlone(entries[1].place.id), device)
+        #expect(device.device?.listed == [entries[2], entries[3], entries[0]])
+        #expect(device.device?.acknowledgedRanges == [[1...3]])
+        device = author.device(.acknowledgeAlone(entries[3].place.id), device)
+        #expect(device.device?.listed == [entries[2]])
+        #expect(device.device?.acknowledgedRanges == [[1...8, 10...12]])
     }
 
     /// An operation that reached its executing node late has a later seq than messages that were
@@ -178,12 +210,12 @@ struct DeviceTests {
         var author = Author(1)
         let entries = [DeviceTests.entry(7, 9, at: 5), DeviceTests.entry(7, 3, at: 8)]
         var device = author.device(.add(FieldText("t")), nil)
-        device = author.device(.list(entries, life: nil), device)
+        device = author.list(entries, device)
         device = author.device(.acknowledge(entries[0].place.id), device)
         #expect(device.device?.listed == [entries[1]])
         device = author.device(.acknowledge(entries[1].place.id), device)
         #expect(device.device?.listed == [])
-        #expect(device.device?.acknowledged.seqs(of: People.replica(7)).ranges == [1...9])
+        #expect(device.device?.acknowledgedRanges == [[1...9]])
     }
 
     @Test func `what was considered is one range, however much is taken off`() throws {
@@ -191,10 +223,50 @@ struct DeviceTests {
         var device = author.device(.add(FieldText("t")), nil)
         for seq in stride(from: UInt64(2), to: 200, by: 7) {
             let entry = DeviceTests.entry(7, seq, at: seq)
-            device = author.device(.list([entry], life: nil), device)
+            device = author.list([entry], device)
             device = author.device(.acknowledge(entry.place.id), device)
         }
-        #expect(device.device?.acknowledged.seqs(of: People.replica(7)).ranges == [1...198])
+        #expect(device.device?.acknowledgedRanges == [[1...198]])
+    }
+
+    /// A side of a cut that did not know the earlier addition has passed over what was sent before
+    /// the later one.
+    @Test func `what was sent between two additions is passed over by neither`() throws {
+        let start = DeviceTests.start
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: start + 5))
+        let early = one.device(.add(FieldText("t")), nil)
+        let (between, after) = (DeviceTests.entry(7, 3, at: 4), DeviceTests.entry(7, 9, at: 8))
+        let late = other.list([after], other.device(.add(FieldText("t")), nil))
+        let done = other.device(.acknowledge(after.place.id), late)
+        let acknowledged = try #require(early.merged(with: done).device?.acknowledged)
+        #expect(acknowledged.contains(after.dot, sentAt: after.place.time))
+        #expect(!acknowledged.contains(between.dot, sentAt: between.place.time))
+
+        // The later entry is on the list still when the sides meet, or the list is made then.
+        let joined = early.merged(with: late)
+        let found = one.device(.list([after], foundBy: try #require(late.device)), early)
+        for met in [joined, late.merged(with: early), found] {
+            let device = one.device(.acknowledge(after.place.id), met).device
+            let acknowledged = try #require(device?.acknowledged)
+            #expect(device?.listed == [])
+            #expect(acknowledged.contains(after.dot, sentAt: after.place.time))
+            #expect(!acknowledged.contains(between.dot, sentAt: between.place.time))
+        }
+    }
+
+    /// The list was found where an earlier addition counts, and is recorded by who knows a later
+    /// one alone.
+    @Test func `what was sent before the addition that is known is taken off as well`() throws {
+        let start = DeviceTests.start
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: start + 5))
+        let early = one.device(.add(FieldText("t")), nil)
+        let late = other.device(.add(FieldText("t")), nil)
+        let entry = DeviceTests.entry(7, 3, at: 4)
+        var device = other.device(.list([entry], foundBy: try #require(early.device)), late)
+        #expect(device.device?.listed == [entry.consideringItselfOnly])
+        device = other.device(.acknowledge(entry.place.id), device)
+        #expect(device.device?.listed == [])
+        #expect(device.merged(with: one.list([entry], early)).device?.listed == [])
     }
 
     @Test func `what is viewed still is said again, for it may be news elsewhere`() throws {
@@ -234,9 +306,22 @@ struct DeviceTests {
     }
 }
 
+extension Device {
+    /// The seqs of one replica that were acknowledged, in each part.
+    var acknowledgedRanges: [[ClosedRange<UInt64>]] {
+        acknowledged.parts.map { $0.dots.seqs(of: People.replica(7)).ranges }
+    }
+}
+
 extension Author {
     mutating func device(_ action: Device.Action, _ target: Document?) -> Document {
         apply(Mutation(action, on: DeviceTests.id, by: People.alice), to: target)
+    }
+
+    /// Lists entries that were found by what `target` says of the device.
+    mutating func list(_ entries: [ListedNotification], _ target: Document) -> Document {
+        guard let state = target.device else { return target }
+        return device(.list(entries, foundBy: state), target)
     }
 
     func isChange(_ mutation: Mutation, _ target: Document?) throws -> Bool {

@@ -38,10 +38,12 @@ struct MutationCodingTests {
             Mutation($0, of: FileTests.file, in: People.conversation, by: People.alice)
         }
         + [FilePart.Action.put([1, 2]), .purge].map {
-            Mutation($0, on: 7, of: FileTests.file, in: People.conversation, by: People.alice)
+            Mutation(
+                $0, on: FileTests.part, of: FileTests.file, in: People.conversation,
+                by: People.alice)
         } + [
             Mutation(
-                .send(type: .image, item: nil, text: "look", file: FileTests.file),
+                .send(type: .image, item: nil, text: "look", Attachment(FileTests.file)),
                 of: People.message, in: People.conversation, by: People.alice)
         ]
 

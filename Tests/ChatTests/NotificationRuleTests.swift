@@ -117,7 +117,7 @@ struct NotificationRuleTests {
         let entry = ListedNotification(
             dot: message.sendings[0], conversation: People.conversation, message: People.message,
             at: position, among: SeqSet(1...99))
-        device = author.device(.list([entry], life: nil), device)
+        device = author.list([entry], device)
         #expect(try isNotified(of: message))
         device = author.device(.acknowledge(entry.place.id), device)
         #expect(try !isNotified(of: message))
@@ -137,13 +137,55 @@ struct NotificationRuleTests {
                 dot: listed.sendings[0], conversation: People.conversation,
                 message: People.message, at: try #require(listed.message?.header.sent.time),
                 among: SeqSet(1...9))
-            var device = author.device(.list([entry], life: nil), device)
+            var device = author.list([entry], device)
             #expect(try isNotified(of: both, by: device))
             device = author.device(.acknowledge(entry.place.id), device)
             #expect(try !isNotified(of: both, by: device))
         }
         let edited = author.apply(.edit("ho"), by: People.alice, to: here)
         #expect(edited.sendings == here.sendings)
+    }
+
+    /// The device is added again, on a side that does not know the first sending and removes the
+    /// second.
+    @Test mutating func `a message sent before an addition and after it stays taken off`() throws {
+        var far = Author(2)
+        far.writer.wallMilliseconds = author.writer.wallMilliseconds + 5_000
+        let early = sent()
+        let added = far.device(.add(FieldText("t")), nil)
+        far.writer.wallMilliseconds += 1
+        let late = far.apply(.send("hello"), by: People.alice, to: nil)
+        let both = early.merged(with: late)
+        try #require(both.sendings.first == early.sendings[0] && both.sendings.count == 2)
+        let entry = ListedNotification(
+            dot: late.sendings[0], conversation: People.conversation, message: People.message,
+            at: try #require(late.message?.header.sent.time), among: SeqSet(1...9))
+        let done = far.device(.acknowledge(entry.place.id), far.list([entry], added))
+        for device in [done, done.merged(with: device)] {
+            #expect(try !isNotified(of: both, by: device) && !isNotified(of: late, by: device))
+        }
+        #expect(try isNotified(of: early, by: done.merged(with: device)))
+    }
+
+    /// Both sendings are earlier than the addition; the second is passed over with what follows it.
+    @Test mutating func `a message sent twice before an addition is not passed over`() throws {
+        var far = Author(2)
+        far.writer.wallMilliseconds = author.writer.wallMilliseconds + 5_000
+        let early = sent()
+        let both = early.merged(with: far.apply(.send("hello"), by: People.alice, to: nil))
+        far.writer.wallMilliseconds += 1
+        let added = far.device(.add(FieldText("t")), nil)
+        far.writer.wallMilliseconds += 1
+        let next = far.apply(.send("next"), by: People.alice, to: nil)
+        let entry = ListedNotification(
+            dot: next.sendings[0], conversation: People.conversation,
+            message: MessageID(checked: "next"),
+            at: try #require(next.message?.header.sent.time),
+            among: SeqSet(1...next.sendings[0].seq))
+        let done = far.device(.acknowledge(entry.place.id), far.list([entry], added))
+        #expect(try !isNotified(of: both, by: done))
+        #expect(try isNotified(of: both, by: done.merged(with: device)))
+        #expect(try !isNotified(of: next, by: done.merged(with: device)))
     }
 
     @Test mutating func `what comes within a day after a later one is still notified`() throws {
@@ -158,7 +200,7 @@ struct NotificationRuleTests {
                 dot: later.sendings[0], conversation: People.conversation,
                 message: People.message, at: try #require(later.message?.header.sent.time),
                 among: SeqSet(1...later.sendings[0].seq))
-            var device = author.device(.list([entry], life: nil), device)
+            var device = author.list([entry], device)
             device = author.device(.acknowledge(entry.place.id), device)
             #expect(try isNotified(of: behind, by: device) == isDue)
         }

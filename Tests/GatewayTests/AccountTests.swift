@@ -28,7 +28,8 @@ import Wire
     // MARK: Refresh tokens
 
     private let token = RefreshToken(
-        address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x1", stamp: 5)
+        address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x1", began: 4,
+        stamp: 5)
 
     private func read(_ text: String, _ keys: ClusterKeys.Key...) -> Result<RefreshToken, LineError>
     {
@@ -59,7 +60,7 @@ import Wire
         }
     }
 
-    @Test(arguments: ["", "a~b~c", "a~b~c~d~e~f~g", "a~~c~d~1~k1~g", "a~b~c\n~d~1~k1~g"])
+    @Test(arguments: ["", "a~b~c", "a~b~c~d~e~f~g~h", "a~~c~d~1~1~k1~g", "a~b~c\n~d~1~1~k1~g"])
     func `what is no refresh token is refused`(_ text: String) {
         let key = Self.key("k1", createdAt: 5)
         #expect(read(text, key) == .failure(.refreshTokenRefused))
@@ -73,7 +74,8 @@ import Wire
         #expect(next == token.nextSecret(for: "q1", by: key))
         #expect(next != token.nextSecret(for: "q2", by: key))
         let other = RefreshToken(
-            address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x2", stamp: 5)
+            address: "a1", user: UserID(checked: "alice"), signIn: "s1", secret: "x2", began: 4,
+            stamp: 5)
         #expect(next != other.nextSecret(for: "q1", by: key))
     }
 

@@ -9,6 +9,7 @@ struct FakeReports: NodeReports {
     var reason: LineError?
 
     func metricsText() -> [UInt8] { Array("figures\n".utf8) }
+    func clusterJSON() -> [UInt8] { Array("{}".utf8) }
     func unreadiness() -> LineError? { reason }
 }
 
@@ -29,9 +30,10 @@ final class Client {
     private let executor = InlineExecutor()
     private let turnCount = TurnCount()
 
-    init(_ reports: FakeReports = FakeReports()) {
+    init(_ reports: FakeReports = FakeReports(), nodes: [WebOrigin] = []) {
         connection = OpsConnection(
-            showing: reports, clock: clock, output: output, executor: executor,
+            showing: reports, and: WebPages(.cluster, nodes: nodes, executor: executor),
+            clock: clock, output: output, executor: executor,
             askForTurn: { [turnCount] in turnCount.add() })
     }
 

@@ -28,6 +28,23 @@ import Testing
         #expect(client.text.contains("Content-Length: 8\r\n") && client.body.isEmpty)
     }
 
+    @Test func `the view of the cluster is a page, which the pages of other nodes may read`() throws
+    {
+        let client = Client(nodes: [try #require(WebOrigin("http://127.0.0.1:7402"))])
+        client.send("GET /cluster HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.status == 200 && client.body.hasPrefix("<!"))
+        #expect(client.text.contains("Content-Security-Policy: default-src 'none'; script-src"))
+        #expect(client.text.contains("Cache-Control: no-cache\r\n"))
+        client.send("POST /cluster HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.status == 405)
+        let request = "GET /cluster.json HTTP/1.1\r\nHost: a\r\nOrigin: "
+        client.send(request + "http://127.0.0.1:7402\r\n\r\n")
+        #expect(client.status == 200 && client.body == "{}")
+        #expect(client.text.contains("Access-Control-Allow-Origin: http://127.0.0.1:7402\r\n"))
+        client.send(request + "http://evil.example\r\n\r\n")
+        #expect(!client.text.contains("Access-Control-Allow-Origin"))
+    }
+
     @Test func `other paths, methods and bodies are refused`() {
         let client = Client()
         client.send("GET /v1/chats HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -45,6 +45,16 @@ import Testing
         #expect(keeps("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n") == false)
     }
 
+    /// An accent forms one character with the space or comma before it.
+    @Test func `a field is cut at its bytes, whatever characters they form`() throws {
+        let found = read(
+            request("X-Two: \u{364}", "X-One:\u{301} ", "Connection: a,\u{364}, close"))
+        let head = try #require(found.heads.first)
+        #expect(try head.fields.only("x-two") == "\u{364}")
+        #expect(try head.fields.only("x-one") == "\u{301}")
+        #expect(!head.keepsAlive)
+    }
+
     /// What two readers might read in two ways is refused: so requests are smuggled past a proxy.
     @Test(arguments: [
         request("Content-Length: 1", "Content-Length: 1", body: "a"),

@@ -16,11 +16,14 @@ struct DeviceRequestTests {
         let cases: [(String, Request)] = [
             ("device add alice phone token=\"a b\"", write(.add(FieldText("a b")))),
             ("DEVICE remove alice phone", write(.remove)),
+            ("DEVICE REMOVE alice phone token=t", write(.removeToken(FieldText("t")))),
             ("DEVICES alice", .read(.devices(of: alice), of: alice)),
             ("VIEWING alice phone", write(.view(nil))),
             ("VIEWING alice phone c1", write(.view(ConversationID(checked: "c1")))),
             ("NOTIFICATIONS alice phone", .notifications(phone, of: alice)),
             ("NOTIFIED alice phone n-1", write(.acknowledge(id))),
+            ("NOTIFIED alice phone n-1 only=false", write(.acknowledge(id))),
+            ("NOTIFIED alice phone n-1 only=true", write(.acknowledgeAlone(id))),
         ]
         for (line, request) in cases { #expect(parsed(line) == .success(request)) }
     }
@@ -37,7 +40,9 @@ struct DeviceRequestTests {
         for line in [
             "DEVICE", "DEVICE ALTER alice phone", "DEVICE REMOVE alice", "VIEWING alice",
             "VIEWING alice phone c1 c2", "NOTIFICATIONS alice", "NOTIFIED alice phone",
-            "NOTIFIED alice phone n/1", "NOTIFICATIONS alice pho,ne",
+            "DEVICE REMOVE alice phone token=", "NOTIFIED alice phone n/1",
+            "NOTIFIED alice phone n-1 only=1",
+            "NOTIFICATIONS alice pho,ne",
         ] {
             #expect(refused(line)?.code == 400)
         }

@@ -10,7 +10,8 @@ import Testing
             String(decoding: writer.bytes, as: UTF8.self)
                 == """
                 VERB name=SEND usage="SEND <conversation> <user> [id\\=<id>] \
-                [type\\=text|image|voice|system|action] [item\\=<id>] [blob\\=<id>] <text>" \
+                [type\\=text|image|voice|system|action] [item\\=<id>] [blob\\=<id>] \
+                [preview\\=<id>] <text>" \
                 about="Sends a message; the same id again is the same message." \
                 example="SEND lunch alice id\\=m1 noodles?"
 

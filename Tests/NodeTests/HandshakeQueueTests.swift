@@ -65,6 +65,16 @@ import Testing
         #expect(queue.count == 0)
     }
 
+    @Test mutating func `a connection that is given its time anew is as one that arrives`() {
+        queue = HandshakeQueue(placesMax: 3, millisecondsMax: 100)
+        for id in 1...3 as ClosedRange<UInt64> { _ = arrive(id, from: "a", now: id) }
+        queue.renew(1, now: 90)
+        queue.renew(9, now: 90)
+        check(arrive(4, from: "a", now: 91) == 2)
+        check(queue.onTime(150) == [3])
+        check(queue.onTime(190) == [1])
+    }
+
     @Test mutating func `a connection that may stay has no deadline`() {
         queue = HandshakeQueue(placesMax: 1, millisecondsMax: 100)
         _ = arrive(1, from: "a", now: 0)

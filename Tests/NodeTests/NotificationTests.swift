@@ -139,7 +139,10 @@ extension ReplyResult? {
                 time: HybridTimestamp(milliseconds: 4), process: process, counter: 1))
         var document = Mutation(.add(FieldText("t")), on: phone, by: bob)
             .applied(to: nil, by: author)
-        for action in [Device.Action.view(lobby), .list([listed], life: nil)] {
+        for action in [
+            Device.Action.view(lobby),
+            .list([listed], life: nil, since: HybridTimestamp(milliseconds: 4)),
+        ] {
             document = Mutation(action, on: phone, by: bob).applied(to: document, by: author)
         }
         return document.device

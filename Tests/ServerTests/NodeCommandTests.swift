@@ -1,3 +1,4 @@
+import Gateway
 import NetworkIO
 import Node
 import Placement
@@ -54,6 +55,26 @@ import Wire
         #expect(command.logLevel == .warn)
         #expect(command.maxOffsetMilliseconds == 2_000)
         #expect(command.adminKeyFile == "admin")
+    }
+
+    @Test func `pages may use the nodes that are named, and sites that are`() throws {
+        let command = try NodeCommand(
+            least + [
+                "--web", "http://127.0.0.1:7301,https://b.example", "--origin", "https://a.example",
+                "--ops-web=http://127.0.0.1:7401",
+            ])
+        #expect(
+            command.webNodes.map(\.description) == ["http://127.0.0.1:7301", "https://b.example"])
+        #expect(
+            command.origins
+                == ["http://127.0.0.1:7301", "https://b.example", "https://a.example"])
+        #expect(command.opsWebNodes.map(\.description) == ["http://127.0.0.1:7401"])
+        let tooMany = (1...65).map { "http://a:\($0 + 8_000)" }.joined(separator: ",")
+        for value in ["", "http://a/", "http://a,", "b.example", "*", tooMany] {
+            for option in ["--web", "--ops-web"] {
+                #expect(throws: UsageError.self) { try NodeCommand(least + [option, value]) }
+            }
+        }
     }
 
     @Test func `members may be told by name, and others what to dial`() throws {

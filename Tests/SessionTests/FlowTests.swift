@@ -109,7 +109,8 @@ import Testing
                 "ERR 400 Unknown verb NONSENSE; HELP lists them all",
                 "ERR 413 Line too long: at most 65536 bytes",
                 "ERR 400 Missing <conversation>; usage: SEND <conversation> <user> [id=<id>] "
-                    + "[type=text|image|voice|system|action] [item=<id>] [blob=<id>] <text>",
+                    + "[type=text|image|voice|system|action] [item=<id>] [blob=<id>] "
+                    + "[preview=<id>] <text>",
                 "ERR 400 A NUL character is not allowed",
                 "OK pong",
             ])

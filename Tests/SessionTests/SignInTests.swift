@@ -66,15 +66,17 @@ private actor TestDoorkeeper: AuthKeys {
         for verb in Verb.all where !["HELP", "AUTH"].contains(verb.name) {
             let words: [String] = verb.usage.split(separator: " ").map { word in
                 switch word {
-                case "<milliseconds>", "<replicas>", "<shard>", "<part>": "1"
+                case "<milliseconds>", "<replicas>", "<shard>", "<number>": "1"
+                case "<part>": "LPJNul-wow4m6Dsqxbning"
                 case "<bytes>": "aGVsbG8"
-                case "size=<bytes>": "size=1"
+                case "size=<bytes>": "size=0"
                 case "id=<id>": "id=x"
                 case "<addr>": "127.0.0.1:1"
                 case "<token>": Token(of: [], cluster: RandomID(high: 1, low: 1)).text
                 case "ack=local|majority|all": "ack=all"
                 case "on|off": "on"
-                case "through=<stamp>", "issued=<stamp>": word.prefix { $0 != "=" } + "=1"
+                case "through=<stamp>", "issued=<stamp>", "began=<stamp>":
+                    word.prefix { $0 != "=" } + "=1"
                 case "secret=…": "secret=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                 case _ where word.hasSuffix("=…"): String(word.dropLast()) + "x"
                 default: word.first == "<" ? "x" : String(word)

@@ -45,22 +45,25 @@ struct House {
             Room("Membership", .core, "Wire"),
             Room("Placement", .core, "Wire"),
             Room("Replication", .core, "CRDT Wire"),
-            Room("LineProtocol", .core, "Chat CRDT Wire"),
+            Room("LineProtocol", .core, "Chat CRDT Crypto Wire"),
             Room("ChatClient", .core, "LineProtocol"),
             Room("Manual", .core),
             Room("HTTP", .core, "Wire"),
-            Room("JSON", .core, "CJansson"),
+            Room("JSON", .core, "CSimdjson"),
             Room("Crypto", .core, "COpenSSL CSodium"),
+            Room("Compression", .core, "CZlib"),
 
             Room("CCurl", .foreign),
-            Room("CJansson", .foreign),
+            Room("CSimdjson", .foreign),
             Room("CSodium", .foreign),
             Room("CLibuv", .foreign),
             Room("CNcurses", .foreign),
             Room("COpenSSL", .foreign),
             Room("CSQLite", .foreign),
             Room("CXXHash", .foreign),
+            Room("CZlib", .foreign),
             Room("CSystem", .foreign),
+            Room("Web", .foreign),
             Room("NetworkIO", .edge, "CLibuv CSystem"),
             Room("TLS", .edge, "COpenSSL NetworkIO"),
             Room("HTTPClient", .edge, "CCurl NetworkIO"),
@@ -68,9 +71,11 @@ struct House {
 
             Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
             // Node and Replication, here and in Session: they define what a reply waits for.
-            Room("Admin", .node, "Node LineProtocol Membership Replication Chat CRDT Wire"),
+            Room("Admin", .node, "Node JSON LineProtocol Membership Replication Chat CRDT Wire"),
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
-            Room("Gateway", .node, "Session Admin Crypto HTTP JSON LineProtocol Node Wire"),
+            Room(
+                "Gateway", .node,
+                "Session Admin Compression Crypto HTTP JSON LineProtocol Node Web Wire"),
 
             Room(
                 "Server", .program,
@@ -83,15 +88,20 @@ struct House {
                 "Simulator", .node,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
+                Gateway JSON
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
             Room(
                 "LineClient", .program,
                 "ChatClient CNcurses LineProtocol Manual NetworkIO TLS Wire"),
             // Node and Membership: hostile frames are made of the same types as honest ones.
+            // COpenSSL: a client that trusts any certificate belongs in no product.
             Room(
                 "Benchmarks", .program,
-                "LineClient LineProtocol NetworkIO Node Membership Placement Crypto CSystem Wire"),
+                """
+                LineClient LineProtocol NetworkIO Node Membership Placement Crypto CSystem COpenSSL
+                Wire
+                """),
             Room(
                 "Fuzz", .program,
                 """

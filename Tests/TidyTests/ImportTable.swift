@@ -18,9 +18,10 @@ func unknownTargets(sources: [String], tests: [String], house: House) -> [Offenc
         Offence("Sources/\($0)", "is in no table: add the room to House.swift with its imports")
     }
     let orphans = tests.filter { name in
-        // Scripts that query real nodes, or compare programs; no targets.
-        let isExempt = ["TidyTests", "rows", "differential", "apps", house.support.name]
-            .contains(name)
+        // Scripts that query real nodes, drive browsers or compare programs; no targets.
+        let isExempt = [
+            "TidyTests", "rows", "differential", "apps", "browser", "web", house.support.name,
+        ].contains(name)
         guard !isExempt else { return false }
         guard let tested = Place(path: "Tests/\(name)/-")?.testedRoom else { return true }
         return !sources.contains(tested)

@@ -16,15 +16,16 @@ import re
 import subprocess
 import sys
 import time
-import traceback
 import uuid
 
 import websockets
 from websockets.sync.client import connect as open_socket
 
 from cluster import Answer, App, Cluster, Node, converge, cut_off, down, token, until
+from suite import Suite
 
-CHECKS = []
+SUITE = Suite()
+check = SUITE.check
 
 # Begins every password of these checks, so that one search finds any of them.
 MARK = f"pass-{uuid.uuid4().hex}-"
@@ -44,11 +45,6 @@ SIGNED_IN = {
 
 # The most seconds until every connected node refuses an access token that was revoked.
 REVOKED_WITHIN = 1
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
 
 
 # MARK: Nodes
@@ -649,6 +645,18 @@ def a_conversation_is_begun_by_an_address(cluster):
         device.session = ann.session
         messages = device.get("conversations/byaddress/messages").json["messages"]
         assert [message["text"] for message in messages] == ["noodles?"]
+    with socket_of(ann) as line:
+        # What follows at once is about a conversation that the address has to be looked up for.
+        for number, (path, sent) in enumerate([
+                ("conversations", {"id": "bysocket", "email": ben.email}),
+                ("conversations/bysocket/messages", {"id": "m1", "text": "hello"}),
+                ("conversations", {"email": "nobody@example.org"})]):
+            line.send(json.dumps(
+                {"id": number, "method": "POST", "path": "/v1/" + path, "body": sent}))
+        replies = [json.loads(line.recv(timeout=5)) for _ in range(3)]
+        assert sorted((reply["id"], reply["status"]) for reply in replies) == [
+            (0, 200), (1, 200), (2, 404)], replies
+    ben.get("conversations/bysocket/messages/m1/edits")
     named = ann.post("conversations", {"email": ben.email}).json["id"]
     assert named and named != "byaddress"
 
@@ -750,6 +758,42 @@ def operators_add_disable_and_remove_accounts(cluster):
 
 
 @check
+def operators_list_all_accounts_and_sign_users_in(cluster):
+    """More accounts than one reply lists, on all shards; a token works on every node."""
+    def user(node, *words):
+        result = subprocess.run(
+            [cluster.binary, "user", f"127.0.0.1:{cluster.nodes[node].admin}", *words],
+            capture_output=True, text=True)
+        assert result.returncode == 0, (words, result.stderr)
+        return result.stdout
+
+    before = user(0, "list").splitlines()
+    lines = ["SET ack=all"]
+    for number in range(600):
+        email = f"many{number}@example.org"
+        digest = base64.urlsafe_b64encode(hashlib.sha256(email.encode()).digest()).decode()
+        lines.append(f"ACCOUNT ADD {digest.rstrip('=')} many{number} email={email} password=x")
+    replies = cluster.nodes[0].ask(*lines)
+    assert all(reply.startswith("OK") for reply in replies), replies[-3:]
+    for node in range(3):
+        listed = user(node, "list").splitlines()
+        emails = [line.split("email=")[1].split()[0] for line in listed]
+        assert len(listed) == len(before) + 600 and len(set(emails)) == len(emails)
+        assert not any("x" == word.split("=")[-1] for line in listed for word in line.split())
+    person = sign_up(cluster.nodes[1], "token")
+    bearer = user(2, "token", person.email).strip()
+    TOKENS.add(bearer)
+    guest = person.at(cluster.nodes[0])
+    guest.bearer = bearer
+    for node in cluster.nodes:
+        other = guest.at(node)
+        other.bearer = bearer
+        assert other.get("account").json["user"] == person.user
+    user(1, "disable", person.email)
+    until(lambda: guest.get("chats", status=(200, 401)).status == 401, "the token is revoked")
+
+
+@check
 def a_node_may_be_closed_to_sign_ups(cluster):
     *others, node = cluster.nodes
     open_options = cluster.options
@@ -790,28 +834,11 @@ def no_secret_stands_in_any_file(cluster):
 
 def main():
     binary, names = sys.argv[1], sys.argv[2:]
-    passed = failed = 0
     with AccountCluster(binary) as cluster:
-        for each in CHECKS:
-            if names and not any(name in each.__name__ for name in names):
-                continue
-            began = time.monotonic()
-            try:
-                each(cluster)
-                verdict = "holds"
-                passed += 1
-            except Exception:
-                traceback.print_exc()
-                verdict = "FAILS"
-                failed += 1
-            name = each.__name__.replace("_", " ")
-            print(f"{verdict}  {name}  ({time.monotonic() - began:.1f} s)", flush=True)
+        failed = SUITE.run(cluster, names=names)
         # Whatever was asked, no node has died and all store the same.
         converge(cluster)
-    if failed:
-        print(f"{failed} of {passed + failed} checks failed")
-        sys.exit(1)
-    print(f"{passed} checks passed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ usage: checks.py BINARY [NAME…]    all checks, or those whose names contain on
 
 import asyncio
 import base64
+import gzip
 import http.client
 import json
 import os
@@ -16,18 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 import websockets
 
 from cluster import App, Cluster, token, until
+from suite import Suite
 
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
+SUITE = Suite()
+check = SUITE.check
 
 
 def chat(cluster, name, *users):
@@ -65,7 +62,7 @@ def nothing_without_a_valid_token(cluster):
         nobody.bearer = bearer
         for path, methods in description["paths"].items():
             path = path.removeprefix("/v1/").replace("{conversation}", "secret")
-            for name in ("message", "item", "device", "id", "user"):
+            for name in ("message", "item", "device", "id", "user", "file"):
                 path = path.replace("{%s}" % name, "x1")
             for method in methods.keys() - {"parameters"}:
                 answer = nobody.request(method.upper(), path, status=401)
@@ -319,6 +316,38 @@ def pages_of_other_sites_are_refused(cluster):
         assert "Server" not in answer.headers
 
 
+def page(node, path, headers=None, method="GET"):
+    """Asks for a page without a sign-in; returns the response, and its body as `text`."""
+    connection = http.client.HTTPConnection("127.0.0.1", node.http, timeout=10)
+    connection.request(method, path, headers=headers or {})
+    answer = connection.getresponse()
+    answer.text = answer.read()
+    connection.close()
+    return answer
+
+
+@check
+def pages_are_served_to_anybody(cluster):
+    """The chat's page needs no sign-in, and is sent once while it does not change."""
+    node = cluster.nodes[0]
+    chat = page(node, "/")
+    assert chat.status == 200 and chat.text.startswith(b"<!"), chat.text
+    policy = chat.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy, policy
+    assert chat.headers["Cache-Control"] == "no-cache"
+    assert chat.headers["Permissions-Policy"].startswith("microphone=(self)")
+    again = page(node, "/", {"If-None-Match": chat.headers["ETag"]})
+    assert again.status == 304 and again.text == b""
+    head = page(node, "/", method="HEAD")
+    assert head.headers["Content-Length"] == str(len(chat.text)) and head.text == b""
+    post = page(node, "/", method="POST")
+    assert post.status == 405 and post.headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert page(node, "/", {"Origin": "https://evil.example"}).status == 403
+    assert json.loads(page(node, "/nodes.json").text) == {"nodes": []}
+    for path in ("/chat", "/chat/../chat/", "/client/", "/cluster", "/files.c", "/%2e%2e/", "//"):
+        assert page(node, path).status in (400, 401), path
+
+
 @check
 def methods_and_paths_are_told_apart(cluster):
     alice = App(cluster.nodes[0], "alice")
@@ -352,6 +381,7 @@ async def ask(line, method, path, body=None, id=1):
             events.append(message["event"])
         else:
             assert message["id"] == id, message
+            assert message.get("retryAfter") == (1 if message["status"] == 429 else None), message
             return message["status"], message["body"], events
 
 
@@ -606,23 +636,60 @@ def a_node_that_stops_answers_what_it_was_asked(cluster):
     until(lambda: node.ask("READY") == ["OK"], "n3 is ready again")
 
 
+@check
+def long_answers_are_compressed_on_request(cluster):
+    alice, = chat(cluster, "packed", "alice")
+    for number in range(40):
+        send(alice, "packed", f"the same again, {number}")
+    path = "conversations/packed/messages"
+    plain = alice.get(path, headers={"Accept-Encoding": "identity"})
+    assert plain.headers["Content-Encoding"] is None
+    for accepted in ("gzip", "br, gzip;q=0.5", "GZIP"):
+        packed = alice.get(path, headers={"Accept-Encoding": accepted})
+        assert packed.headers["Content-Encoding"] == "gzip", accepted
+        assert gzip.decompress(packed.text) == plain.text
+        assert len(packed.text) < len(plain.text) / 3, len(packed.text)
+    for refused in ("gzip;q=0", "br", "gzip;q=0.0"):
+        assert alice.get(path, headers={"Accept-Encoding": refused}).headers["Content-Encoding"] is None, refused
+    assert alice.get("token", headers={"Accept-Encoding": "gzip"}).headers["Content-Encoding"] is None
+    described = alice.get("openapi.json", headers={"Accept-Encoding": "gzip"})
+    assert json.loads(gzip.decompress(described.text))["openapi"]
+
+
+@check
+def who_asks_too_often_waits_and_nobody_else(cluster):
+    """On a node of its own, which takes five requests a second of a user."""
+    with Cluster(cluster.binary, 1, ["--user-rate", "5", "--address-rate", "30"]) as strict:
+        node = strict.nodes[0]
+        alice, bob = App(node, "alice"), App(node, "bob")
+        answered = 0
+        while alice.get("chats", status=(200, 429)).status == 200:
+            answered += 1
+        assert 50 <= answered < 60, answered
+        refused = alice.get("chats", status=429)
+        assert refused.headers["Retry-After"] == "1" and refused.error, refused.text
+        bob.get("chats")
+
+        async def over_a_socket():
+            async with connect(node, "bob") as line:
+                return [(await ask(line, "GET", "chats"))[0] for _ in range(100)]
+
+        statuses = asyncio.run(over_a_socket())
+        assert statuses[0] == 200 and statuses[-1] == 429, statuses
+        time.sleep(1.1)
+        alice.get("chats")
+        # Requests without a token count for their address, and for nobody else.
+        nobody = App(node, "nobody")
+        nobody.bearer = None
+        statuses = [nobody.get("chats", status=(401, 429)).status for _ in range(400)]
+        assert statuses[0] == 401 and statuses[-1] == 429, statuses[-1]
+        assert node.ask("PING") == ["OK pong"]
+
+
 def main():
     binary, names = sys.argv[1], sys.argv[2:]
-    failed = 0
     with Cluster(binary, 3) as cluster:
-        for each in CHECKS:
-            if names and not any(name in each.__name__ for name in names):
-                continue
-            began = time.monotonic()
-            try:
-                each(cluster)
-                verdict = "holds"
-            except Exception:
-                traceback.print_exc()
-                failed += 1
-                verdict = "FAILS"
-            name = each.__name__.replace("_", " ")
-            print(f"{verdict}  {name}  ({time.monotonic() - began:.1f} s)", flush=True)
+        failed = SUITE.run(cluster, names=names)
         # Whatever was asked, no node has died and all hold the same.
         until(lambda: len({str(node.ask("DIGEST")) for node in cluster.nodes}) == 1,
               "the nodes hold the same")

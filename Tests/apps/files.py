@@ -17,12 +17,13 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 import uuid
 
 from cluster import App, Cluster, converge, cut_off, down, until
+from suite import Suite
 
-CHECKS = []
+SUITE = Suite()
+check = SUITE.check
 
 KIB, MIB = 1 << 10, 1 << 20
 PART_BYTES = 32 * KIB
@@ -32,11 +33,6 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 # The most seconds until the bytes of a deleted file have left every disk that is in a cluster.
 PURGED_WITHIN = 10
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
 
 
 # MARK: Nodes
@@ -234,6 +230,31 @@ def a_file_is_sent_with_a_message(cluster):
     assert len(bob.get("conversations/sent/messages").json["messages"]) == 2
     alice.post("conversations/sent/messages", {"text": "x", "blob": "none"}, status=404)
     alice.post("conversations/sent/messages", {"text": "x", "blob": "a b"}, status=400)
+
+
+@check
+def a_message_has_a_preview_of_its_file(cluster):
+    """Which is a small file of its own, and is deleted with the message."""
+    alice, bob = chat(cluster, "previews", "alice", "bob")
+    alice.upload("previews", "large", content(16_385))
+    alice.upload("previews", "small", content(16_384, 1))
+    alice.upload("previews", "file", content(100_000, 2))
+    alice.send("previews", "file", preview="large", status=413)
+    alice.send("previews", "file", preview="none", status=404)
+    alice.send("previews", "file", preview="file", status=413)
+    alice.post("conversations/previews/messages", {"text": "x", "preview": "small"}, status=400)
+    message = alice.send("previews", "file", preview="small")
+    bob.session = alice.session
+    shown = bob.get("conversations/previews/messages").json["messages"]
+    assert [(each["blob"], each["preview"]) for each in shown] == [("file", "small")], shown
+    alice.send("previews", "large", preview="small", status=409)
+    assert bob.download("previews", "small").body == content(16_384, 1)
+    alice.retract("previews", message)
+    bob.session = alice.session
+    for file in ("file", "small"):
+        bob.download("previews", file, status=404)
+    shown = bob.get("conversations/previews/messages").json["messages"]
+    assert "preview" not in shown[0] and "blob" not in shown[0], shown
 
 
 TYPES = [
@@ -489,8 +510,8 @@ def a_file_belongs_to_its_uploader_and_to_one_message(cluster):
 def what_is_no_request_for_a_file_is_refused(cluster):
     alice, bob = chat(cluster, "forms", "alice", "bob")
     path = "conversations/forms/blobs"
-    alice.put(path + "/" + "x" * 60, data=b"x")
-    for target in ("/" + "x" * 61, "?id=" + "x" * 61, "?id=a%20b", "?id=", "?name=x", "?id=a&id=b",
+    alice.put(path + "/" + "x" * 41, data=b"x")
+    for target in ("/" + "x" * 42, "?id=" + "x" * 42, "?id=a%20b", "?id=", "?name=x", "?id=a&id=b",
                    "/f1?id=f2"):
         reply = alice.put(path + target, data=b"x", status=400)
         assert reply.error
@@ -513,7 +534,7 @@ def what_is_no_request_for_a_file_is_refused(cluster):
 
 @check
 def an_unfinished_file_is_neither_sent_nor_read(cluster):
-    """And its upload is repeated under the same id, at whichever node."""
+    """And another is uploaded under the same id, at whichever node, and then no other."""
     alice, bob = chat(cluster, "broken", "alice", "bob")
     data = content(200_000)
     for number, node in enumerate(cluster.nodes):
@@ -522,8 +543,11 @@ def an_unfinished_file_is_neither_sent_nor_read(cluster):
         alice.send("broken", file, status=404)
         alice.download("broken", file, status=404)
         other = alice.at(cluster.nodes[(number + 1) % 3])
-        other.upload("broken", file, content(200_000, 1), status=409)
+        # Of a longer file the first parts are here already; they are not this one's.
+        data = content(180_000, number) if number else data
         assert other.upload("broken", file, data).json["size"] == len(data)
+        assert other.upload("broken", file, data).json["size"] == len(data)
+        other.upload("broken", file, content(200_000, 7), status=409)
         other.send("broken", file)
         bob.session = other.session
         for each in cluster.nodes:
@@ -803,6 +827,40 @@ def a_deletion_on_one_side_of_a_cut_holds_on_both(cluster):
 
 
 @check
+def two_uploads_of_one_id_on_two_sides_of_a_cut_are_not_mixed(cluster):
+    """Whichever upload counts, each node has one of the two files, and all of it."""
+    alice, bob = chat(cluster, "mixed", "alice", "bob")
+    converge(cluster)
+    first, _, third = cluster.nodes
+    pairs = {
+        "longer": (content(50_000, 1), content(100_000, 2)),
+        "shorter": (content(100_000, 3), content(50_000, 4)),
+        "type": (content(50_000, 5), b"GIF89a" + content(49_994, 6)),
+    }
+    with cut_off(cluster, third):
+        for file, (here, there) in pairs.items():
+            alice.fresh(first).upload("mixed", file, here)
+            time.sleep(0.02)
+            alice.fresh(third).upload("mixed", file, there)
+    wrong = []
+    for file, (here, there) in pairs.items():
+        for node in cluster.nodes:
+            reader = bob.fresh(node)
+            reader.connection.timeout = 1
+            try:
+                reply = reader.download("mixed", file, status=(200, 404))
+            except (http.client.IncompleteRead, TimeoutError) as error:
+                wrong.append((file, node.name, f"is never whole: {error!r}"))
+                continue
+            if reply.status == 200 and reply.body not in (here, there):
+                wrong.append((file, node.name, f"{len(reply.body)} bytes of neither"))
+            elif reply.status == 200 and reply.headers["Content-Type"] != (
+                    "image/gif" if reply.body.startswith(b"GIF") else "image/png"):
+                wrong.append((file, node.name, "the type of the other"))
+    assert not wrong, wrong
+
+
+@check
 def no_answer_stands_in_a_file_that_lacks_bytes(cluster):
     """A download that is shorter than its head said ends with its connection: otherwise the next
     answer, perhaps to another user of the same proxy, would be read as the file's rest."""
@@ -931,12 +989,14 @@ def uploads_do_not_hold_others_up(cluster):
     os.remove(path)
     for number in (0, 9):
         assert bob.at(cluster.nodes[2]).download("busy", f"u{number}").body == data
-    assert statistics.median(waits) < 0.25 and max(waits) < 1, figures
+    # Beside the uploads, which take as long as the machine is slow.
+    assert statistics.median(waits) < max(0.25, took / 40), figures
+    assert max(waits) < max(1, took / 10), figures
     assert max(grown.values()) < 150, figures
 
 
 def revive(cluster):
-    """Starts the nodes again that have died; returns how, and where they were."""
+    """Starts the nodes again that have died, and raises how that was, and where."""
     said = []
     for node in cluster.nodes:
         with contextlib.suppress(OSError):
@@ -948,37 +1008,16 @@ def revive(cluster):
         said += [line for line in crash if "/Sources/" in line or "Fatal error" in line][:4]
         node.start(*cluster.nodes)
         until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
-    return "\n".join(said)
+    assert not said, "\n".join(said)
 
 
 def main():
     binary, names = sys.argv[1], sys.argv[2:]
-    passed = failed = 0
     with Cluster(binary, 3) as cluster:
-        for each in CHECKS:
-            if names and not any(name in each.__name__ for name in names):
-                continue
-            began = time.monotonic()
-            verdict = "holds"
-            try:
-                each(cluster)
-            except Exception:
-                traceback.print_exc()
-                verdict = "FAILS"
-            # No check leaves a dead node to the next one.
-            if died := revive(cluster):
-                print(died, file=sys.stderr)
-                verdict = "FAILS"
-            passed += verdict == "holds"
-            failed += verdict == "FAILS"
-            name = each.__name__.replace("_", " ")
-            print(f"{verdict}  {name}  ({time.monotonic() - began:.1f} s)", flush=True)
+        failed = SUITE.run(cluster, after=lambda: revive(cluster), names=names)
         # Whatever was asked, all nodes store the same.
         converge(cluster)
-    if failed:
-        print(f"{failed} of {passed + failed} checks failed")
-        sys.exit(1)
-    print(f"{passed} checks passed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

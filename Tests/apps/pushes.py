@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what nodes push to devices, with a push service and a server of this program's own.
 
-usage: pushes.py BINARY
+usage: pushes.py BINARY [NAME…]    all checks, or those whose names contain one of these words
 
 The push service reads what browsers would: it checks who sent a message (RFC 8292) and decrypts it
 (RFC 8291), each with another library than the nodes'.
@@ -24,14 +24,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from cluster import App, Cluster, until
+from suite import Suite
 
 SECRET = b"a secret that all nodes of the cluster know\n"
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
+SUITE = Suite()
+check = SUITE.check
 
 
 def encode(data):
@@ -50,6 +47,8 @@ class Browser:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.auth = os.urandom(16)
         self.told, self.status, self.keys = [], 201, set()
+        # Runs before an answer.
+        self.before = lambda: None
         service.browsers[name] = self
 
     @property
@@ -74,6 +73,7 @@ class Browser:
         if self.status == 201:
             text = http_ece.decrypt(body, private_key=self.key, auth_secret=self.auth)
             self.told.append(json.loads(text))
+        self.before()
         return self.status
 
     def ids(self, kind="message"):
@@ -88,6 +88,11 @@ class Service(http.server.ThreadingHTTPServer):
         self.port = self.server_address[1]
         self.browsers, self.hooks, self.failures, self.hook_status = {}, [], [], 200
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def check(self):
+        """Demands that all that arrived was as it has to be."""
+        failures, self.failures = self.failures, []
+        assert not failures, failures[0]
 
     def receive_hook(self, headers, body):
         fields = dict(field.split("=") for field in headers["Grapevine-Signature"].split(","))
@@ -208,6 +213,17 @@ def a_device_that_the_push_service_does_not_know_is_removed(cluster, service):
 
 
 @check
+def a_device_with_a_new_token_is_not_removed_for_the_former_one(cluster, service):
+    alice, bob = room(cluster, "rotated")
+    former, later = Browser(service, "phone7"), Browser(service, "later")
+    former.status = 410
+    former.before = lambda: bob.put("devices/phone7", {"token": later.token})
+    subscribe(bob, former)
+    send(alice, "rotated", "m7")
+    until(lambda: "m7" in later.ids(), "the device is told by its new token", 10)
+
+
+@check
 def an_open_conversation_is_not_told_of(cluster, service):
     alice, bob = room(cluster, "five")
     browser = Browser(service, "phone5")
@@ -256,22 +272,12 @@ def the_metrics_count_pushes(cluster, service):
 
 
 def main():
-    service, failed = Service(), 0
-    with PushCluster(sys.argv[1], service) as cluster:
-        for each in CHECKS:
-            began = time.monotonic()
-            try:
-                each(cluster, service)
-                assert not service.failures, service.failures[0]
-                word = "holds"
-            except Exception:
-                traceback.print_exc(file=sys.stdout)
-                service.failures.clear()
-                failed, word = failed + 1, "FAILS"
-            name = each.__name__.replace("_", " ")
-            print(f"{word}  {name}  ({time.monotonic() - began:.1f} s)", flush=True)
-    print(f"{failed} of {len(CHECKS)} checks failed" if failed else f"{len(CHECKS)} checks passed")
+    binary, names = sys.argv[1], sys.argv[2:]
+    service = Service()
+    with PushCluster(binary, service) as cluster:
+        failed = SUITE.run(cluster, service, after=service.check, names=names)
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,7 @@ METHODS = [b"GET", b"POST", b"PUT", b"DELETE", b"HEAD", b"PATCH", b"OPTIONS"]
 TARGETS = [b"/", b"/v1/x", b"/a%20b?c=d", b"http://h:80/x", b"/v1/%C3%A4/"]
 FIELDS = [
     b"X: y", b"Connection: keep-alive", b"Connection: close", b"X-Y:z", b"Accept: */*",
-    b"Expect: 100-continue", b"Cookie: a=b; c", b"X:", b"X: \xc3\xa4",
+    b"Expect: 100-continue", b"Cookie: a=b; c", b"X:", b"X: \xc3\xa4", b"X: \xcd\xa4",
 ]
 PIECES = [
     b"\r\n", b"\n", b"\r", b" ", b"\t", b"Content-Length: 3\r\n", b"Content-Length:\r\n",

@@ -86,5 +86,5 @@ C_12() {
     reply=$(cat "$root/Package.swift")
     asked='Package.swift'
     expect '.treatAllWarnings(as: .error),'
-    expect 'swiftLanguageModes: [.v6]'
+    expect 'swiftLanguageModes: [.v6],'
 }

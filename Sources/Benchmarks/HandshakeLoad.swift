@@ -1,0 +1,91 @@
+import COpenSSL
+import Glibc
+import NetworkIO
+
+/// A load of new TLS connections on several threads, each of which makes one after the other.
+enum HandshakeLoad {
+    /// Enough to keep a processor of the node busy.
+    private static let threads = 4
+
+    /// - Returns: the handshakes a second.
+    static func run(at address: SocketAddress, seconds: Int) throws(BenchError) -> Double {
+        guard let context = SSL_CTX_new(TLS_client_method()) else {
+            throw BenchError("OpenSSL makes no context")
+        }
+        defer { SSL_CTX_free(context) }
+        let clients = (0..<threads).map { _ in
+            HandshakeClient(context, address, milliseconds: UInt64(seconds) * 1_000)
+        }
+        for client in clients { try client.start() }
+        for client in clients { client.finish() }
+        if let failure = clients.compactMap(\.failure).first { throw BenchError(failure) }
+        return Double(clients.reduce(0) { $0 + $1.count }) / Double(seconds)
+    }
+}
+
+/// One thread of the load.
+private final class HandshakeClient {
+    private let context: OpaquePointer
+    private let address: SocketAddress
+    private let milliseconds: UInt64
+    private var thread = pthread_t()
+    /// The number of handshakes; the thread's until that has ended, like the failure.
+    private(set) var count = 0
+    private(set) var failure: String?
+
+    init(_ context: OpaquePointer, _ address: SocketAddress, milliseconds: UInt64) {
+        self.context = context
+        self.address = address
+        self.milliseconds = milliseconds
+    }
+
+    func start() throws(BenchError) {
+        // SAFETY: nothing of this object is touched until `finish` has joined the thread.
+        nonisolated(unsafe) let client = self
+        do throws(NetworkError) {
+            thread = try startThread { client.run() }
+        } catch {
+            throw BenchError("\(error)")
+        }
+    }
+
+    func finish() { pthread_join(thread, nil) }
+
+    private func run() {
+        let end = now + milliseconds
+        do throws(BenchError) {
+            while now < end {
+                try shakeHands()
+                count += 1
+            }
+        } catch {
+            failure = error.sentence
+        }
+    }
+
+    private var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000 + UInt64(time.tv_nsec) / 1_000_000
+    }
+
+    private func shakeHands() throws(BenchError) {
+        let connection = try BlockingConnection(to: address)
+        SSL_free(try connection.shakeHands(context))
+    }
+}
+
+extension BlockingConnection {
+    /// Makes the connection an encrypted one, which is reset where it closes.
+    ///
+    /// - Returns: its state, which the caller has to free.
+    func shakeHands(_ context: OpaquePointer) throws(BenchError) -> OpaquePointer {
+        setReset()
+        guard let ssl = SSL_new(context) else { throw BenchError("OpenSSL is out of memory") }
+        guard SSL_set_fd(ssl, descriptor) == 1, SSL_connect(ssl) == 1 else {
+            SSL_free(ssl)
+            throw BenchError("a node refused a TLS handshake")
+        }
+        return ssl
+    }
+}

@@ -1,0 +1,85 @@
+import CRDT
+import Wire
+
+/// An upload of a file: who began it and, once it has ended, what it consists of.
+///
+/// Two uploads under one name, on two sides of a network partition, are two values, of which one
+/// counts as a whole: the smaller one. An upload that has ended comes before one that has not, an
+/// earlier beginning before a later one. What is read is therefore what one client has uploaded.
+struct Upload: Hashable, Sendable {
+    /// The content of a file, as the end of its upload names it.
+    struct Content: Hashable, Sendable {
+        /// The stamp of the upload's end.
+        let ended: Stamp
+        /// In bytes.
+        let size: UInt64
+        /// The parts in the order of their bytes; one may be there several times.
+        let parts: [PartID]
+    }
+
+    let begun: Stamp
+    let owner: UserID
+    /// The type of the content, as `image/png`.
+    let type: FieldText
+    /// Nil until all parts have arrived.
+    let content: Content?
+
+    init(begun: Stamp, owner: UserID, type: FieldText, content: Content? = nil) {
+        self.begun = begun
+        self.owner = owner
+        self.type = type
+        self.content = content
+    }
+
+    func ended(with content: Content) -> Upload {
+        Upload(begun: begun, owner: owner, type: type, content: content)
+    }
+
+    /// The upload without what it consists of: of two uploads the same one counts as before.
+    var emptied: Upload {
+        Upload(
+            begun: begun, owner: owner, type: FieldText(""),
+            content: content.map { Content(ended: $0.ended, size: 0, parts: []) })
+    }
+
+    var greatestTime: HybridTimestamp { max(begun.time, content?.ended.time ?? .zero) }
+}
+
+extension Upload: Comparable {
+    static func < (left: Upload, right: Upload) -> Bool {
+        guard left.beginning == right.beginning else { return left.beginning < right.beginning }
+        guard let mine = left.content, let theirs = right.content else {
+            return left.type < right.type
+        }
+        // An operation ends an upload with one content: the rest is for damaged documents.
+        let (one, other) = (
+            (mine.ended, left.type, mine.size), (theirs.ended, right.type, theirs.size)
+        )
+        return one == other ? mine.parts.lexicographicallyPrecedes(theirs.parts) : one < other
+    }
+
+    private var beginning: (Int, Stamp, UserID) { (content == nil ? 1 : 0, begun, owner) }
+}
+
+extension Upload.Content: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        ended.encode(into: &writer)
+        writer.write(varint: size)
+        parts.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        ended = try Stamp(from: &reader)
+        size = try reader.readVarint()
+        parts = try reader.readParts()
+    }
+}
+
+extension ByteReader {
+    /// Reads the list of a file's parts.
+    mutating func readParts() throws(WireError) -> [PartID] {
+        let parts: [PartID] = try readList(limit: FilePart.countMax)
+        guard parts.allSatisfy(FilePart.isName) else { throw .invalid("the parts of a file") }
+        return parts
+    }
+}

@@ -1,0 +1,58 @@
+import HTTP
+import JSON
+import LineProtocol
+
+/// A request on a WebSocket: an object of JSON with id, method, path and body.
+struct SocketMessage {
+    private(set) var id: JSONValue?
+    private var method: JSONValue?
+    private var path: JSONValue?
+    private var body: JSONValue?
+    private var hasOther = false
+
+    /// - Throws: 400 for what is no object.
+    init(_ text: [UInt8]) throws(LineError) {
+        let message: JSONValue
+        do throws(JSONError) {
+            message = try JSONValue(reading: text)
+        } catch {
+            throw LineError(400, error.message)
+        }
+        guard case .object(let members) = message else {
+            throw LineError(400, "A request is an object of JSON with id, method, path and body")
+        }
+        for member in members {
+            switch member.name {
+            case "id": id = member.value
+            case "method": method = member.value
+            case "path": path = member.value
+            case "body": body = member.value
+            default: hasOther = true
+            }
+        }
+    }
+
+    /// Returns the resource, and the members of the body or the parameters of the query.
+    func route() throws(LineError) -> (Route, [JSONValue.Member]) {
+        guard !hasOther else {
+            throw LineError(400, "The keys of a request are id, method, path and body")
+        }
+        var name = Method.get
+        if case .text(let text)? = method { name = Method(rawValue: text) }
+        guard case .text(let path)? = path else { throw LineError(400, "Missing path") }
+        let target: RequestTarget
+        let route: Route
+        do throws(HTTPError) {
+            target = try RequestTarget(path)
+            route = try Route(name, target.segments)
+        } catch {
+            throw LineError(error.status.rawValue, error.message)
+        }
+        switch body {
+        case .object(let members)? where route.resource.hasBody && target.query.isEmpty:
+            return (route, members)
+        case nil, .null?: return (route, try AppRequest.members(of: target.query))
+        default: throw LineError(400, "A body is an object of JSON, for requests that have one")
+        }
+    }
+}

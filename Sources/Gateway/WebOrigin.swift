@@ -1,0 +1,56 @@
+/// The origin of web pages: a scheme, a host and a port, spelt as browsers send it (RFC 6454,
+/// section 6.1).
+///
+/// It is a part of policies in header fields, so nothing else may stand in it.
+package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
+    /// The most origins of one option: each page names all of them in its head.
+    package static let countMax = 64
+
+    private let isEncrypted: Bool
+    private let authority: String
+
+    /// Fails for what is no origin, or one that browsers spell otherwise: in lower case, and
+    /// without the port that the scheme has by itself.
+    package init?(_ text: String) {
+        isEncrypted = text.hasPrefix("https://")
+        guard isEncrypted || text.hasPrefix("http://") else { return nil }
+        authority = String(text.dropFirst(isEncrypted ? 8 : 7))
+        let (host, port) = WebOrigin.parts(of: authority[...])
+        guard WebOrigin.isHost(host) else { return nil }
+        guard let port else { return }
+        guard let number = UInt16(port), "\(number)" == port, number != 0,
+            number != (isEncrypted ? 443 : 80)
+        else { return nil }
+    }
+
+    package var description: String { (isEncrypted ? "https://" : "http://") + authority }
+
+    /// The origin that a policy has to name for WebSockets to the same place.
+    var ofSockets: String { (isEncrypted ? "wss://" : "ws://") + authority }
+
+    /// Returns the host, and the port behind the last colon; a colon within brackets is a part of
+    /// an IPv6 address.
+    private static func parts(of authority: Substring) -> (host: Substring, port: Substring?) {
+        guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else {
+            return (authority, nil)
+        }
+        return (authority[..<colon], authority[colon...].dropFirst())
+    }
+
+    private static func isHost(_ host: Substring) -> Bool {
+        if host.hasPrefix("[") {
+            let address = host.dropFirst().dropLast()
+            return host.hasSuffix("]") && !address.isEmpty
+                && address.utf8.allSatisfy { isDigitOrLetter($0, to: "f") || $0 == 0x3A }
+        }
+        return !host.isEmpty && !host.hasPrefix(".") && !host.hasPrefix("-")
+            && host.utf8.allSatisfy {
+                isDigitOrLetter($0, to: "z") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+            }
+    }
+
+    private static func isDigitOrLetter(_ byte: UInt8, to last: Unicode.Scalar) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || (UInt8(ascii: "a")...UInt8(ascii: last)).contains(byte)
+    }
+}

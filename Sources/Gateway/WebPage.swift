@@ -1,0 +1,37 @@
+import HTTP
+
+/// The answer with a file of the web pages, before it is written.
+struct WebPage: Equatable, Sendable {
+    var status = HTTPStatus.ok
+    let contentType: String
+    var body: [UInt8]
+    var isCompressed = false
+    let tag: String
+    /// What the page may load and whom it may send requests to; nil for a part of a page.
+    let policy: String?
+
+    init(_ file: WebFile, policy: String?) {
+        contentType = file.contentType
+        body = file.bytes
+        // Weak: a file has the same tag whether it is compressed or not (RFC 9110, section 8.8.1).
+        tag = "W/" + file.tag.text
+        self.policy = policy
+    }
+}
+
+extension ResponseHead {
+    /// Adds what browsers have to know of a page: what it may load, whom it may send requests to,
+    /// and that nothing of it is used without asking whether it has changed.
+    mutating func add(_ page: WebPage) {
+        add("Cache-Control", "no-cache")
+        add("ETag", page.tag)
+        add("Vary", "Accept-Encoding")
+        if page.isCompressed { add("Content-Encoding", "gzip") }
+        add("X-Content-Type-Options", "nosniff")
+        guard let policy = page.policy else { return }
+        add("Content-Security-Policy", policy)
+        add("Permissions-Policy", "microphone=(self), camera=(), geolocation=(), payment=()")
+        add("Cross-Origin-Opener-Policy", "same-origin")
+        add("Referrer-Policy", "no-referrer")
+    }
+}

@@ -1,0 +1,126 @@
+import Compression
+import HTTP
+import JSON
+import Wire
+
+/// The web pages of a port, which anybody may read: they contain no data of users.
+///
+/// The paths are those of a table, so nothing of a request becomes a part of a name or an answer.
+package actor WebPages {
+    /// The pages that a port has.
+    package enum Site: Sendable {
+        /// The chat, for the port for apps.
+        case chat
+        /// The view of the cluster, for the port for operations.
+        case cluster
+    }
+
+    private nonisolated let executor: any SerialExecutor
+    /// The origins of the nodes' pages; each page may send requests to all of them.
+    package nonisolated let origins: Set<String>
+    private let files: [[String]: WebFile]
+    /// The policy of all pages (Content Security Policy Level 3).
+    private let policy: String
+    /// The compressed forms of files, each made when it is first asked for.
+    private var compressed: [[String]: [UInt8]] = [:]
+
+    /// - Parameters:
+    ///   - nodes: the addresses at which browsers reach the nodes, as `/nodes.json` lists them.
+    ///   - mayPlay: whether a page may send requests to any port of this machine, where
+    ///     `cluster/play` takes orders to kill and start nodes.
+    package init(
+        _ site: Site, nodes: [WebOrigin], mayPlay: Bool = false, executor: any SerialExecutor
+    ) {
+        self.executor = executor
+        origins = Set(nodes.map(\.description))
+        policy = WebPages.policy(nodes, mayPlay: mayPlay)
+        files = WebPages.files(of: site, nodes)
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    func has(_ path: [String]) -> Bool { files[path] != nil }
+
+    /// Answers a request for a page, whatever its method is; nil for a path that is none.
+    func answer(to head: RequestHead) -> WebPage? {
+        let path = head.target.segments
+        guard let file = files[path] else { return nil }
+        var page = WebPage(file, policy: isPart(file, at: path) ? nil : policy)
+        if file.tag.isHeld(by: head.fields.values(of: "if-none-match")) {
+            page.status = .notModified
+            page.body = []
+        } else if head.fields.acceptsGzip, let body = compressedForm(of: file, at: path) {
+            page.body = body
+            page.isCompressed = true
+        }
+        return page
+    }
+
+    /// Whether a file is a module or a style of a page, and so under the policy of that page.
+    ///
+    /// A page has dozens of them, each with a head of its own; a worker needs a policy, and lies in
+    /// no folder.
+    private func isPart(_ file: WebFile, at path: [String]) -> Bool {
+        path.count > 1
+            && ["text/css", "text/javascript"].contains(where: file.contentType.hasPrefix)
+    }
+
+    private func compressedForm(of file: WebFile, at path: [String]) -> [UInt8]? {
+        if let form = compressed[path] { return form }
+        guard file.bytes.count >= AppLimits.compressedBytesMin else { return nil }
+        // The tag is weak: both forms mean the same to a browser.
+        let bytes = file.mayLoseComments ? withoutCommentLines(file.bytes) : file.bytes
+        let form = GZip.compress([bytes], effort: .most)
+        compressed[path] = form
+        return form
+    }
+}
+
+// MARK: Contents
+
+extension WebPages {
+    /// The files that are served elsewhere than their folders say, and there only: a page's
+    /// relative links lead somewhere else at each path.
+    private static let places = [
+        "chat/index.html": "",
+        "chat/gallery.html": "gallery",
+        "chat/service-worker.js": "service-worker.js",
+        "chat/manifest.webmanifest": "manifest.webmanifest",
+        "chat/icon.svg": "icon.svg",
+        "cluster/index.html": "cluster",
+    ]
+
+    private static func files(of site: Site, _ nodes: [WebOrigin]) -> [[String]: WebFile] {
+        let folders =
+            switch site {
+            case .chat: ["chat/", "client/"]
+            case .cluster: ["cluster/"]
+            }
+        var files = [["nodes.json"]: WebFile(list(of: nodes), named: "nodes.json")]
+        for (path, file) in WebFile.embedded where folders.contains(where: path.hasPrefix) {
+            let place = places[path] ?? path
+            files[place.split(separator: "/").map(String.init)] = file
+        }
+        return files
+    }
+
+    private static func list(of nodes: [WebOrigin]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.list("nodes") { list in for node in nodes { list.write(node.description) } }
+        }
+        return writer.bytes
+    }
+
+    private static func policy(_ nodes: [WebOrigin], mayPlay: Bool) -> String {
+        // Old browsers do not take 'self' for WebSockets: so a node's own are named as well.
+        let others = nodes.flatMap { [$0.description, $0.ofSockets] }
+        let local = mayPlay ? ["http://127.0.0.1:*"] : []
+        let connections = (["'self'"] + others + local).joined(separator: " ")
+        return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+            + "media-src 'self' blob:; connect-src \(connections); manifest-src 'self'; "
+            + "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    }
+}

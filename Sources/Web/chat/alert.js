@@ -1,0 +1,66 @@
+import { textButton } from "./button.js";
+import { closeDialog, openDialog } from "./dialog.js";
+import { element, uniqueID } from "./dom.js";
+import { texts } from "./texts.js";
+
+/**
+ * Makes the alert of a failure: the title "Error", a sentence, and "OK".
+ *
+ * @param {string} sentence
+ */
+export function makeAlert(sentence) {
+    const [title, text] = [uniqueID(), uniqueID()];
+    return element(
+        "dialog",
+        {
+            class: "dialog alert",
+            role: "alertdialog",
+            "aria-labelledby": title,
+            "aria-describedby": text,
+        },
+        element(
+            "div",
+            { class: "dialog-panel" },
+            element("h2", { id: title, class: "alert-title" }, texts.error),
+            element("p", { id: text, class: "alert-text" }, sentence),
+            textButton(texts.ok, closeDialog, "primary"),
+        ),
+    );
+}
+
+/**
+ * Logs a failure, and shows it in the node's own sentence where there is one.
+ *
+ * @param {unknown} failure
+ * @param {string} [otherwise] the sentence of a failure without one
+ */
+export function showFailure(failure, otherwise = texts.noNode) {
+    console.error("grapevine:", failure);
+    openDialog(makeAlert(sentenceOf(failure) ?? otherwise));
+}
+
+/**
+ * Waits for an attempt, and shows its failure.
+ *
+ * @param {Promise<unknown> | void} attempted
+ * @param {string} [otherwise] the sentence of a failure without one
+ */
+export async function attempt(attempted, otherwise) {
+    try {
+        await attempted;
+    } catch (error) {
+        showFailure(error, otherwise);
+    }
+}
+
+/**
+ * @param {unknown} failure
+ * @returns {string | undefined}
+ */
+export function sentenceOf(failure) {
+    if (typeof failure !== "object" || failure === null) return undefined;
+    if (!("message" in failure) || typeof failure.message !== "string") return undefined;
+    return "code" in failure && failure.code !== 0 && failure.message !== ""
+        ? failure.message
+        : undefined;
+}

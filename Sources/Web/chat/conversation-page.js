@@ -1,0 +1,237 @@
+import { attempt, showFailure } from "./alert.js";
+import { openChatOptions } from "./chat-actions.js";
+import { Conversation } from "./conversation.js";
+import { closeDialog } from "./dialog.js";
+import { Drafts } from "./drafts.js";
+import { makeMessageActions } from "./message-actions.js";
+import { MessageEdit } from "./message-edit.js";
+import { spokenText } from "./message-row.js";
+import { chatsAddress, pinsAddress } from "./route.js";
+import { texts } from "./texts.js";
+import { makeThumbnail } from "./thumbnail.js";
+import { firstUnread } from "./timeline.js";
+
+/**
+ * @typedef {import("../client/client.js").Client} Client
+ * @typedef {import("../client/types.js").Message} Message
+ * @typedef {import("../client/types.js").Item} Item
+ * @typedef {import("./people.js").People} People
+ * @typedef {import("./conversation.js").ConversationActions} ConversationActions
+ */
+
+/**
+ * What the conversation needs from the rest of the page.
+ *
+ * @typedef {{
+ *   client: Client,
+ *   people: People,
+ *   toast: import("./toast.js").Toast,
+ *   announcer: import("./announcer.js").Announcer,
+ *   onSent: () => void,
+ *   onView: (conversation: string | undefined) => void,
+ *   chatActions: ReturnType<typeof import("./chat-actions.js").makeChatActions>,
+ * }} ConversationContext
+ */
+
+const fileBytesMax = 25 * 1024 * 1024;
+
+/**
+ * The open conversation: it gives the component its view, and turns what the user does into
+ * requests of the client.
+ */
+export class ConversationPage {
+    /** @type {string | undefined} */
+    #id;
+    #unread = 0;
+    /** @type {string | undefined} */
+    #firstNew;
+    /** @type {string | undefined} */
+    #wanted;
+    #lastHeard = "";
+    #drafts = new Drafts();
+
+    /** @param {ConversationContext} context */
+    constructor(context) {
+        this.context = context;
+        this.client = context.client;
+        this.edit = new MessageEdit(
+            context.client,
+            () => this.#id,
+            (hasEnded) => {
+                this.render();
+                if (hasEnded) this.view.composer.focus();
+            },
+        );
+        this.view = new Conversation(this.#actions());
+        this.element = this.view.element;
+        document.addEventListener("visibilitychange", () => this.#onVisibility());
+    }
+
+    get id() {
+        return this.#id;
+    }
+
+    /**
+     * @param {string} id
+     * @param {string} [message] one to scroll to
+     */
+    open(id, message) {
+        this.#wanted = message;
+        if (id !== this.#id) {
+            this.close();
+            this.#id = id;
+            this.#lastHeard = "";
+            this.#unread = this.client.conversation(id).chat?.unread ?? 0;
+            this.view.composer.draft = this.#drafts.of(id);
+            this.#load(id);
+            this.#tellView();
+        }
+        this.render();
+    }
+
+    close() {
+        if (!this.#id) return;
+        this.view.composer.leave();
+        this.#drafts.keep(this.#id, this.view.composer.draft);
+        this.client.closeConversation(this.#id);
+        this.#id = undefined;
+        this.#tellView();
+        this.edit.forget();
+        this.#firstNew = undefined;
+    }
+
+    render() {
+        const id = this.#id;
+        if (!id) return;
+        const { client, context: { people } } = this;
+        const state = client.conversation(id);
+        this.#markFirstNew(state);
+        this.view.render({
+            ...state,
+            id,
+            me: client.user,
+            title: state.chat ? people.title(state.chat) : "",
+            others: state.chat ? people.others(state.chat) : [],
+            firstNew: this.#firstNew,
+            items: itemsByMessage(client.items()),
+            person: (user) => people.person(user),
+            typing: state.typing.map((user) => people.person(user).name),
+            edit: this.edit.view,
+        });
+        if (this.#wanted && this.view.list.reveal(this.#wanted)) this.#wanted = undefined;
+        this.#announce(state.messages);
+    }
+
+    /** @param {string} id */
+    async #load(id) {
+        try {
+            await this.client.openConversation(id);
+        } catch (error) {
+            console.error("grapevine: a conversation was not loaded:", error);
+        }
+    }
+
+    /** A hidden page reads nothing: what arrives meanwhile stays unread, below the line "New". */
+    #onVisibility() {
+        this.client.isVisible = !document.hidden;
+        this.#tellView();
+        if (!this.#id) return;
+        this.#firstNew = undefined;
+        this.#unread = document.hidden ? 0 : this.client.conversation(this.#id).chat?.unread ?? 0;
+        this.render();
+    }
+
+    #tellView() {
+        this.context.onView(document.hidden ? undefined : this.#id);
+    }
+
+    /** @param {import("../client/types.js").ConversationView} state */
+    #markFirstNew({ isLoaded, messages }) {
+        if (!isLoaded || this.#unread === 0 || this.#firstNew) return;
+        this.#firstNew = firstUnread(messages, this.#unread);
+    }
+
+    /** @param {Message[]} messages */
+    #announce(messages) {
+        const last = messages.at(-1);
+        if (!last || last.id === this.#lastHeard) return;
+        const isFirst = this.#lastHeard === "";
+        this.#lastHeard = last.id;
+        if (isFirst || last.isMine || document.hidden) return;
+        const { name } = this.context.people.person(last.from);
+        this.context.announcer.say(texts.conversation.arrived(name, spokenText(last)));
+    }
+
+    /**
+     * Makes a text that was refused a draft again, unless another one has been begun.
+     *
+     * @param {string} id
+     * @param {string} text
+     */
+    takeBack(id, text) {
+        const { composer } = this.view;
+        if (id !== this.#id) this.#drafts.keep(id, this.#drafts.of(id) || text);
+        else if (composer.draft === "") composer.draft = text;
+    }
+
+    /** @returns {ConversationActions} */
+    #actions() {
+        const { client, context } = this;
+        const id = () => this.#id ?? "";
+        return {
+            back: () => location.hash = chatsAddress,
+            openPins: () => location.hash = pinsAddress(id()),
+            openChatOptions: () => this.#openOptions(),
+            loadEarlier: () => attempt(client.loadEarlier(id())),
+            send: (text) => {
+                client.send(id(), text);
+                context.onSent();
+            },
+            sendPhoto: (file) => this.#sendPhoto(file),
+            sendVoice: (file, text) => {
+                client.sendFile(id(), file, { type: "voice", text });
+                context.onSent();
+            },
+            setTyping: (isTyping) => client.setTyping(id(), isTyping),
+            saveEdit: (text) => this.edit.save(text),
+            cancelEdit: () => this.edit.cancel(),
+            ...makeMessageActions(context, (message) => this.edit.begin(message)),
+        };
+    }
+
+    /** @param {Blob} file */
+    async #sendPhoto(file) {
+        const id = this.#id;
+        if (!id) return;
+        if (file.size > fileBytesMax) {
+            return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
+        }
+        const preview = await makeThumbnail(file);
+        this.client.sendFile(id, file, { type: "image", preview });
+        this.context.onSent();
+    }
+
+    #openOptions() {
+        const chat = this.#id ? this.client.conversation(this.#id).chat : undefined;
+        if (chat) openChatOptions(chat, this.context.chatActions, { canLeave: true });
+    }
+
+    /** Closes what belongs to the conversation, when the user signs out. */
+    dispose() {
+        this.close();
+        closeDialog();
+    }
+}
+
+/**
+ * @param {Item[]} items
+ * @returns {Map<string, Item>}
+ */
+function itemsByMessage(items) {
+    const found = new Map();
+    for (const item of items) {
+        found.set(item.id, item);
+        if (item.message) found.set(item.message, item);
+    }
+    return found;
+}

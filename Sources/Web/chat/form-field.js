@@ -1,0 +1,34 @@
+import { element, uniqueID } from "./dom.js";
+
+/**
+ * A labelled field of a form.
+ *
+ * @param {string} label
+ * @param {Record<string, import("./dom.js").Attribute>} attributes of the input
+ * @param {string} [hint]
+ */
+export function formField(label, attributes, hint) {
+    const [id, hintID] = [uniqueID(), uniqueID()];
+    const input = element("input", {
+        id,
+        class: "field-input",
+        ...attributes,
+        "aria-describedby": hint ? hintID : undefined,
+    });
+    const hintText = hint ? element("span", { id: hintID, class: "field-hint" }, hint) : undefined;
+    const field = element(
+        "div",
+        { class: "field" },
+        element("label", { for: id, class: "field-label" }, label),
+        input,
+        hintText,
+    );
+    return { element: field, input, hint: hintText };
+}
+
+/**
+ * The place of a form's failure, read aloud when it gets a text.
+ */
+export function formFailure() {
+    return element("p", { class: "form-failure", role: "alert" });
+}

@@ -1,0 +1,89 @@
+/** The time after which a press is long, as on phones. */
+const pressMilliseconds = 500;
+/** A finger that moves further scrolls or swipes. */
+const moveMax = 10;
+const vibrationMilliseconds = 20;
+
+/**
+ * Calls `action` for a long press, the context menu (right click, menu key, Shift+F10) and Enter on
+ * the target itself. A long press also vibrates.
+ *
+ * @param {HTMLElement} target
+ * @param {() => void} action
+ */
+export function onLongPress(target, action) {
+    const press = new Press(action);
+    target.addEventListener("pointerdown", (event) => press.onDown(event));
+    target.addEventListener("pointermove", (event) => press.onMove(event));
+    target.addEventListener("pointerup", () => press.cancel());
+    target.addEventListener("pointercancel", () => press.cancel());
+    target.addEventListener("contextmenu", (event) => {
+        event.preventDefault();
+        press.onContextMenu();
+    });
+    target.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.target !== target) return;
+        event.preventDefault();
+        action();
+    });
+}
+
+/** The press of a finger or a pen. */
+class Press {
+    #timer = 0;
+    #start = { x: 0, y: 0 };
+    #isDown = false;
+    #isHandled = false;
+
+    /** @param {() => void} action */
+    constructor(action) {
+        this.action = action;
+    }
+
+    /** @param {PointerEvent} event */
+    onDown(event) {
+        this.cancel();
+        this.#isHandled = false;
+        if (event.pointerType === "mouse") return;
+        this.#isDown = true;
+        this.#start = { x: event.clientX, y: event.clientY };
+        this.#timer = setTimeout(() => this.#onLong(), pressMilliseconds);
+    }
+
+    /** @param {PointerEvent} event */
+    onMove(event) {
+        const distance = Math.hypot(event.clientX - this.#start.x, event.clientY - this.#start.y);
+        if (distance > moveMax) this.cancel();
+    }
+
+    cancel() {
+        clearTimeout(this.#timer);
+        this.#isDown = false;
+    }
+
+    /** Browsers have a long press of their own, which comes before the timer or after it. */
+    onContextMenu() {
+        if (this.#isHandled) return;
+        if (this.#isDown) this.#onLong();
+        else this.action();
+    }
+
+    #onLong() {
+        this.cancel();
+        this.#isHandled = true;
+        ignoreClick();
+        navigator.vibrate?.(vibrationMilliseconds);
+        this.action();
+    }
+}
+
+/** Ignores the click that ends a long press: it would choose what has appeared below the finger. */
+function ignoreClick() {
+    const ignore = (/** @type {Event} */ event) => {
+        event.preventDefault();
+        event.stopPropagation();
+    };
+    const options = { capture: true, once: true };
+    addEventListener("click", ignore, options);
+    addEventListener("pointerdown", () => removeEventListener("click", ignore, options), options);
+}

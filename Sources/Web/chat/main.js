@@ -1,0 +1,38 @@
+/** The start of the chat: it opens the client, and shows the page. */
+
+import { Client } from "../client/client.js";
+import { Root } from "./root.js";
+
+/**
+ * The addresses of the nodes. Where none are named, and without an answer, the page's own node is
+ * used, and whichever nodes the client has stored.
+ *
+ * @returns {Promise<string[]>}
+ */
+async function findNodes() {
+    try {
+        const answer = await fetch("/nodes.json");
+        const { nodes } = answer.ok ? await answer.json() : { nodes: [] };
+        if (nodes.length > 0) return nodes;
+    } catch (error) {
+        console.warn("grapevine: no list of nodes:", error);
+    }
+    return [location.origin];
+}
+
+const client = await Client.open({ nodes: await findNodes() });
+document.body.replaceChildren(new Root(client).element);
+
+navigator.serviceWorker?.register("/service-worker.js").catch((error) => {
+    console.warn("grapevine: no service worker:", error);
+});
+
+// A service worker that has just been installed asks which files it has to keep.
+navigator.serviceWorker?.addEventListener("message", (event) => {
+    if (event.data?.kind !== "shell") return;
+    const files = performance.getEntriesByType("resource")
+        .map((entry) => new URL(entry.name))
+        .filter((url) => url.origin === location.origin)
+        .map((url) => url.pathname);
+    event.source?.postMessage({ kind: "shell", files });
+});

@@ -1,0 +1,28 @@
+/**
+ * What may be done with a message. The node decides; these rules keep the page from offering what
+ * it would refuse.
+ *
+ * @typedef {import("../client/types.js").Message} Message
+ */
+
+/** Exactly at its end, an edit is refused. */
+const editWindowMilliseconds = 15 * 60 * 1000;
+
+/**
+ * @param {Message} message
+ * @param {number} [now]
+ */
+export function canEdit(message, now = Date.now()) {
+    return message.isMine && message.type === "text" && !message.deletedForEveryone &&
+        Date.parse(message.at) > now - editWindowMilliseconds;
+}
+
+/** @param {Message} message */
+export function canDeleteForEveryone(message) {
+    return message.isMine && !message.deletedForEveryone;
+}
+
+/** @param {Message} message */
+export function canPin(message) {
+    return !message.deletedForEveryone && message.type !== "system";
+}

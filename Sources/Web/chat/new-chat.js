@@ -1,0 +1,54 @@
+import { sentenceOf } from "./alert.js";
+import { closeDialog, openDialog, titledDialog } from "./dialog.js";
+import { element, setText } from "./dom.js";
+import { formFailure, formField } from "./form-field.js";
+import { texts } from "./texts.js";
+
+const words = texts.newChat;
+const titleMax = 256;
+
+/**
+ * Makes the dialog of a new chat: the recipient's e-mail address and a title. A refusal, such as of
+ * an unknown address, is shown in it, and what was typed stays.
+ *
+ * @param {(chat: {email: string, title: string}) => Promise<unknown>} create
+ */
+export function makeNewChat(create) {
+    const email = formField(words.email, { type: "email", name: "email", required: true });
+    const title = formField(words.name, {
+        name: "title",
+        maxlength: titleMax,
+        dir: "auto",
+        required: true,
+        placeholder: words.namePlaceholder,
+    });
+    const failure = formFailure();
+    const submit = element("button", { class: "button primary wide" }, words.submit);
+    const onSubmit = async (/** @type {Event} */ event) => {
+        event.preventDefault();
+        submit.disabled = true;
+        setText(failure, "");
+        try {
+            await create({ email: email.input.value.trim(), title: title.input.value.trim() });
+            closeDialog();
+        } catch (error) {
+            console.error("grapevine: a chat was not created:", error);
+            setText(failure, sentenceOf(error) ?? texts.noNode);
+        }
+        submit.disabled = false;
+    };
+    const form = element(
+        "form",
+        { class: "form", onsubmit: onSubmit },
+        email.element,
+        title.element,
+        failure,
+        submit,
+    );
+    return titledDialog(words.title, {}, form);
+}
+
+/** @param {(chat: {email: string, title: string}) => Promise<unknown>} create */
+export function openNewChat(create) {
+    openDialog(makeNewChat(create));
+}

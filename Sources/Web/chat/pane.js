@@ -1,0 +1,93 @@
+import { attempt } from "./alert.js";
+import { element, setChildren } from "./dom.js";
+import { emptyState } from "./empty-state.js";
+import { texts } from "./texts.js";
+
+/**
+ * @typedef {import("./conversation-page.js").ConversationContext} ConversationContext
+ * @typedef {import("./route.js").Route} Route
+ */
+
+/** The place beside the sidebar: a conversation, its pinned messages, or nothing. */
+export class Pane {
+    /** @type {import("./conversation-page.js").ConversationPage | undefined} */
+    conversation;
+    /** @type {import("./pinned-view.js").PinnedView | undefined} */
+    #pinned;
+    /** The conversation whose pinned messages are being loaded. @type {string | undefined} */
+    #pinsLoading;
+    #nothing = emptyState("grapes", texts.app, texts.conversation.choose);
+    element = element("div", { class: "pane" });
+
+    /**
+     * @param {ConversationContext} context
+     * @param {() => void} onLoaded called when more can be shown than before
+     */
+    constructor(context, onLoaded) {
+        this.context = context;
+        this.client = context.client;
+        this.onLoaded = onLoaded;
+    }
+
+    /**
+     * Loads what shows conversations. The list of chats is painted before it: a third of the
+     * page's modules are needed for conversations alone.
+     */
+    async load() {
+        const [{ ConversationPage }, { PinnedView }] = await Promise.all([
+            import("./conversation-page.js"),
+            import("./pinned-view.js"),
+        ]);
+        this.conversation = new ConversationPage(this.context);
+        this.#pinned = new PinnedView({
+            back: () => history.back(),
+            unpin: ({ conversation, id }) => attempt(this.client.unpin(conversation, id)),
+        });
+    }
+
+    /** Opens what an address names. @param {Route} route */
+    open(route) {
+        if (route.view === "chat") this.conversation?.open(route.chat, route.message);
+        else if (route.view !== "archived") this.conversation?.close();
+        if (route.view === "pins") this.#loadPins(route.chat);
+    }
+
+    /** @param {Route} route */
+    render(route) {
+        if (route.view === "pins") this.#renderPins(route.chat);
+        else if (this.conversation?.id) {
+            this.conversation.render();
+            setChildren(this.element, this.conversation.element);
+        } else setChildren(this.element, this.#nothing);
+    }
+
+    /** Moves the focus to the title of what is shown. */
+    focus() {
+        const title = this.element.querySelector(".pane-title");
+        if (title instanceof HTMLElement) title.focus({ preventScroll: true });
+    }
+
+    /** @param {string} chat */
+    #renderPins(chat) {
+        const { pins } = this.client.conversation(chat);
+        const { people } = this.context;
+        if (!this.#pinned) return;
+        this.#pinned.render({
+            pins: pins.map((message) => ({ message, sender: people.sender(message) })),
+            isLoading: this.#pinsLoading === chat,
+        });
+        setChildren(this.element, this.#pinned.element);
+    }
+
+    /** @param {string} chat */
+    async #loadPins(chat) {
+        this.#pinsLoading = chat;
+        try {
+            await this.client.loadPins(chat);
+        } catch (error) {
+            console.error("grapevine: pinned messages were not loaded:", error);
+        }
+        this.#pinsLoading = undefined;
+        this.onLoaded();
+    }
+}

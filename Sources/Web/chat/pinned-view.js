@@ -1,0 +1,91 @@
+import { iconButton, textButton } from "./button.js";
+import { element, setChildren, setText } from "./dom.js";
+import { emptyState } from "./empty-state.js";
+import { formatListTime } from "./formats.js";
+import { KeyedList } from "./keyed-list.js";
+import { spokenText } from "./message-row.js";
+import { RovingFocus } from "./roving-focus.js";
+import { chatAddress } from "./route.js";
+import { spinner } from "./spinner.js";
+import { Swipe } from "./swipe.js";
+import { texts } from "./texts.js";
+
+/** @typedef {import("../client/types.js").Message} Message */
+/** @typedef {{message: Message, sender: string}} PinView */
+
+const words = texts.pinnedView;
+
+/** The pinned messages of a conversation, the newest pin first. */
+export class PinnedView {
+    #list = element("ul", { class: "pin-list", "aria-label": words.title });
+    #focus = new RovingFocus(this.#list, ".pin-link");
+    #spinner = spinner();
+    #empty = emptyState("pinOff", words.emptyTitle, words.emptyText);
+    #content = element("div", { class: "pane-content" });
+
+    /** @param {{back: () => void, unpin: (message: Message) => void}} actions */
+    constructor(actions) {
+        this.rows = new KeyedList(
+            this.#list,
+            (/** @type {PinView} */ pin) => pin.message.id,
+            () => new PinRow(actions.unpin),
+        );
+        this.element = element(
+            "section",
+            { class: "conversation pinned-view", "aria-label": words.title },
+            element(
+                "header",
+                { class: "pane-header" },
+                iconButton("back", texts.back, actions.back),
+                element("h2", { class: "pane-title", tabindex: -1 }, words.title),
+            ),
+            this.#content,
+        );
+    }
+
+    /** @param {{pins: PinView[], isLoading: boolean}} view */
+    render({ pins, isLoading }) {
+        this.#focus.around(() => this.rows.render(pins));
+        const otherwise = isLoading ? this.#spinner : this.#empty;
+        setChildren(this.#content, pins.length > 0 ? this.#list : otherwise);
+    }
+}
+
+/** A pinned message. */
+class PinRow {
+    /** @type {Message | undefined} */
+    #message;
+    #sender = element("span", { class: "pin-sender", dir: "auto" });
+    #time = element("time", { class: "chat-time" });
+    #text = element("span", { class: "pin-text", dir: "auto" });
+    #link = element(
+        "a",
+        { class: "pin-link" },
+        element("span", { class: "chat-line" }, this.#sender, this.#time),
+        this.#text,
+    );
+
+    /** @param {(message: Message) => void} unpin */
+    constructor(unpin) {
+        const act = () => this.#message && unpin(this.#message);
+        const button = textButton(words.unpin, act, "quiet");
+        const row = element("div", { class: "pin-row" }, this.#link, button);
+        const trailing = [{
+            title: words.unpin,
+            icon: "pinOff",
+            style: /** @type {const} */ ("red"),
+            action: act,
+        }];
+        this.element = new Swipe(row, { trailing }, "li").element;
+    }
+
+    /** @param {PinView} view */
+    render({ message, sender }) {
+        this.#message = message;
+        this.element.dataset.id = message.id;
+        this.#link.href = chatAddress(message.conversation, message.id);
+        setText(this.#sender, sender);
+        setText(this.#time, formatListTime(message.at));
+        setText(this.#text, spokenText(message));
+    }
+}

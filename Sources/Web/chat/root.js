@@ -1,0 +1,143 @@
+import { Announcer } from "./announcer.js";
+import { showFailure } from "./alert.js";
+import { element, setChildren } from "./dom.js";
+import { MainPage } from "./main-page.js";
+import { Notifications } from "./notifications.js";
+import { People } from "./people.js";
+import { firstProfilePage, ProfileForm } from "./profile-form.js";
+import { SignIn } from "./sign-in.js";
+import { texts } from "./texts.js";
+import { Toast } from "./toast.js";
+
+/**
+ * @typedef {import("../client/client.js").Client} Client
+ * @typedef {import("../client/types.js").Change} Change
+ */
+
+/** The user who has just signed up and has no profile; kept so that a reload asks again. */
+const firstRunKey = "grapevine.firstRun";
+
+/**
+ * The whole page. What it shows is decided by the sign-in: the sign-in page, a new user's first
+ * profile, or the chats.
+ */
+export class Root {
+    /** @type {MainPage | undefined} */
+    #main;
+    #toast = new Toast();
+    #announcer = new Announcer();
+    #content = element("div", { class: "root" });
+    #isSigningUp = false;
+
+    /** @param {Client} client */
+    constructor(client) {
+        this.client = client;
+        this.people = new People(client);
+        this.notifications = new Notifications(client);
+        this.signIn = new SignIn({
+            signIn: (email, password) => client.signIn(email, password),
+            signUp: (email, password) => this.#signUp(email, password),
+        });
+        this.element = element(
+            "div",
+            { class: "page" },
+            this.#content,
+            this.#toast.element,
+            this.#announcer.element,
+        );
+        client.subscribe((change) => this.#onChange(change));
+        addEventListener("hashchange", () => this.#main?.onRoute());
+        this.render();
+    }
+
+    render() {
+        const { client } = this;
+        // The client tells of the new session before the sign-up is answered.
+        if (this.#isSigningUp) return;
+        if (client.user === undefined) {
+            this.#main?.dispose();
+            this.#main = undefined;
+            this.#show(this.signIn.element);
+        } else if (localStorage.getItem(firstRunKey) === client.user) {
+            this.#showFirstProfile(client.user);
+        } else {
+            this.#showMain();
+        }
+    }
+
+    /**
+     * @param {string} email
+     * @param {string} password
+     */
+    async #signUp(email, password) {
+        this.#isSigningUp = true;
+        try {
+            await this.client.signUp(email, password);
+            localStorage.setItem(firstRunKey, this.client.user ?? "");
+        } finally {
+            this.#isSigningUp = false;
+        }
+        this.render();
+    }
+
+    #showMain() {
+        if (this.#main) return this.#main.render();
+        this.#main = new MainPage({
+            client: this.client,
+            people: this.people,
+            notifications: this.notifications,
+            toast: this.#toast,
+            announcer: this.#announcer,
+        });
+        this.#main.onRoute();
+        this.#show(this.#main.element);
+        this.notifications.register();
+    }
+
+    /** @param {string} user */
+    #showFirstProfile(user) {
+        if (this.#content.dataset.firstRun === user) return;
+        this.#content.dataset.firstRun = user;
+        const end = () => {
+            localStorage.removeItem(firstRunKey);
+            delete this.#content.dataset.firstRun;
+            this.render();
+        };
+        const form = new ProfileForm(texts.profile.continue, (profile) => {
+            this.client.setProfile(profile);
+            end();
+        });
+        form.render({ user });
+        this.#show(firstProfilePage(form, end));
+    }
+
+    /** Shows a page, whose first field or heading gets the focus. @param {HTMLElement} page */
+    #show(page) {
+        if (page.parentNode === this.#content) return;
+        setChildren(this.#content, page);
+        const first = page.querySelector("form input:not([hidden]), [tabindex='-1']");
+        if (first instanceof HTMLElement) first.focus();
+    }
+
+    /**
+     * @param {import("../client/types.js").Action} action
+     * @param {import("../client/types.js").Failure} error
+     */
+    #onRefused(action, error) {
+        // The form of a new chat shows it.
+        if (action.kind === "create") return;
+        if (action.kind === "send") {
+            this.#main?.pane.conversation?.takeBack(action.conversation, action.text);
+        }
+        showFailure(error);
+    }
+
+    /** @param {Change} change */
+    #onChange(change) {
+        if (change.kind === "refused") {
+            this.#onRefused(change.operation.action, change.error);
+        } else if (change.kind === "notify") {
+            this.notifications.show(change, this.people.findName(change.from));
+        } else this.render();
+    }
+}

@@ -1,0 +1,62 @@
+import { element, setShown } from "./dom.js";
+import { textButton } from "./button.js";
+
+/** Long enough to read it and to reach the button by keyboard. */
+const shownMilliseconds = 10_000;
+
+/**
+ * A note at the bottom with one action, usually "Undo". A further note replaces it. It stays while
+ * the pointer or the focus is in it; the focus then returns to where it came from.
+ */
+export class Toast {
+    #text = element("span", { class: "toast-text" });
+    /** @type {(() => void) | undefined} */
+    #action;
+    #button = textButton("", () => {
+        const action = this.#action;
+        this.hide();
+        action?.();
+    }, "toast-button");
+    #timer = 0;
+    /** @type {HTMLElement | undefined} */
+    #before;
+    #note = element("div", { class: "toast", hidden: true }, this.#text, this.#button);
+    element = element("div", { class: "toast-place", role: "status" }, this.#note);
+
+    constructor() {
+        this.#note.addEventListener("focusin", ({ relatedTarget }) => {
+            this.#before = relatedTarget instanceof HTMLElement ? relatedTarget : undefined;
+        });
+        for (const event of ["pointerenter", "focusin"]) {
+            this.#note.addEventListener(event, () => clearTimeout(this.#timer));
+        }
+        for (const event of ["pointerleave", "focusout"]) {
+            this.#note.addEventListener(event, () => this.#start());
+        }
+    }
+
+    /**
+     * @param {string} text
+     * @param {{label: string, action: () => void}} [choice]
+     */
+    show(text, choice) {
+        this.#text.textContent = text;
+        this.#button.textContent = choice?.label ?? "";
+        setShown(this.#button, choice !== undefined);
+        this.#action = choice?.action;
+        setShown(this.#note, true);
+        this.#start();
+    }
+
+    hide() {
+        clearTimeout(this.#timer);
+        this.#action = undefined;
+        if (this.#note.contains(document.activeElement)) this.#before?.focus();
+        setShown(this.#note, false);
+    }
+
+    #start() {
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => this.hide(), shownMilliseconds);
+    }
+}

@@ -1,0 +1,86 @@
+import { asFailure } from "./failures.js";
+
+/** @import { Calls } from "./calls.js" */
+/** @import { Session } from "./session.js" */
+
+/** The requests about the user's account. */
+export class Account {
+    #calls;
+    #session;
+
+    /**
+     * @param {Calls} calls
+     * @param {Session} session
+     */
+    constructor(calls, session) {
+        this.#calls = calls;
+        this.#session = session;
+    }
+
+    /**
+     * @param {string} email
+     * @param {string} password
+     */
+    async signUp(email, password) {
+        try {
+            await this.#accept("POST", "/v1/accounts", { email, password }, email);
+        } catch (error) {
+            if (asFailure(error).code !== 409) throw error;
+            // The answer to a sign-up may have been lost: then the password fits.
+            await this.signIn(email, password).catch(() => {
+                throw error;
+            });
+        }
+    }
+
+    /**
+     * @param {string} email
+     * @param {string} password
+     */
+    signIn(email, password) {
+        return this.#accept("POST", "/v1/sessions", { email, password }, email);
+    }
+
+    /** @param {boolean} everywhere */
+    async signOut(everywhere) {
+        const path = everywhere ? "/v1/sessions" : "/v1/sessions/current";
+        await this.#calls.send({ method: "DELETE", path }, this.#session);
+    }
+
+    /**
+     * @param {string} password
+     * @param {string} newPassword
+     */
+    changePassword(password, newPassword) {
+        const body = { password, newPassword };
+        const email = this.#session.email ?? "";
+        return this.#accept("PUT", "/v1/account/password", body, email, this.#session);
+    }
+
+    /**
+     * @param {string} password
+     * @param {string} email
+     */
+    changeEmail(password, email) {
+        const body = { password, email };
+        return this.#accept("PUT", "/v1/account/email", body, email, this.#session);
+    }
+
+    /** @param {string} password */
+    async deleteAccount(password) {
+        const call = { method: "POST", path: "/v1/account/delete", body: { password } };
+        await this.#calls.send(call, this.#session);
+    }
+
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {unknown} body
+     * @param {string} email
+     * @param {import("./session.js").Session} [session]
+     */
+    async #accept(method, path, body, email, session) {
+        const answer = await this.#calls.send({ method, path, body }, session);
+        await this.#session.accept(answer.body, email);
+    }
+}

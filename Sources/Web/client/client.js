@@ -1,0 +1,271 @@
+import { ChatActions } from "./chat-actions.js";
+import { Engine } from "./engine.js";
+import { ItemActions } from "./item-actions.js";
+import { MessageActions } from "./message-actions.js";
+import { completeOptions } from "./parts.js";
+import { Profiles } from "./profiles.js";
+import { Search } from "./search.js";
+
+/** @typedef {import("./account.js").Account} Account */
+/** @typedef {import("./files.js").Files} Files */
+/** @typedef {import("./loader.js").Loader} Loader */
+/** @typedef {import("./push.js").Push} Push */
+/** @typedef {import("./screen.js").Screen} Screen */
+/** @typedef {import("./types.js").Chat} Chat */
+/** @typedef {import("./types.js").ConversationView} ConversationView */
+/** @typedef {import("./typing.js").Typing} Typing */
+
+/**
+ * The chat client of one user on one device, without a page.
+ *
+ * What the user does is shown at once, stored, and sent as soon as a node answers; what a method
+ * returns as a promise settles when the cluster has answered, perhaps much later. A refusal takes
+ * the change back, rejects the promise with a `Failure`, and is told to the listeners.
+ *
+ * This is the whole interface. The names behind `@type` are where each part is made and described.
+ */
+export class Client {
+    #engine;
+    #chats;
+    #items;
+    #messages;
+    #profiles;
+    #search;
+
+    /**
+     * Opens the client, and restores what this device has stored.
+     *
+     * @param {import("./parts.js").Options} options
+     * @returns {Promise<Client>}
+     */
+    static async open(options) {
+        const client = new Client(await completeOptions(options));
+        await client.#engine.device.open();
+        return client;
+    }
+
+    /** @param {import("./engine.js").CompleteOptions} options */
+    constructor(options) {
+        const engine = this.#engine = new Engine(options);
+        const confirmed = () => engine.persistence.confirmed;
+        const { makeID } = options;
+        this.#chats = new ChatActions({ confirmed, makeID, outbox: engine.outbox });
+        this.#items = new ItemActions(engine.outbox, makeID);
+        this.#messages = new MessageActions({ ...engine, makeID });
+        this.#profiles = new Profiles(engine.outbox, confirmed);
+        this.#search = new Search(engine.views, this.#profiles);
+    }
+
+    /** Ends the client; what waits is sent after the next opening. */
+    close() {
+        this.#engine.close();
+    }
+
+    // The connection and the listeners.
+
+    get connection() {
+        return this.#engine.connection.status;
+    }
+
+    /** The node in use. */
+    get node() {
+        return this.#engine.nodes.current;
+    }
+
+    /** Whether the client behaves as if there were no network, for tests by hand. */
+    get debugOffline() {
+        return this.#engine.device.isOffline;
+    }
+
+    set debugOffline(isOffline) {
+        this.#engine.device.isOffline = isOffline;
+    }
+
+    /** Whether the user sees the page: only then are messages marked as read. */
+    get isVisible() {
+        return this.#engine.screen.isVisible;
+    }
+
+    set isVisible(isVisible) {
+        this.#engine.screen.isVisible = isVisible;
+    }
+
+    /**
+     * @param {(change: import("./types.js").Change) => void} listener
+     * @returns {() => void} ends the subscription
+     */
+    subscribe(listener) {
+        return this.#engine.changes.subscribe(listener);
+    }
+
+    // The user.
+
+    get user() {
+        return this.#engine.session.user;
+    }
+
+    get email() {
+        return this.#engine.session.email;
+    }
+
+    /**
+     * @param {string} email
+     * @param {string} password
+     */
+    async signUp(email, password) {
+        await this.#engine.account.signUp(email, password);
+        await this.#engine.device.onSignedIn();
+    }
+
+    /**
+     * @param {string} email
+     * @param {string} password
+     */
+    async signIn(email, password) {
+        await this.#engine.account.signIn(email, password);
+        await this.#engine.device.onSignedIn();
+    }
+
+    /**
+     * Signs out, and removes all that this device has stored. Without a network the sign-in goes
+     * on at the nodes until its tokens are over.
+     *
+     * @param {{everywhere?: boolean}} [options]
+     */
+    async signOut({ everywhere = false } = {}) {
+        const { account, device } = this.#engine;
+        if (everywhere) await account.signOut(true);
+        else await account.signOut(false).catch(() => {});
+        await device.forget();
+    }
+
+    /**
+     * @param {string} password
+     * @param {string} newPassword
+     */
+    async changePassword(password, newPassword) {
+        await this.#engine.account.changePassword(password, newPassword);
+        this.#engine.device.tellTabs();
+    }
+
+    /**
+     * @param {string} password
+     * @param {string} email
+     */
+    async changeEmail(password, email) {
+        await this.#engine.account.changeEmail(password, email);
+        this.#engine.device.tellTabs();
+        this.#engine.changes.add({ kind: "session" });
+    }
+
+    /** @param {string} password */
+    async deleteAccount(password) {
+        await this.#engine.account.deleteAccount(password);
+        await this.#engine.device.forget();
+    }
+
+    // Chats.
+
+    /**
+     * @param {{archived?: boolean}} [options]
+     * @returns {Chat[]} the latest first
+     */
+    chats({ archived = false } = {}) {
+        return this.#engine.views.chats().filter((chat) => chat.isArchived === archived);
+    }
+
+    /** @type {ChatActions["create"]} */
+    createConversation = (fields) => this.#chats.create(fields);
+    /** @type {ChatActions["archive"]} */
+    archive = (chat) => this.#chats.archive(chat);
+    /** @type {ChatActions["unarchive"]} */
+    unarchive = (chat) => this.#chats.unarchive(chat);
+    /** @type {ChatActions["hide"]} */
+    hide = (chat) => this.#chats.hide(chat);
+    /** @type {ChatActions["leave"]} */
+    leave = (chat) => this.#chats.leave(chat);
+    /** @type {Search["find"]} */
+    search = (words) => this.#search.find(words);
+
+    // One conversation.
+
+    /**
+     * @param {string} id
+     * @returns {ConversationView}
+     */
+    conversation(id) {
+        const { persistence, typing, views } = this.#engine;
+        const { chat, messages, pins } = views.conversation(id);
+        const state = persistence.confirmed.conversation(id);
+        const { hasEarlier, isLoaded } = state;
+        const marks = [...state.marks.values()];
+        return { chat, messages, pins, isLoaded, hasEarlier, marks, typing: typing.users(id) };
+    }
+
+    /** @type {Screen["openConversation"]} */
+    openConversation = (id) => this.#engine.screen.openConversation(id);
+    /** @type {Screen["closeConversation"]} */
+    closeConversation = (id) => this.#engine.screen.closeConversation(id);
+    /** @type {Loader["loadEarlier"]} */
+    loadEarlier = (id) => this.#engine.loader.loadEarlier(id);
+    /** @type {Loader["loadPins"]} */
+    loadPins = (id) => this.#engine.loader.loadPins(id);
+    /** @type {Typing["set"]} */
+    setTyping = (conversation, isTyping) => this.#engine.typing.set(conversation, isTyping);
+
+    // Messages.
+
+    /** @type {MessageActions["send"]} */
+    send = (conversation, text) => this.#messages.send(conversation, text);
+    /** @type {MessageActions["sendFile"]} */
+    sendFile = (conversation, file, options) =>
+        this.#messages.sendFile(conversation, file, options);
+    /** @type {Files["file"]} */
+    file = (conversation, blob) => this.#engine.files.file(conversation, blob);
+    /** @type {MessageActions["edit"]} */
+    edit = (conversation, message, text) => this.#messages.edit(conversation, message, text);
+    /** @type {MessageActions["edits"]} */
+    edits = (conversation, message) => this.#messages.edits(conversation, message);
+    /** @type {MessageActions["deleteForMe"]} */
+    deleteForMe = (conversation, message) => this.#messages.deleteForMe(conversation, message);
+    /** @type {MessageActions["restore"]} */
+    restore = (conversation, message) => this.#messages.restore(conversation, message);
+    /** @type {MessageActions["deleteForEveryone"]} */
+    deleteForEveryone = (conversation, message) =>
+        this.#messages.deleteForEveryone(conversation, message);
+    /** @type {MessageActions["pin"]} */
+    pin = (conversation, message) => this.#messages.pin(conversation, message);
+    /** @type {MessageActions["unpin"]} */
+    unpin = (conversation, message) => this.#messages.unpin(conversation, message);
+
+    // Action items.
+
+    /** @returns {import("./types.js").Item[]} by due time, those without one last */
+    items() {
+        return this.#engine.views.items();
+    }
+
+    /** @type {ItemActions["add"]} */
+    addItem = (fields) => this.#items.add(fields);
+    /** @type {ItemActions["edit"]} */
+    editItem = (item, changes) => this.#items.edit(item, changes);
+    /** @type {ItemActions["setDone"]} */
+    setItemDone = (item, isDone) => this.#items.setDone(item, isDone);
+    /** @type {ItemActions["delete"]} */
+    deleteItem = (item) => this.#items.delete(item);
+
+    // Profiles and pushes.
+
+    /** @type {Profiles["profile"]} */
+    profile = (user) => this.#profiles.profile(user);
+    /** @type {Profiles["set"]} */
+    setProfile = (fields) => this.#profiles.set(fields);
+    /** @type {Loader["loadProfiles"]} */
+    loadProfiles = (users) => this.#engine.loader.loadProfiles(users);
+    /** @type {Push["key"]} */
+    pushKey = () => this.#engine.push.key();
+    /** @type {Push["enable"]} */
+    enablePush = (subscription) => this.#engine.push.enable(subscription);
+    /** @type {Push["disable"]} */
+    disablePush = () => this.#engine.push.disable();
+}

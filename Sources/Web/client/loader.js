@@ -1,0 +1,285 @@
+/** @typedef {import("./confirmed.js").ConfirmedState} ConfirmedState */
+/** @typedef {import("./conversation.js").ConversationState} ConversationState */
+
+/** The messages that are read at once. */
+export const PAGE_COUNT = 50;
+/** The most messages of one answer. */
+const ANSWER_MAX = 1_000;
+/** How often a history is read for a message that is not in it; it may be older than the answer. */
+const TRIES_MAX = 8;
+/** Milliseconds before a history is read again; they double each time, up to a minute in the end. */
+const TRY_MILLISECONDS = 1_000;
+/** Milliseconds in which events are gathered before answers are asked for what they leave open. */
+const GATHER_MILLISECONDS = 150;
+/** The most profiles that are asked for at once. */
+const PROFILES_MAX = 50;
+
+/**
+ * The questions whose answers make the confirmed state whole: at the first sign-in, when a
+ * conversation is opened, and where an event leaves something open.
+ */
+export class Loader {
+    #parts;
+    #isScheduled = false;
+    /** What is being asked for. @type {Map<string, Promise<void>>} */
+    #underWay = new Map();
+    /** How often a history was read in vain, when it is read again, and after which event it was
+     * read. @type {Map<string, {count: number, until: number, events: number}>} */
+    #tries = new Map();
+    /** Users whose profiles were asked for in this opening of the page. */
+    #askedUsers = /** @type {Set<string>} */ (new Set());
+
+    /**
+     * @param {{
+     *   clock: import("./types.js").Clock,
+     *   confirmed: () => ConfirmedState,
+     *   isOnline: () => boolean,
+     *   request: (method: string, path: string) => Promise<{status: number, body: any}>,
+     *   readSince: (path: string) => Promise<{body: unknown}>,
+     *   isOpen: (conversation: string) => boolean,
+     *   onChange: (conversation?: string) => void,
+     * }} parts `readSince` gets an answer that is no older than the last event
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    /** Reads the lists of chats and items. */
+    loadLists() {
+        return this.#once("lists", async () => {
+            const confirmed = this.#parts.confirmed();
+            const asked = confirmed.events;
+            const [chats, items] = await Promise.all([
+                this.#get("/v1/chats?show=all"),
+                this.#get("/v1/items"),
+            ]);
+            if (!chats || !items || confirmed !== this.#parts.confirmed()) return;
+            confirmed.mergeRows(chats.chats, asked);
+            confirmed.mergeItems(items.items, asked);
+            // Some shards could not be reached: the rest is asked for at the next connection.
+            confirmed.isLoaded = !chats.partial;
+            this.#parts.onChange();
+            this.schedule();
+        });
+    }
+
+    /**
+     * Reads the newest messages of a conversation, its pins and its marks.
+     *
+     * @param {string} id
+     */
+    loadConversation(id) {
+        return this.#once(`history ${id}`, async () => {
+            const [conversation, path] = this.#conversation(id);
+            const { epoch } = conversation;
+            const asked = this.#parts.confirmed().events;
+            // What an event has left open may be anywhere in what is loaded.
+            const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
+            const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
+            const [history, pins, marks] = await Promise.all([
+                this.#get(`${path}/messages?limit=${limit}`),
+                this.#get(`${path}/pins`),
+                this.#get(`${path}/marks`),
+            ]);
+            if (!history || !pins || !marks) return;
+            if (!this.#isCurrent(conversation)) return;
+            const known = conversation.stretch[0];
+            if (!conversation.mergeAnswer(history.messages, { asked, epoch })) return;
+            const first = history.messages[0];
+            // A stretch that reaches further back is kept as it is.
+            if (!conversation.isLoaded || !known || first && first.at < known.at) {
+                conversation.hasEarlier = history.messages.length >= limit;
+            }
+            conversation.isLoaded = true;
+            conversation.mergeAnswer(pins.messages, { asked, epoch, isApart: true });
+            for (const mark of marks.marks) conversation.mergeMark(mark);
+            this.#settleHistory(conversation);
+            this.#parts.onChange(id);
+            this.schedule();
+        });
+    }
+
+    /**
+     * Ends the search for what an event has left open, unless the answer lacks a message that was
+     * deleted for everyone: the node may be behind the one that told of it.
+     *
+     * @param {ConversationState} conversation
+     */
+    #settleHistory(conversation) {
+        const { id, tombstones } = conversation;
+        const confirmed = this.#parts.confirmed();
+        const isOpen = [...tombstones.values()].some(({ isHidden, isRetracted }) =>
+            isRetracted && !isHidden
+        );
+        const { count, until } = this.#tries.get(id) ?? { count: 0, until: 0 };
+        const now = this.#parts.clock.now();
+        // An event may have it read before it is time, which is no try.
+        const next = now < until ? count : count + 1;
+        if (isOpen && next < TRIES_MAX && confirmed.staleHistories.has(id)) {
+            const end = now < until ? until : now + TRY_MILLISECONDS * 2 ** count;
+            this.#tries.set(id, { count: next, until: end, events: confirmed.events });
+            this.#parts.clock.setTimer(end - now, () => this.schedule());
+            return;
+        }
+        this.#tries.delete(id);
+        confirmed.staleHistories.delete(id);
+    }
+
+    /**
+     * Whether a history was read in vain, and neither time nor an event gives hope.
+     *
+     * @param {string} id
+     */
+    #isWaiting(id) {
+        const tries = this.#tries.get(id);
+        return tries !== undefined && this.#parts.clock.now() < tries.until &&
+            tries.events === this.#parts.confirmed().events;
+    }
+
+    /**
+     * Reads the messages before those that are loaded.
+     *
+     * @param {string} id
+     */
+    loadEarlier(id) {
+        return this.#once(`earlier ${id}`, async () => {
+            const [conversation, path] = this.#conversation(id);
+            const first = conversation.stretch[0];
+            if (!conversation.isLoaded || !conversation.hasEarlier || !first) return;
+            const { epoch } = conversation;
+            const asked = this.#parts.confirmed().events;
+            const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
+            const answer = await this.#get(`${path}/messages?${query}`);
+            if (!answer || !this.#isCurrent(conversation)) return;
+            if (!conversation.mergeAnswer(answer.messages, { asked, epoch })) return;
+            conversation.hasEarlier = answer.messages.length >= PAGE_COUNT;
+            this.#parts.onChange(id);
+        });
+    }
+
+    /**
+     * Reads the pinned messages.
+     *
+     * @param {string} id
+     */
+    loadPins(id) {
+        return this.#once(`pins ${id}`, async () => {
+            const [conversation, path] = this.#conversation(id);
+            const { epoch } = conversation;
+            const asked = this.#parts.confirmed().events;
+            const answer = await this.#parts.readSince(`${path}/pins`).catch(() => undefined);
+            if (!answer || !this.#isCurrent(conversation)) return;
+            this.#parts.confirmed().stalePins.delete(id);
+            conversation.mergePins(/** @type {any} */ (answer.body).messages, { asked, epoch });
+            this.#parts.onChange(id);
+        });
+    }
+
+    /**
+     * Reads profiles.
+     *
+     * @param {Iterable<string>} users
+     */
+    async loadProfiles(users) {
+        const wanted = [...users].filter((user) => !this.#askedUsers.has(user));
+        for (let start = 0; start < wanted.length; start += PROFILES_MAX) {
+            const some = wanted.slice(start, start + PROFILES_MAX);
+            for (const user of some) this.#askedUsers.add(user);
+            const names = some.map(encodeURIComponent).join(",");
+            const answer = await this.#get(`/v1/profiles?users=${names}`);
+            if (answer) this.#parts.confirmed().mergeProfiles(answer.profiles);
+            else for (const user of some) this.#askedUsers.delete(user);
+        }
+        if (wanted.length > 0) this.#parts.onChange();
+    }
+
+    /** Asks soon for what events have left open. */
+    schedule() {
+        if (this.#isScheduled) return;
+        this.#isScheduled = true;
+        this.#parts.clock.setTimer(GATHER_MILLISECONDS, () => {
+            this.#isScheduled = false;
+            if (this.#parts.isOnline()) this.#drain();
+        });
+    }
+
+    #drain() {
+        const confirmed = this.#parts.confirmed();
+        if (!confirmed.isLoaded) this.loadLists();
+        for (const id of confirmed.staleRows) this.#loadRow(id);
+        for (const id of confirmed.staleHistories) {
+            if (this.#isWaiting(id)) continue;
+            if (this.#parts.isOpen(id) || confirmed.conversation(id).isLoaded) {
+                this.loadConversation(id);
+            } else {
+                confirmed.staleHistories.delete(id);
+            }
+        }
+        for (const id of confirmed.stalePins) {
+            if (confirmed.conversation(id).isLoaded) this.loadPins(id);
+            else confirmed.stalePins.delete(id);
+        }
+        const users = new Set([confirmed.user]);
+        for (const { row } of confirmed.conversations.values()) {
+            for (const user of row?.participants ?? []) users.add(user);
+        }
+        this.loadProfiles(users);
+    }
+
+    /** @param {string} id */
+    #loadRow(id) {
+        return this.#once(`row ${id}`, async () => {
+            const confirmed = this.#parts.confirmed();
+            const asked = confirmed.events;
+            const path = `/v1/chats/${encodeURIComponent(id)}`;
+            const answer = await this.#parts.request("GET", path).catch(() => undefined);
+            if (!answer || confirmed !== this.#parts.confirmed()) return;
+            if (answer.status === 403 || answer.status === 404) {
+                confirmed.conversation(id).row = undefined;
+                confirmed.staleRows.delete(id);
+            } else if (answer.status !== 200 || !confirmed.mergeRow(answer.body, asked)) {
+                return this.schedule();
+            }
+            this.#parts.onChange(id);
+            this.schedule();
+        });
+    }
+
+    /**
+     * @param {string} id
+     * @returns {[ConversationState, string]}
+     */
+    #conversation(id) {
+        const path = `/v1/conversations/${encodeURIComponent(id)}`;
+        return [this.#parts.confirmed().conversation(id), path];
+    }
+
+    /** @param {ConversationState} conversation */
+    #isCurrent(conversation) {
+        return this.#parts.confirmed().conversations.get(conversation.id) === conversation;
+    }
+
+    /**
+     * @param {string} path
+     * @returns {Promise<any>} undefined for no answer, and for a refusal
+     */
+    async #get(path) {
+        const answer = await this.#parts.request("GET", path).catch(() => undefined);
+        return answer?.status === 200 ? answer.body : undefined;
+    }
+
+    /**
+     * Asks a question that is not being asked.
+     *
+     * @param {string} name
+     * @param {() => Promise<void>} action
+     */
+    #once(name, action) {
+        let question = this.#underWay.get(name);
+        if (!question) {
+            question = action().finally(() => this.#underWay.delete(name));
+            this.#underWay.set(name, question);
+        }
+        return question;
+    }
+}

@@ -1,0 +1,51 @@
+import { texts } from "./texts.js";
+
+/** A start waits until the node serves. */
+const ORDER_MILLISECONDS_MAX = 45_000;
+
+/**
+ * @typedef {"kill"|"start"|"pause"|"resume"|"wipe"|"send"|"partition"|"heal"} Order
+ */
+
+/** The orders to the nodes of this machine, which `cluster/play` takes. */
+export class Play {
+    #address;
+
+    /** @param {string} address with the token, which is in no header and no log */
+    constructor(address) {
+        this.#address = address;
+    }
+
+    /**
+     * The taker of orders that the address of the page names: `#play=http://127.0.0.1:7500/…`.
+     *
+     * @param {string} fragment
+     * @returns {Play | undefined}
+     */
+    static of(fragment) {
+        const address = new URLSearchParams(fragment.replace(/^#/, "")).get("play");
+        const isLocal = /^http:\/\/127\.0\.0\.1:\d{4,5}\/[\w-]+$/.test(address ?? "");
+        return address && isLocal ? new Play(address) : undefined;
+    }
+
+    /**
+     * Gives an order, and returns what is said of it.
+     *
+     * @param {Order} order
+     * @param {string[]} words
+     * @returns {Promise<string>}
+     */
+    async give(order, ...words) {
+        try {
+            const response = await fetch([this.#address, order, ...words].join("/"), {
+                method: "POST",
+                signal: AbortSignal.timeout(ORDER_MILLISECONDS_MAX),
+            });
+            /** @type {{said: string}} */
+            const { said } = await response.json();
+            return said;
+        } catch {
+            return texts.orders.failed;
+        }
+    }
+}

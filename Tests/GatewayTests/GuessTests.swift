@@ -1,0 +1,89 @@
+import LineProtocol
+import Session
+import Testing
+
+@testable import Gateway
+
+/// A host of accounts that answers nothing.
+private final class SilentHost: AccountHost {
+    func openSession(replyingTo output: any SessionOutput) -> Session {
+        preconditionFailure("a guess alone asks the node nothing")
+    }
+    func closeSession(_ session: Session) {}
+    func randomBytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 1, count: count) }
+    func start(_ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void)
+        -> Bool
+    {
+        false
+    }
+    func onKeysChanged() {}
+    func log(_ line: String) {}
+}
+
+extension Accounts {
+    /// Makes one guess, and returns the code of its error, or of the answer to a wrong password.
+    func codeOfGuess(
+        _ found: Result<StoredAccount?, LineError>, from source: String = "192.0.2.1"
+    ) async -> Int {
+        do throws(LineError) {
+            let account = try await guess(of: "a1", from: source) {
+                () async throws(LineError) in try found.get()
+            }
+            return account == nil ? 401 : 200
+        } catch {
+            return error.code
+        }
+    }
+}
+
+@Suite struct GuessTests {
+    private let clock = FakeClock()
+    private let accounts: Accounts
+
+    init() {
+        accounts = Accounts(
+            host: SilentHost(), isSignUpOpen: true, clock: clock, executor: InlineExecutor())
+    }
+
+    private func codes(_ count: Int, _ found: Result<StoredAccount?, LineError>) async -> [Int] {
+        var codes: [Int] = []
+        for _ in 0..<count { codes.append(await accounts.codeOfGuess(found)) }
+        return codes
+    }
+
+    private let busy = LineError(503, "Too many sign-ins wait on this node; try again")
+
+    @Test func `a guess at which no password was compared leads to no long pause`() async throws {
+        #expect(await codes(6, .failure(busy)) == [503, 503, 503, 503, 503, 429])
+        for _ in 0..<100 {
+            clock.milliseconds += AttemptLimiter.shortPause
+            #expect(await codes(2, .failure(busy)) == [503, 429])
+        }
+        clock.milliseconds += AttemptLimiter.shortPause
+        let line = "ACCOUNT user=u1 email=a@b password=h createdAt=2026-11-25T12:00:00.000Z"
+        guard case .data(_, let fields)? = ReplyLine(line) else {
+            Issue.record("no line")
+            return
+        }
+        let account = try #require(StoredAccount(fields))
+        #expect(await codes(2, .success(account)) == [200, 200])
+        #expect(await codes(6, .success(nil)) == [401, 401, 401, 401, 401, 429])
+    }
+
+    @Test func `a wrong password after many such guesses leads to a long one`() async {
+        _ = await codes(6, .failure(busy))
+        clock.milliseconds += AttemptLimiter.shortPause
+        #expect(await codes(2, .success(nil)) == [401, 429])
+        clock.milliseconds += AttemptLimiter.shortPause
+        #expect(await codes(1, .failure(busy)) == [429])
+    }
+
+    @Test func `such guesses do not count for the account or the address`() async {
+        for _ in 0..<300 {
+            _ = await codes(1, .failure(busy))
+            clock.milliseconds += AttemptLimiter.shortPause
+        }
+        let other = await accounts.codeOfGuess(.success(nil), from: "192.0.2.2")
+        #expect(other == 401)
+    }
+}
