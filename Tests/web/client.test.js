@@ -1,0 +1,129 @@
+import { assert, assertEquals, assertRefused } from "./assertions.js";
+import { Run } from "./run.js";
+
+/** Single cases at the model of a cluster, in virtual time. */
+
+const CHAT = "lunch";
+
+/**
+ * @param {string} name
+ * @param {(run: Run, clients: import("../../Sources/Web/client/client.js").Client[])
+ *   => Promise<void>} fn
+ */
+function test(name, fn) {
+    Deno.test({
+        name,
+        sanitizeOps: false,
+        sanitizeResources: false,
+        fn: async () => {
+            const run = new Run(7);
+            await run.begin();
+            run.cluster.isCalm = true;
+            const clients = run.tabs.map(({ client }) => client);
+            await fn(run, /** @type {any} */ (clients));
+            for (const tab of run.tabs) run.close(tab);
+        },
+    });
+}
+
+/** @param {import("../../Sources/Web/client/client.js").Client} client */
+function texts(client) {
+    return client.conversation(CHAT).messages.map(({ text }) => text);
+}
+
+test("a thousand toggles of the network lose nothing", async (run, [alice]) => {
+    const tab = run.tabs[0];
+    for (let count = 0; count < 1_000; count += 1) {
+        tab.line.isUp = !tab.line.isUp;
+        if (count % 2 === 0) alice.debugOffline = !alice.debugOffline;
+        if (count % 20 === 0) run.sent.set(alice.send(CHAT, `text ${count}`), `text ${count}`);
+        await run.clock.pass(run.random() * 400, () => run.checkAll());
+    }
+    alice.debugOffline = false;
+    await run.heal();
+    run.checkEnd();
+    assertEquals(texts(alice), [...run.sent.values()]);
+});
+
+test("after an hour offline a client catches up, and notifies of nothing old", async (run) => {
+    const [alice, , bob] = run.tabs;
+    alice.line.isUp = false;
+    run.tabs[1].line.isUp = false;
+    alice.client?.send(CHAT, "from the train");
+    let notices = 0;
+    alice.client?.closeConversation(CHAT);
+    alice.client?.subscribe(({ kind }) => notices += kind === "notify" ? 1 : 0);
+    for (let minute = 0; minute < 60; minute += 1) {
+        bob.client?.send(CHAT, `minute ${minute}`);
+        run.cluster.replicate();
+        await run.clock.pass(60_000);
+    }
+    assertEquals(alice.client?.connection, "offline");
+    alice.line.isUp = run.tabs[1].line.isUp = true;
+    await run.heal();
+    run.checkEnd();
+    assertEquals(alice.client?.conversation(CHAT).messages.length, 61);
+    // Only the message of the last minute is news.
+    assert(notices <= 1, `${notices} notifications of old messages`);
+});
+
+test("a refusal takes the change back, and keeps what arrived meanwhile", async (run, all) => {
+    const [alice, , bob] = all;
+    // The model refuses pins of ids that begin so.
+    let id = "";
+    while (id.charCodeAt(0) % 3 !== 0) id = bob.send(CHAT, `text ${id}`);
+    await run.clock.pass(2_000);
+    run.cluster.replicate();
+    await run.clock.pass(2_000);
+    /** @type {any[]} */
+    const refusals = [];
+    alice.subscribe((change) => change.kind === "refused" && refusals.push(change.error.code));
+    const pinned = alice.pin(CHAT, id);
+    assertEquals(alice.conversation(CHAT).pins.length, 1);
+    bob.send(CHAT, "meanwhile");
+    const refused = assertRefused(pinned, 409);
+    for (let count = 0; count < 20; count += 1) {
+        run.cluster.replicate();
+        await run.clock.pass(500);
+    }
+    await refused;
+    assertEquals([alice.conversation(CHAT).pins.length, refusals], [0, [409]]);
+    assertEquals(texts(alice).at(-1), "meanwhile");
+});
+
+test("an echo is told to no listener", async (run, [alice]) => {
+    /** @type {number[]} */
+    const told = [];
+    const id = alice.send(CHAT, "once");
+    alice.subscribe((change) => {
+        const [message] = alice.conversation(CHAT).messages;
+        if (change.kind === "conversation") told.push(message.state === "waiting" ? 0 : 1);
+    });
+    await run.clock.pass(5_000);
+    assertEquals(told, [0, 1], "Waiting and sent are told once each");
+    assertEquals(alice.conversation(CHAT).messages[0].id, id);
+});
+
+test("a silent node is given up", async (run, [alice]) => {
+    const node = run.cluster.nodes.find((_, index) => alice.node === `http://n${index}`);
+    assert(node, "No node in use");
+    // It keeps its connections, and answers nothing.
+    node.isUp = false;
+    alice.send(CHAT, "anybody there?");
+    await run.clock.pass(6_000);
+    assertEquals(alice.connection, "online");
+    assertEquals(alice.conversation(CHAT).messages[0].state, "sent");
+});
+
+test("too many waiting changes are refused", async (run, [alice]) => {
+    alice.debugOffline = true;
+    for (let count = 0; count < 1_000; count += 1) alice.send(CHAT, `${count}`);
+    let code = 0;
+    try {
+        alice.send(CHAT, "one more");
+    } catch (error) {
+        code = /** @type {any} */ (error).code;
+    }
+    assertEquals(code, 429);
+    await run.clock.pass(0);
+});

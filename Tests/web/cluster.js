@@ -1,0 +1,375 @@
+import { eventOf, ModelNode, replay } from "./model.js";
+
+/** @typedef {import("../../Sources/Web/client/types.js").Call} Call */
+/** @typedef {import("../../Sources/Web/client/types.js").Transport} Transport */
+/** @typedef {import("../../Sources/Web/client/types.js").SocketEvents} SocketEvents */
+/** @typedef {{status: number, body: any}} ModelAnswer */
+
+/** Seconds that an access token lives, fewer than in reality, so that many are renewed. */
+const TOKEN_SECONDS = 120;
+
+/** A cluster in memory, whose network delays, loses and repeats as a seed says. */
+export class ModelCluster {
+    /** @type {ModelNode[]} */
+    nodes;
+    /** Users by address. @type {Map<string, string>} */
+    #accounts = new Map();
+    /** @type {Map<string, {user: string, until: number, signIn: string}>} */
+    #accessTokens = new Map();
+    /** @type {Map<string, {user: string, signIn: string, usedBy?: string, next?: any}>} */
+    #refreshTokens = new Map();
+    #ended = new Set();
+    #number = 0;
+    /** The parts of the network that hurt; a test ends with none. */
+    isCalm = false;
+    /** Renewals that ended a sign-in. */
+    stolen = 0;
+
+    /**
+     * @param {import("./clock.js").VirtualClock} clock
+     * @param {() => number} random
+     */
+    constructor(clock, random, count = 3) {
+        this.clock = clock;
+        this.random = random;
+        this.nodes = Array.from({ length: count }, (_, index) => new ModelNode(index, count));
+    }
+
+    get addresses() {
+        return this.nodes.map((_, index) => `http://n${index}`);
+    }
+
+    /**
+     * @param {string} title
+     * @param {string[]} users
+     */
+    create(title, users) {
+        const fields = {
+            kind: "create",
+            by: users[0],
+            conversation: title,
+            title,
+            user: users.join(","),
+        };
+        const change = this.nodes[0].accept(fields, this.clock.now());
+        for (const node of this.nodes.slice(1)) node.receive(change);
+    }
+
+    /** @param {number} index */
+    kill(index) {
+        this.nodes[index].isUp = false;
+        for (const socket of [...this.#sockets]) if (socket.node.index === index) socket.cut(1006);
+    }
+
+    /** @param {number} index */
+    start(index) {
+        this.nodes[index].isUp = true;
+    }
+
+    /** Has each node fetch some of what it lacks. */
+    replicate() {
+        for (const node of this.nodes) {
+            const from = this.nodes[Math.floor(this.random() * this.nodes.length)];
+            if (!node.isUp || !from.isUp) continue;
+            for (const change of [...from.log]) node.receive(change);
+        }
+    }
+
+    /** @type {Set<ModelSocket>} */
+    #sockets = new Set();
+
+    /**
+     * The network of one client.
+     *
+     * @param {{isUp: boolean}} line
+     * @returns {Transport}
+     */
+    transport(line) {
+        return {
+            fetch: (node, call, milliseconds) => this.#fetch(line, node, call, milliseconds),
+            open: (node, accessToken, _, events) => {
+                const socket = new ModelSocket(this, line, this.#node(node), accessToken, events);
+                this.#sockets.add(socket);
+                return {
+                    send: (text) => socket.receive(text),
+                    close: () => {
+                        socket.close();
+                        this.#sockets.delete(socket);
+                    },
+                };
+            },
+        };
+    }
+
+    /** @param {string} accessToken */
+    user(accessToken) {
+        const token = this.#accessTokens.get(accessToken);
+        const isOver = !token || token.until < this.clock.now() || this.#ended.has(token.signIn);
+        return isOver ? undefined : token.user;
+    }
+
+    /** Milliseconds that something is under way. */
+    delay() {
+        if (this.isCalm) return 5;
+        const dice = this.random();
+        if (dice < 0.02) return 30_000;
+        return dice < 0.15 ? 200 + this.random() * 2_500 : 2 + this.random() * 60;
+    }
+
+    /** @param {string} address */
+    #node(address) {
+        return this.nodes[Number(address.slice("http://n".length))];
+    }
+
+    /**
+     * @param {{isUp: boolean}} line
+     * @param {string} address
+     * @param {Call} call
+     * @param {number} milliseconds
+     * @returns {Promise<ModelAnswer>}
+     */
+    #fetch(line, address, call, milliseconds) {
+        const node = this.#node(address);
+        return new Promise((resolve, reject) => {
+            this.clock.setTimer(milliseconds, () => reject(new Error("timeout")));
+            if (!line.isUp || !node.isUp) return reject(new Error("refused"));
+            this.clock.setTimer(this.delay(), () => {
+                if (!line.isUp || !node.isUp) return reject(new Error("cut"));
+                const answer = this.#answerHTTP(node, call);
+                // It is carried out, and its answer is lost.
+                if (!this.isCalm && this.random() < 0.15) return;
+                this.clock.setTimer(this.delay(), () => line.isUp ? resolve(answer) : undefined);
+            });
+        });
+    }
+
+    /**
+     * @param {ModelNode} node
+     * @param {Call} call
+     * @returns {ModelAnswer}
+     */
+    #answerHTTP(node, call) {
+        const body = /** @type {any} */ (call.body);
+        if (call.path === "/v1/accounts") {
+            const user = `u-${body.email.split("@")[0]}`;
+            this.#accounts.set(body.email, user);
+            return { status: 200, body: this.#tokens(user, `s${this.#number += 1}`) };
+        }
+        if (call.path === "/v1/sessions/refresh") return this.#refresh(body);
+        const user = this.user(call.accessToken ?? "");
+        if (!user) return error(401, "The access token is not valid");
+        const token = call.token ? JSON.parse(call.token) : [];
+        if (
+            token.some((/** @type {number} */ count, /** @type {number} */ index) =>
+                count > node.vector[index]
+            )
+        ) {
+            return error(503, "This node has not seen that yet");
+        }
+        if (call.path === "/v1/account") return { status: 200, body: { user } };
+        return this.answer(node, user, call.method, call.path, call.body);
+    }
+
+    /** @param {{refreshToken: string, id: string}} body */
+    #refresh({ id, refreshToken }) {
+        const token = this.#refreshTokens.get(refreshToken);
+        if (!token || this.#ended.has(token.signIn)) return error(401, "Signed out");
+        if (token.usedBy !== undefined && token.usedBy !== id) {
+            this.#ended.add(token.signIn);
+            this.stolen += 1;
+            return error(401, "The refresh token was used before; the sign-in has ended");
+        }
+        token.usedBy = id;
+        token.next ??= this.#tokens(token.user, token.signIn);
+        return { status: 200, body: token.next };
+    }
+
+    /**
+     * @param {string} user
+     * @param {string} signIn
+     */
+    #tokens(user, signIn) {
+        const number = this.#number += 1;
+        const [accessToken, refreshToken] = [`access${number}`, `refresh${number}`];
+        const until = this.clock.now() + TOKEN_SECONDS * 1000;
+        this.#accessTokens.set(accessToken, { user, until, signIn });
+        this.#refreshTokens.set(refreshToken, { user, signIn });
+        return { user, accessToken, refreshToken, expiresIn: TOKEN_SECONDS };
+    }
+
+    /**
+     * Answers a request by what one node has.
+     *
+     * @param {ModelNode} node
+     * @param {string} user
+     * @param {string} method
+     * @param {string} path
+     * @param {any} body
+     * @returns {ModelAnswer}
+     */
+    answer(node, user, method, path, body) {
+        const { pathname, searchParams } = new URL(path, "http://n");
+        const [, , resource, name, part, id, verb] = pathname.split("/");
+        if (resource === "chats") {
+            const chats = node.chats(user);
+            if (name === undefined) return { status: 200, body: { chats } };
+            return { status: 200, body: chats.find((chat) => chat.id === name) };
+        }
+        if (resource === "items") return { status: 200, body: { items: [] } };
+        if (resource === "profiles") return { status: 200, body: { profiles: [] } };
+        if (resource === "token") return { status: 200, body: { token: "" } };
+        if (resource !== "conversations") return error(404, "No such path");
+        if (part === "marks") return { status: 200, body: { marks: [], unread: 0 } };
+        const all = node.messages(name, user);
+        const shown = all.filter(({ isHidden }) => !isHidden);
+        const clean = (/** @type {any[]} */ list) => list.map(({ isHidden: _, ...rest }) => rest);
+        if (part === "pins" && method === "GET") {
+            return { status: 200, body: { messages: clean(shown.filter((m) => m.pinnedBy)) } };
+        }
+        if (part === "messages" && method === "GET") {
+            const before = searchParams.get("before");
+            const limit = Number(searchParams.get("limit"));
+            const end = before ? all.find((message) => message.id === before) : undefined;
+            if (before && !end) return error(503, "Not here yet");
+            const list = shown.filter((message) => !end || message.at < end.at).slice(-limit);
+            return { status: 200, body: { messages: clean(list) } };
+        }
+        const known = all.find((message) => message.id === (id ?? body?.id));
+        const kind = kindOf(method, part, verb, searchParams.get("for"));
+        if (kind === "message" && known) return { status: 200, body: { at: known.at } };
+        // In a real cluster a node that lacks a message asks one that has it.
+        if (kind !== "message" && !known) return error(503, "Not here yet");
+        if (!this.isCalm && this.random() < 0.03) return error(503, "Not now");
+        if (kind === "pin" && known.id.charCodeAt(0) % 3 === 0) return error(409, "Not this one");
+        const text = body?.text;
+        const fields = { kind, by: user, conversation: name, id: id ?? body.id, text };
+        const change = node.accept(fields, this.clock.now());
+        return { status: 200, body: { id: change.id, at: change.at } };
+    }
+}
+
+/**
+ * @param {string} method
+ * @param {string} part
+ * @param {string | undefined} verb
+ * @param {string | null} scope
+ */
+function kindOf(method, part, verb, scope) {
+    if (part === "pins") return method === "PUT" ? "pin" : "unpin";
+    if (verb === "restore") return "restore";
+    if (method === "POST") return "message";
+    if (method === "PATCH") return "edit";
+    return scope === "everyone" ? "retract" : "delete";
+}
+
+/**
+ * @param {number} code
+ * @param {string} message
+ */
+function error(code, message) {
+    return { status: code, body: { error: { code, message } } };
+}
+
+/** A WebSocket between a client and a node of the model. */
+class ModelSocket {
+    #isOpen = false;
+    #isClosed = false;
+    #isDead = false;
+    #user = "";
+    /** What has been told. @type {number[]} */
+    #told = [];
+    #stopWatching = () => {};
+    /** When the last event arrives: events overtake answers, and not each other. */
+    #eventAt = 0;
+
+    /**
+     * @param {ModelCluster} cluster
+     * @param {{isUp: boolean}} line
+     * @param {ModelNode} node
+     * @param {string} accessToken
+     * @param {SocketEvents} events
+     */
+    constructor(cluster, line, node, accessToken, events) {
+        Object.assign(this, { cluster, line, events });
+        this.cluster = cluster;
+        this.line = line;
+        this.node = node;
+        this.events = events;
+        cluster.clock.setTimer(cluster.delay(), () => {
+            // A network that is gone says nothing.
+            if (this.#isClosed || !line.isUp) return;
+            const user = cluster.user(accessToken);
+            if (!node.isUp || !user) return this.cut(1006);
+            this.#user = user;
+            this.#isOpen = true;
+            events.onOpen();
+        });
+    }
+
+    /** @param {number} code */
+    cut(code) {
+        if (this.#isClosed) return;
+        this.close();
+        if (this.line.isUp) this.cluster.clock.setTimer(1, () => this.events.onClose(code));
+    }
+
+    close() {
+        this.#isClosed = true;
+        this.#stopWatching();
+    }
+
+    /** @param {string} text a request of the client */
+    receive(text) {
+        const { cluster, line, node } = this;
+        cluster.clock.setTimer(cluster.delay() / 2, () => {
+            // What arrives at a node is carried out, whether the client still listens or not.
+            if (!line.isUp) this.#isDead = true;
+            if (!this.#isOpen || this.#isDead || !node.isUp) return;
+            const { body, id, method, path } = JSON.parse(text);
+            const answer = path.startsWith("/v1/events")
+                ? this.#watch(path)
+                : cluster.answer(node, this.#user, method, path, body);
+            if (!cluster.isCalm && cluster.random() < 0.02) return this.cut(1006);
+            cluster.clock.setTimer(cluster.delay(), () => this.#send({ id, ...answer }));
+        });
+    }
+
+    /** @param {string} path */
+    #watch(path) {
+        const { node } = this;
+        const since = new URL(path, "http://n").searchParams.get("since");
+        this.#told = since ? JSON.parse(since) : [...node.vector];
+        const missed = since ? replay(node, this.#told, this.#user) : [];
+        for (const event of missed) this.#tell(event);
+        this.#told = this.#told.map((count, index) => Math.max(count, node.vector[index]));
+        const watcher = (/** @type {import("./model.js").ChangeOfModel} */ change) => {
+            const isTold = change.number <= this.#told[change.node];
+            if (!isTold) this.#told[change.node] = change.number;
+            const event = eventOf(node, change, this.#user);
+            if (event && !isTold) this.#tell(event);
+        };
+        node.watchers.add(watcher);
+        this.#stopWatching = () => node.watchers.delete(watcher);
+        return { status: 200, body: { token: since ?? JSON.stringify(this.#told) } };
+    }
+
+    /** @param {any} event */
+    #tell(event) {
+        const { clock } = this.cluster;
+        this.#eventAt = Math.max(this.#eventAt, clock.now() + Math.min(this.cluster.delay(), 500));
+        const token = JSON.stringify(this.#told);
+        const told = () => this.#send({ event: { ...event, token } });
+        clock.setTimer(this.#eventAt - clock.now(), told);
+        if (!this.cluster.isCalm && this.cluster.random() < 0.05) {
+            clock.setTimer(this.#eventAt - clock.now(), told);
+        }
+    }
+
+    /** @param {unknown} message */
+    #send(message) {
+        // After a gap nothing more arrives: a stream has none.
+        if (!this.line.isUp) this.#isDead = true;
+        if (this.#isClosed || this.#isDead || !this.node.isUp) return;
+        this.events.onText(JSON.stringify(message));
+    }
+}

@@ -1,0 +1,122 @@
+import { firstUnread, makeTimeline } from "../../Sources/Web/chat/timeline.js";
+import { canEdit } from "../../Sources/Web/chat/message-rules.js";
+import { parseRoute } from "../../Sources/Web/chat/route.js";
+import { RowHeights } from "../../Sources/Web/chat/row-heights.js";
+
+/** @typedef {import("../../Sources/Web/client/types.js").Message} Message */
+
+const noon = Date.parse("2026-11-25T12:00:00Z");
+const minute = 60_000;
+
+/**
+ * @param {unknown} actual
+ * @param {unknown} expected
+ */
+function assertEqual(actual, expected) {
+    const [found, wanted] = [JSON.stringify(actual), JSON.stringify(expected)];
+    if (found !== wanted) throw new Error(`${found} instead of ${wanted}`);
+}
+
+/**
+ * @param {string} id
+ * @param {string} from
+ * @param {number} at
+ * @param {Partial<Message>} [rest]
+ * @returns {Message}
+ */
+function message(id, from, at, rest = {}) {
+    return {
+        id,
+        conversation: "lunch",
+        from,
+        at: new Date(at).toISOString(),
+        type: "text",
+        text: id,
+        deletedBy: [],
+        deliveredTo: [],
+        readBy: [],
+        state: "sent",
+        isMine: from === "alice",
+        ...rest,
+    };
+}
+
+Deno.test("messages of one sender within five minutes are a group", () => {
+    const rows = makeTimeline({
+        messages: [
+            message("a", "bob", noon),
+            message("b", "bob", noon + minute),
+            message("c", "bob", noon + 6 * minute),
+            message("d", "alice", noon + 6 * minute),
+        ],
+    });
+    assertEqual(rows.map((row) => row.startsGroup), [true, false, true, true]);
+    assertEqual(rows.map((row) => row.endsGroup), [false, true, true, true]);
+});
+
+Deno.test("the first row of each day has the day", () => {
+    const day = 24 * 60 * minute;
+    const rows = makeTimeline({
+        messages: [
+            message("a", "bob", noon),
+            message("b", "bob", noon + minute),
+            message("c", "bob", noon + day),
+        ],
+    });
+    assertEqual(rows.map((row) => row.day !== undefined), [true, false, true]);
+});
+
+Deno.test("what a user deleted is not in their timeline", () => {
+    const messages = [
+        message("a", "bob", noon, { deletedBy: ["alice"] }),
+        message("b", "bob", noon),
+    ];
+    assertEqual(makeTimeline({ messages, me: "alice" }).map((row) => row.key), ["b"]);
+    assertEqual(makeTimeline({ messages, me: "bob" }).map((row) => row.key), ["a", "b"]);
+});
+
+Deno.test("the line New stands before the first of the unread messages of others", () => {
+    const messages = [
+        message("a", "bob", noon),
+        message("b", "bob", noon),
+        message("c", "alice", noon),
+        message("d", "bob", noon),
+    ];
+    assertEqual(firstUnread(messages, 2), "b");
+    assertEqual(firstUnread(messages, 9), "a");
+    assertEqual(firstUnread(messages, 0), undefined);
+});
+
+Deno.test("a message is edited for fifteen minutes, and not exactly at their end", () => {
+    const sent = message("a", "alice", noon);
+    assertEqual(canEdit(sent, noon + 15 * minute - 1), true);
+    assertEqual(canEdit(sent, noon + 15 * minute), false);
+    assertEqual(canEdit(message("a", "bob", noon), noon), false);
+});
+
+Deno.test("an address that makes no sense shows the chats", () => {
+    assertEqual(parseRoute("#/chat/a%2Fb/m1"), { view: "chat", chat: "a/b", message: "m1" });
+    for (const hash of ["", "#", "#/chat", "#/chat/%", "#/what/is/this"]) {
+        assertEqual(parseRoute(hash), { view: "chats" });
+    }
+});
+
+Deno.test("rows that do not fill the space stand at its end", () => {
+    const heights = new RowHeights();
+    const rows = [{ key: "a" }, { key: "b" }];
+    heights.set("a", 10);
+    heights.set("b", 20);
+    heights.layOut(rows, 100);
+    assertEqual([heights.top(0), heights.top(1), heights.total], [70, 80, 100]);
+    heights.layOut(rows, 20);
+    assertEqual([heights.top(0), heights.top(1), heights.total], [0, 10, 30]);
+    assertEqual(
+        [heights.indexAt(-5), heights.indexAt(9), heights.indexAt(10), heights.indexAt(99)],
+        [
+            0,
+            0,
+            1,
+            1,
+        ],
+    );
+});
