@@ -1,0 +1,147 @@
+"""Rows about the page as a whole: its size, its start without a network, long lists, the keyboard."""
+
+import gzip
+import re
+
+from playwright.sync_api import expect
+
+from server import WEB
+from world import DESK, world
+
+TRANSFER_MAX = 100 * 1024
+ROWS_MAX = 60
+# A step of scrolling takes 2.5 layouts and 7 ms of a busy machine; a screen is drawn every 16 ms.
+LAYOUTS_MAX = 6
+FRAME_MS = 16
+STEPS_WARM = 20
+STEPS = 60
+
+# Scrolls up by steps; returns the most rows at once, how many different ones there were, and the
+# steps at which rows did not fill the list.
+SCROLL = """async (steps) => {
+    const list = document.querySelector(".message-list");
+    const frame = () => new Promise(requestAnimationFrame);
+    const different = new Set();
+    let most = 0, gaps = 0;
+    for (let step = 0; step < steps; step += 1) {
+        list.scrollTop -= 400;
+        // The list hears of it in the first frame, and has drawn in the second.
+        await frame();
+        await frame();
+        const rows = [...document.querySelectorAll(".message-row")];
+        rows.forEach((row) => different.add(row));
+        most = Math.max(most, rows.length);
+        const { top, bottom } = list.getBoundingClientRect();
+        const isFilled = rows[0].getBoundingClientRect().top <= top &&
+            rows.at(-1).getBoundingClientRect().bottom >= bottom;
+        if (!isFilled) gaps += 1;
+    }
+    return [most, different.size, gaps];
+}"""
+
+IS_KEPT = """async () => {
+    const cache = await caches.open("grapevine-shell");
+    const files = performance.getEntriesByType("resource").map((entry) => entry.name);
+    const kept = await Promise.all(files.map((file) => cache.match(file)));
+    return kept.every((file) => file !== undefined);
+}"""
+
+
+def w_first_paint(browser, place):
+    """The list of chats is painted within 100 KiB of transfer, all from the page's own origin."""
+    with world(browser, place, is_fresh=True) as w:
+        page = w.user("Alice").sign_up().page
+        urls = set()
+        page.wait_for_load_state("networkidle")
+        page.on("response", lambda response: urls.add(response.url))
+        # What is asked for after the list is no part of its paint.
+        page.route(re.compile(r"/(conversation-page|pinned-view|new-chat|sample-data|settings)\.js"), lambda _: None)
+        page.reload()
+        expect(page.get_by_text("No Chats Yet")).to_be_visible()
+        files = [url for url in urls if "/v1/" not in url]
+        strangers = [url for url in files if not url.startswith(tuple(place.addresses))]
+        assert not strangers, strangers
+        total = sum(len(gzip.compress(page.request.get(url).body())) for url in files)
+        page.unroute_all()
+        assert total <= TRANSFER_MAX, f"{total} bytes"
+
+
+def w_preloads(browser, place):
+    """Every module of the page is preloaded, so that a start needs two round trips."""
+    page = (WEB / "chat/index.html").read_text()
+    preloaded = {WEB / path for path in re.findall(r'rel="modulepreload" href="/([^"]+)"', page)}
+    needed, waiting = set(), [WEB / "chat/main.js"]
+    while waiting:
+        path = waiting.pop()
+        text = path.read_text()
+        for name in re.findall(r'^(?:import|export)[^;]*? from "([^"]+)"', text, re.MULTILINE):
+            module = (path.parent / name).resolve()
+            if module not in needed:
+                needed.add(module)
+                waiting.append(module)
+    assert preloaded == needed, f"missing {needed - preloaded}, needless {preloaded - needed}"
+
+
+def w_offline_start(browser, place):
+    """A page that was visited once starts without a network."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(place.addresses[0])
+    page.evaluate("navigator.serviceWorker.ready")
+    while not page.evaluate(IS_KEPT):
+        page.wait_for_timeout(50)
+    context.set_offline(True)
+    page.reload()
+    expect(page.get_by_role("heading", name="Sign In")).to_be_visible()
+    context.close()
+
+
+def w_long(browser, place):
+    """10,000 messages scroll smoothly: few rows exist and are used again, and a step is little work."""
+    context = browser.new_context(viewport=DESK)
+    page = context.new_page()
+    page.goto(f"{place.addresses[0]}/gallery?state=conversation-long")
+    expect(page.get_by_text("10000.")).to_be_visible()
+    session = context.new_cdp_session(page)
+    # Processor time of the page's thread: other programs on the machine do not count.
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.evaluate(SCROLL, STEPS_WARM)
+    before = metrics(session)
+    most, different, gaps = page.evaluate(SCROLL, STEPS)
+    after = metrics(session)
+    context.close()
+    work = {name: (after[name] - before[name]) / STEPS for name in ("LayoutCount", "TaskDuration")}
+    assert gaps == 0, f"{gaps} of {STEPS} steps showed a gap"
+    assert most <= ROWS_MAX, f"{most} rows at once"
+    assert different <= ROWS_MAX, f"{different} rows were made in turn"
+    assert work["LayoutCount"] <= LAYOUTS_MAX, f"{work['LayoutCount']:.1f} layouts a step"
+    milliseconds = work["TaskDuration"] * 1000
+    assert milliseconds <= FRAME_MS, f"{milliseconds:.1f} ms of processor time a step"
+
+
+def metrics(session):
+    return {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+
+
+def w_keyboard(browser, place):
+    """A conversation by keyboard alone: tab into the list, arrows between messages, focus returned."""
+    with world(browser, place) as w:
+        alice, _ = w.pair("one", "two", "three")
+        keyboard = alice.page.keyboard
+        alice.chat("Lunch").locator(".chat-link").focus()
+        keyboard.press("Enter")
+        alice.message("three").focus()
+        keyboard.press("ArrowUp")
+        expect(alice.message("two")).to_be_focused()
+        keyboard.press("Home")
+        expect(alice.message("one")).to_be_focused()
+        keyboard.press("Enter")
+        expect(alice.dialog.get_by_role("heading")).to_have_text("Message Options")
+        for _ in range(3):
+            keyboard.press("ArrowDown")
+        expect(alice.button("Delete for Me", alice.dialog)).to_be_focused()
+        keyboard.press("Enter")
+        expect(alice.message("one")).to_have_count(0)
+        expect(alice.message("two")).to_be_focused()
+        outline = alice.message("two").locator(".bubble")
+        expect(outline).to_have_css("outline-style", "solid")
