@@ -101,6 +101,12 @@ import NetworkIO
         return try NodeMemory(of: process)
     }
 
+    /// The number of descriptors that the victim has open.
+    func descriptors() throws(BenchError) -> Int {
+        guard let process = victim.process else { throw BenchError("\(victim.name) does not run") }
+        return NodeMemory.descriptors(of: process)
+    }
+
     func megabytes(_ bytes: Int) -> Int { bytes >> 20 }
 
     /// Performs one attack and evaluates the node's memory, answers and survival.

@@ -18,6 +18,9 @@ extension AttackRun {
     private static let pauseMilliseconds: UInt64 = 200
     /// The time after which a node ends what has stood still for 10 seconds, in milliseconds.
     private static let stalledMilliseconds: UInt64 = 12_000
+    /// The time in which the kernel has taken what it takes of all downloads that nobody reads, and
+    /// the node has ended them, in milliseconds.
+    private static let unreadMillisecondsMax: UInt64 = 60_000
 
     func attackUploads() async throws(BenchError) {
         try await attempt("uploads: broken off") { () throws(BenchError) in
@@ -238,8 +241,9 @@ extension AttackRun {
     // MARK: Downloads
 
     private func downloadUnread(_ bytes: [UInt8]) async throws(BenchError) -> Outcome {
-        let count = 200
+        let count = 100
         let intruders = try await open(count, to: .http)
+        let descriptors = try descriptors()
         for intruder in intruders {
             intruder.setDeaf(true)
             intruder.send(request("conversations/long/blobs/large"))
@@ -247,8 +251,12 @@ extension AttackRun {
         await Stage.pause(milliseconds: 1_000)
         let (got, isServed) = try await storePolitely()
         let isRead = try await isStored(bytes, as: "large")
-        // The kernel takes some MiB for each before one stands still.
-        await Stage.pause(milliseconds: 2 * Self.stalledMilliseconds)
+        // Who does not read cannot see that a connection has ended, but the node's descriptors show
+        // it. The kernel takes some MiB for each before one stands still.
+        let deadline = Stage.loop.nanoseconds + Self.unreadMillisecondsMax * 1_000_000
+        while try self.descriptors() > descriptors - count, Stage.loop.nanoseconds < deadline {
+            await Stage.pause(milliseconds: 100)
+        }
         for intruder in intruders { intruder.setDeaf(false) }
         _ = await holds(within: 5_000) { intruders.allSatisfy(\.isGone) }
         let gone = intruders.count { $0.isGone && $0.readBytes < bytes.count }
