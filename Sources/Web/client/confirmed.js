@@ -27,6 +27,8 @@ export class ConfirmedState {
     isLoaded = false;
     /** The number of the last event. */
     events = 0;
+    /** The number of the last event that the token stands for. */
+    covered = 0;
     /** Conversations of which an answer has to tell what events have left open. */
     staleRows = /** @type {Set<string>} */ (new Set());
     staleHistories = /** @type {Set<string>} */ (new Set());
@@ -52,6 +54,8 @@ export class ConfirmedState {
      */
     apply(event) {
         this.events += 1;
+        // What a node tells at the beginning of a stream has the token from which it is resumed.
+        if (event.token && event.token !== this.token) this.covered = this.events;
         if (event.token) this.token = event.token;
         if (event.kind === "action") this.#applyItem(event);
         else if (event.kind === "profile") this.profiles.set(event.user, profile(event));
@@ -129,7 +133,8 @@ export class ConfirmedState {
             this.staleHistories.add(conversation.id);
             return false;
         }
-        told.isApart = isBefore(conversation, told.at) || undefined;
+        told.isApart = conversation.isBefore(told.at) || undefined;
+        conversation.unsure.delete(told.id);
         const isNew = conversation.add(told, this.events);
         const merged = conversation.messages.get(told.id);
         if (merged && !told.pinnedAt && merged.pinnedAt) {
@@ -205,20 +210,20 @@ export class ConfirmedState {
      */
     #applyPin(conversation, event) {
         const known = conversation.messages.get(event.id);
-        if (!known) {
-            // Out of the loaded stretch: the list of pins is read again.
-            this.stalePins.add(conversation.id);
-            return;
-        }
-        if (event.at < (known.pinChangedAt ?? "") || known.deletedForEveryone) return;
         const isPin = event.kind === "pin";
-        conversation.set({
-            ...known,
+        const pin = {
             pinnedBy: isPin ? event.by : undefined,
             pinnedAt: isPin ? event.at : undefined,
             pinChangedAt: event.at,
-            changed: this.events,
-        });
+        };
+        if (!known) {
+            // Out of the loaded stretch: the list of pins is read again.
+            this.stalePins.add(conversation.id);
+            conversation.keepPin(event.id, pin);
+            return;
+        }
+        if (event.at < (known.pinChangedAt ?? "") || known.deletedForEveryone) return;
+        conversation.set({ ...known, ...pin, changed: this.events });
     }
 
     /** @param {any} event */
@@ -286,17 +291,6 @@ export class ConfirmedState {
         conversation.version += 1;
         this.staleRows.add(conversation.id);
     }
-}
-
-/**
- * Whether a time is before the loaded stretch of a conversation, of which earlier messages exist.
- *
- * @param {ConversationState} conversation
- * @param {string} at
- */
-function isBefore(conversation, at) {
-    const first = conversation.stretch[0];
-    return conversation.hasEarlier && first !== undefined && at < first.at;
 }
 
 /** @param {{id: string, from: string, at: string, type: string, text: string}} message */

@@ -18,10 +18,25 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  * @typedef {{isHidden: boolean, isRetracted: boolean}} Tombstone
  */
 
+/**
+ * What the last event of a pin or unpin has told.
+ *
+ * @typedef {{pinnedBy?: string, pinnedAt?: string, pinChangedAt: string}} Pin
+ */
+
+/**
+ * What was asked: the number of the last event then, and the epoch; whether what is told is apart
+ * from the loaded stretch; whether the answer is no older than all events until then.
+ *
+ * @typedef {{asked: number, epoch: number, isApart?: boolean, isSure: boolean}} Question
+ */
+
 /** The most deletions that are remembered of messages that are not known. */
 const TOMBSTONES_MAX = 1_000;
 /** The most edits that are remembered of such messages. */
 const EDITS_MAX = 100;
+/** The most pins that are remembered of such messages. */
+const PINS_MAX = 100;
 /** The most messages that are kept of a conversation that is not open. */
 export const MESSAGES_KEPT_MAX = 500;
 
@@ -40,6 +55,11 @@ export class ConversationState {
     /** Edits of messages that are not known, which may be in an answer that is under way.
      * @type {Map<string, {text: string, edited: string}>} */
     edits = new Map();
+    /** Pins and unpins of such messages. @type {Map<string, Pin>} */
+    pins = new Map();
+    /** Messages that only an answer has told of that may be older than the events: a deletion may
+     * be among what that node lacked. @type {Set<string>} */
+    unsure = new Set();
     /** @type {Map<string, Mark>} */
     marks = new Map();
     /** @type {ChatRow | undefined} */
@@ -57,7 +77,8 @@ export class ConversationState {
     /** @type {{version: number, list: StoredMessage[]} | undefined} */
     #sorted;
     /** @type {{row?: ChatRow, isLoaded: boolean, hasEarlier: boolean, clearedAt: string,
-     *   tombstones: [string, Tombstone][], marks: Mark[], version: number} | undefined} */
+     *   tombstones: [string, Tombstone][], marks: Mark[], unsure: string[], version: number}
+     *   | undefined} */
     #record;
 
     /** @param {string} id */
@@ -79,16 +100,18 @@ export class ConversationState {
         if (this.#record?.version !== this.version) {
             const { row, isLoaded, hasEarlier, clearedAt, version } = this;
             const [tombstones, marks] = [[...this.tombstones], [...this.marks.values()]];
-            this.#record = { row, isLoaded, hasEarlier, clearedAt, tombstones, marks, version };
+            const whole = { row, isLoaded, hasEarlier, clearedAt, tombstones, marks };
+            this.#record = { ...whole, unsure: [...this.unsure], version };
         }
         return this.#record;
     }
 
     /** @param {NonNullable<ConversationState["record"]>} record */
-    restore({ row, isLoaded, hasEarlier, clearedAt, tombstones, marks }) {
+    restore({ row, isLoaded, hasEarlier, clearedAt, tombstones, marks, unsure }) {
         Object.assign(this, { row, isLoaded, hasEarlier, clearedAt });
         this.tombstones = new Map(tombstones);
         this.marks = new Map(marks.map((mark) => [mark.user, mark]));
+        this.unsure = new Set(unsure);
         this.version += 1;
     }
 
@@ -102,31 +125,49 @@ export class ConversationState {
      * Takes in an answer to HISTORY or PINNED.
      *
      * @param {any[]} list
-     * @param {{asked: number, epoch: number, isApart?: boolean}} question the number of the last
-     *   event when it was asked, and the epoch then
+     * @param {Question} question
      * @returns {boolean} whether the answer is of use
      */
-    mergeAnswer(list, { asked, epoch, isApart }) {
+    mergeAnswer(list, { asked, epoch, isApart, isSure }) {
         if (epoch !== this.epoch) return false;
         for (const fields of list) {
             const told = { ...storedMessage(fields, 0), isApart };
-            this.add(told, asked);
+            if (isSure) this.unsure.delete(told.id);
+            else if (!this.messages.has(told.id)) this.unsure.add(told.id);
+            // That a pin is gone is told by an event, which may be over.
+            this.add(isSure ? told : { ...told, pinnedBy: undefined, pinnedAt: undefined }, asked);
         }
         this.version += 1;
         return true;
     }
 
     /**
-     * Takes in the list of all pinned messages, which is no older than all events until then.
+     * Forgets what is not sure, after an answer that has all messages from a time on.
+     *
+     * @param {string} from
+     * @returns {boolean} whether there was any
+     */
+    dropUnsure(from) {
+        if (this.unsure.size === 0) return false;
+        const isEarlier = (/** @type {StoredMessage} */ message) => message.at < from;
+        for (const { id } of this.stretch.filter(isEarlier)) this.unsure.add(id);
+        for (const id of this.unsure) this.messages.delete(id);
+        this.unsure.clear();
+        this.version += 1;
+        return true;
+    }
+
+    /**
+     * Takes in the list of all pinned messages, which is no older than the event `covered`.
      *
      * @param {any[]} list
-     * @param {{asked: number, epoch: number}} question
+     * @param {{asked: number, covered: number, epoch: number}} question
      */
-    mergePins(list, { asked, epoch }) {
-        if (!this.mergeAnswer(list, { asked, epoch, isApart: true })) return;
+    mergePins(list, { asked, covered, epoch }) {
+        if (!this.mergeAnswer(list, { asked, epoch, isApart: true, isSure: true })) return;
         const pinned = new Set(list.map(({ id }) => id));
         for (const message of [...this.messages.values()]) {
-            if (!message.pinnedAt || message.changed > asked || pinned.has(message.id)) continue;
+            if (!message.pinnedAt || message.changed > covered || pinned.has(message.id)) continue;
             this.set({ ...message, pinnedBy: undefined, pinnedAt: undefined });
         }
     }
@@ -149,6 +190,11 @@ export class ConversationState {
             told = { ...told, ...edit };
         }
         this.edits.delete(told.id);
+        const pin = this.pins.get(told.id);
+        if (pin && pin.pinChangedAt > (told.pinnedAt ?? "") && !told.deletedForEveryone) {
+            told = { ...told, ...pin };
+        }
+        this.pins.delete(told.id);
         const deletion = this.tombstones.get(told.id);
         if (deletion === undefined) {
             this.set(told);
@@ -158,6 +204,27 @@ export class ConversationState {
         const { isHidden, isRetracted } = deletion;
         this.set({ ...(isRetracted ? retracted(told) : told), isHidden: isHidden || undefined });
         return false;
+    }
+
+    /**
+     * Whether a time is before the loaded stretch, of which earlier messages exist.
+     *
+     * @param {string} at
+     */
+    isBefore(at) {
+        const first = this.stretch[0];
+        return this.hasEarlier && first !== undefined && at < first.at;
+    }
+
+    /**
+     * Whether a message is where the view has its place, or out of view.
+     *
+     * @param {string} id
+     */
+    hasPlace(id) {
+        const message = this.messages.get(id);
+        if (!message || this.unsure.has(id)) return false;
+        return message.isHidden || !message.isApart || this.isBefore(message.at);
     }
 
     /**
@@ -188,12 +255,25 @@ export class ConversationState {
     }
 
     /**
+     * Remembers the pin or unpin of a message that is not known.
+     *
+     * @param {string} id
+     * @param {Pin} pin
+     */
+    keepPin(id, pin) {
+        if (pin.pinChangedAt < (this.pins.get(id)?.pinChangedAt ?? "")) return;
+        this.pins.set(id, pin);
+        bound(this.pins, PINS_MAX);
+    }
+
+    /**
      * Forgets all messages, since the user has hidden the conversation.
      *
      * @param {string} at
      */
     clear(at) {
         this.messages.clear();
+        this.unsure.clear();
         this.tombstones.clear();
         this.clearedAt = at;
         this.epoch += 1;

@@ -59,7 +59,7 @@ export function isShown(confirmed, { acknowledged, action }) {
         case "create":
             return conversation.row !== undefined;
         case "send":
-            return message !== undefined || tombstone !== undefined ||
+            return conversation.hasPlace(id) || tombstone !== undefined ||
                 acknowledgedAt !== undefined && acknowledgedAt <= conversation.clearedAt;
         case "edit":
             return message === undefined || isGone || message.text === action.text;

@@ -1,3 +1,5 @@
+import { removals } from "./operation-store.js";
+
 /** @import { Entries } from "./entries.js" */
 /** @import { OperationStore } from "./operation-store.js" */
 /** @import { Clock } from "./types.js" */
@@ -18,6 +20,7 @@ export class Leftovers {
      *   stored: OperationStore,
      *   clock: Clock,
      *   user: () => string | undefined,
+     *   onOver: (writes: import("./types.js").Write[]) => void,
      *   onFound: (operation: Operation, isNews: boolean) => void,
      * }} parts `isNews` says that the other tabs may not know the operation
      */
@@ -29,13 +32,21 @@ export class Leftovers {
     async restore() {
         await this.#takeIn();
         const { entries, stored } = this.#parts;
-        const refused = [];
         for (const operation of await stored.read()) {
-            // The tab that was told of the refusal may be gone.
-            if (!operation.acknowledged && entries.isOver(operation.id)) refused.push(operation);
-            else if (!entries.get(operation.id)) this.#parts.onFound(operation, false);
+            const isKnown = entries.get(operation.id) || entries.isOver(operation.id);
+            if (!isKnown) this.#parts.onFound(operation, false);
         }
-        if (refused.length > 0) await stored.remove(refused);
+    }
+
+    /**
+     * Removes what was over in this tab while another was the one that sends: it may have gone
+     * before it could, or before it was told of a refusal.
+     */
+    async removeOver() {
+        const { entries, onOver, stored } = this.#parts;
+        const left = await stored.read();
+        const over = left.filter(({ id }) => entries.isOver(id) && !entries.get(id));
+        if (over.length > 0) onOver(over.flatMap(removals));
     }
 
     /** Takes in, again and again, what tabs leave that go from here on. */

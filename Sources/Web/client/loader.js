@@ -1,3 +1,5 @@
+import { isFinal, noAnswer } from "./failures.js";
+
 /** @typedef {import("./confirmed.js").ConfirmedState} ConfirmedState */
 /** @typedef {import("./conversation.js").ConversationState} ConversationState */
 
@@ -11,6 +13,8 @@ const TRIES_MAX = 8;
 const TRY_MILLISECONDS = 1_000;
 /** Milliseconds in which events are gathered before answers are asked for what they leave open. */
 const GATHER_MILLISECONDS = 150;
+/** Milliseconds after which nodes that lacked what events have told are asked for it again. */
+const BEHIND_MILLISECONDS = 10_000;
 /** The most profiles that are asked for at once. */
 const PROFILES_MAX = 50;
 
@@ -28,6 +32,8 @@ export class Loader {
     #tries = new Map();
     /** Users whose profiles were asked for in this opening of the page. */
     #askedUsers = /** @type {Set<string>} */ (new Set());
+    /** Until when no node is expected to know all that events have told. */
+    #behindUntil = 0;
 
     /**
      * @param {{
@@ -35,7 +41,7 @@ export class Loader {
      *   confirmed: () => ConfirmedState,
      *   isOnline: () => boolean,
      *   request: (method: string, path: string) => Promise<{status: number, body: any}>,
-     *   readSince: (path: string) => Promise<{body: unknown}>,
+     *   readSince: (path: string) => Promise<{body: any}>,
      *   isOpen: (conversation: string) => boolean,
      *   onChange: (conversation?: string) => void,
      * }} parts `readSince` gets an answer that is no older than the last event
@@ -77,22 +83,25 @@ export class Loader {
             const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
             const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
             const [history, pins, marks] = await Promise.all([
-                this.#get(`${path}/messages?limit=${limit}`),
-                this.#get(`${path}/pins`),
-                this.#get(`${path}/marks`),
+                this.#read(`${path}/messages?limit=${limit}`),
+                this.#read(`${path}/pins`),
+                this.#read(`${path}/marks`),
             ]);
             if (!history || !pins || !marks) return;
             if (!this.#isCurrent(conversation)) return;
+            const { isSure, body: { messages } } = history;
             const known = conversation.stretch[0];
-            if (!conversation.mergeAnswer(history.messages, { asked, epoch })) return;
-            const first = history.messages[0];
+            if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
+            const first = messages[0];
+            const isCut = messages.length >= limit;
             // A stretch that reaches further back is kept as it is.
-            if (!conversation.isLoaded || !known || first && first.at < known.at) {
-                conversation.hasEarlier = history.messages.length >= limit;
-            }
+            const isFirst = !conversation.isLoaded || !known || first && first.at < known.at;
+            const isNewlyCut = isSure && conversation.dropUnsure(isCut ? first.at : "");
+            if (isFirst || isNewlyCut) conversation.hasEarlier = isCut;
             conversation.isLoaded = true;
-            conversation.mergeAnswer(pins.messages, { asked, epoch, isApart: true });
-            for (const mark of marks.marks) conversation.mergeMark(mark);
+            const question = { asked, epoch, isApart: true, isSure: pins.isSure };
+            conversation.mergeAnswer(pins.body.messages, question);
+            for (const mark of marks.body.marks) conversation.mergeMark(mark);
             this.#settleHistory(conversation);
             this.#parts.onChange(id);
             this.schedule();
@@ -149,10 +158,11 @@ export class Loader {
             const { epoch } = conversation;
             const asked = this.#parts.confirmed().events;
             const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
-            const answer = await this.#get(`${path}/messages?${query}`);
+            const answer = await this.#read(`${path}/messages?${query}`);
             if (!answer || !this.#isCurrent(conversation)) return;
-            if (!conversation.mergeAnswer(answer.messages, { asked, epoch })) return;
-            conversation.hasEarlier = answer.messages.length >= PAGE_COUNT;
+            const { isSure, body: { messages } } = answer;
+            if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
+            conversation.hasEarlier = messages.length >= PAGE_COUNT;
             this.#parts.onChange(id);
         });
     }
@@ -166,11 +176,15 @@ export class Loader {
         return this.#once(`pins ${id}`, async () => {
             const [conversation, path] = this.#conversation(id);
             const { epoch } = conversation;
-            const asked = this.#parts.confirmed().events;
-            const answer = await this.#parts.readSince(`${path}/pins`).catch(() => undefined);
-            if (!answer || !this.#isCurrent(conversation)) return;
-            this.#parts.confirmed().stalePins.delete(id);
-            conversation.mergePins(/** @type {any} */ (answer.body).messages, { asked, epoch });
+            const confirmed = this.#parts.confirmed();
+            const { covered, events: asked, stalePins } = confirmed;
+            stalePins.delete(id);
+            const answer = await this.#read(`${path}/pins`);
+            if (!this.#isCurrent(conversation)) return;
+            // The answer may be older than the events that the token does not stand for.
+            if (!answer?.isSure || covered < asked) stalePins.add(id);
+            if (!answer?.isSure) return;
+            conversation.mergePins(answer.body.messages, { asked, covered, epoch });
             this.#parts.onChange(id);
         });
     }
@@ -207,6 +221,11 @@ export class Loader {
         const confirmed = this.#parts.confirmed();
         if (!confirmed.isLoaded) this.loadLists();
         for (const id of confirmed.staleRows) this.#loadRow(id);
+        if (!this.#isBehind) {
+            for (const { id, unsure } of confirmed.conversations.values()) {
+                if (unsure.size > 0) confirmed.staleHistories.add(id);
+            }
+        }
         for (const id of confirmed.staleHistories) {
             if (this.#isWaiting(id)) continue;
             if (this.#parts.isOpen(id) || confirmed.conversation(id).isLoaded) {
@@ -264,8 +283,46 @@ export class Loader {
      * @returns {Promise<any>} undefined for no answer, and for a refusal
      */
     async #get(path) {
-        const answer = await this.#parts.request("GET", path).catch(() => undefined);
-        return answer?.status === 200 ? answer.body : undefined;
+        const answer = await this.#parts.request("GET", path).catch(() => noAnswer);
+        if ("status" in answer && answer.status === 200) return answer.body;
+        this.#onFailure("status" in answer ? answer.status : answer.code);
+    }
+
+    /**
+     * Has what stays open be asked for again, unless the answer would be the same.
+     *
+     * @param {number} code
+     */
+    #onFailure(code) {
+        if (isFinal(code)) return;
+        this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
+    }
+
+    get #isBehind() {
+        return this.#parts.clock.now() < this.#behindUntil;
+    }
+
+    /**
+     * Reads messages, no older than the last event where a node can tell that.
+     *
+     * An answer that is older may have what was deleted or unpinned since then, and no event will
+     * tell of that again. Where the node that told of it is gone, an answer that is not sure is
+     * better than none; what it has told is asked for again.
+     *
+     * @param {string} path
+     * @returns {Promise<{body: any, isSure: boolean} | undefined>} undefined for no answer, and for
+     *   a refusal
+     */
+    async #read(path) {
+        if (!this.#isBehind) {
+            const answer = await this.#parts.readSince(path).catch(({ code }) => code);
+            if (answer.body) return { body: answer.body, isSure: true };
+            if (answer !== 503) return void this.#onFailure(answer);
+            this.#behindUntil = this.#parts.clock.now() + BEHIND_MILLISECONDS;
+            this.#parts.clock.setTimer(BEHIND_MILLISECONDS, () => this.schedule());
+        }
+        const body = await this.#get(path);
+        return body && { body, isSure: false };
     }
 
     /**

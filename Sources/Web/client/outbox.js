@@ -202,6 +202,7 @@ export class Outbox {
     #onActive() {
         // The tab before has removed what its own state showed, which this tab's may not.
         this.#put(this.operations.filter((operation) => operation.acknowledged));
+        this.#leftovers.removeOver();
         this.#leftovers.watch();
     }
 
@@ -273,7 +274,8 @@ export class Outbox {
         const operation = { ...entry.operation, acknowledged };
         this.#entries.acknowledge(entry, operation);
         this.#echoes.expect(entry);
-        this.#put([operation]);
+        // The tab that sends may have removed it already.
+        if (this.isSender) this.#put([operation]);
         this.#parts.tabs.post({ kind: "operation", operation });
     }
 

@@ -120,7 +120,7 @@ function laySend(conversation, laid, operation, user) {
     const { action, acknowledged } = operation;
     if (action.kind !== "send") return;
     // The echo has the same id: it takes the message's place.
-    if (conversation.messages.has(action.message)) return;
+    if (conversation.hasPlace(action.message) || laid.has(action.message)) return;
     if (conversation.tombstones.has(action.message)) return;
     const { message: id, type, text, blob, preview } = action;
     const at = acknowledged?.at ?? operation.at;
