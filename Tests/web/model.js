@@ -128,6 +128,7 @@ function applyChange(message, change, user) {
  */
 export function eventOf(node, change, user) {
     const { at, by, conversation, id, kind } = change;
+    if (isOverridden(node, change)) return undefined;
     const event = { kind, conversation, by, at, id };
     if (kind === "create") {
         return { ...event, kind: "member", id: undefined, user, change: "added" };
@@ -140,6 +141,22 @@ export function eventOf(node, change, user) {
     if (!message || kind === "edit" && message.deletedForEveryone) return undefined;
     const { at: sentAt, isHidden: _, ...fields } = message;
     return { ...event, ...fields, at: kind === "message" ? sentAt : at };
+}
+
+/**
+ * Whether a change makes no difference at a node: a later one of the same kind has arrived before.
+ *
+ * @param {ModelNode} node
+ * @param {ChangeOfModel} change
+ */
+function isOverridden(node, { at, by, id, kind }) {
+    const isPin = kind === "pin" || kind === "unpin";
+    if (!isPin && kind !== "delete" && kind !== "restore") return false;
+    const kinds = isPin ? ["pin", "unpin"] : ["delete", "restore"];
+    return node.log.some((other) =>
+        other.id === id && kinds.includes(other.kind) && other.at > at &&
+        (isPin || other.by === by)
+    );
 }
 
 /**

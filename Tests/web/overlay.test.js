@@ -100,7 +100,7 @@ Deno.test("the echo has the place of the message that was acknowledged", () => {
 Deno.test("a late answer brings back neither deleted messages nor old texts", () => {
     const state = confirmed(message("a", 1), message("b", 2, { from: "bob" }));
     const conversation = state.conversation(CHAT);
-    const question = { asked: state.events, epoch: conversation.epoch };
+    const question = { asked: state.events, epoch: conversation.epoch, isSure: true };
     const deletion = { kind: "delete", conversation: CHAT, at: time(9) };
     state.apply({ ...deletion, by: "alice", id: "a", for: "me" });
     state.apply({ ...deletion, by: "bob", id: "b", for: "everyone" });
@@ -114,7 +114,7 @@ Deno.test("a late answer brings back neither deleted messages nor old texts", ()
 Deno.test("an answer that was asked for before a chat was hidden is void", () => {
     const state = confirmed(message("a", 1));
     const conversation = state.conversation(CHAT);
-    const question = { asked: state.events, epoch: conversation.epoch };
+    const question = { asked: state.events, epoch: conversation.epoch, isSure: true };
     state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
     assertEquals(conversation.mergeAnswer([message("a", 1)], question), false);
     assertEquals(texts(state), []);

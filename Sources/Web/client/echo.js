@@ -55,6 +55,8 @@ export function isShown(confirmed, { acknowledged, action }) {
     const message = conversation.messages.get(id);
     const tombstone = conversation.tombstones.get(id);
     const isGone = message?.deletedForEveryone ?? false;
+    const pinChangedAt = message?.pinChangedAt ?? message?.pinnedAt ?? "";
+    const isPinOld = acknowledgedAt !== undefined && acknowledgedAt < pinChangedAt;
     switch (action.kind) {
         case "create":
             return conversation.row !== undefined;
@@ -70,9 +72,9 @@ export function isShown(confirmed, { acknowledged, action }) {
         case "restore":
             return message !== undefined && !message.isHidden || isGone;
         case "pin":
-            return message === undefined || isGone || message.pinnedBy === confirmed.user;
+            return !message || isGone || isPinOld || message.pinnedBy === confirmed.user;
         case "unpin":
-            return message?.pinnedBy === undefined;
+            return isPinOld || message?.pinnedBy === undefined;
         case "archive":
             return conversation.row?.archived ?? false;
         case "unarchive":

@@ -39,18 +39,20 @@ export class Leftovers {
     }
 
     /**
-     * Removes what was over in this tab while another was the one that sends: it may have gone
-     * before it could, or before it was told of a refusal.
+     * Removes what is over in this tab. The one that sent before may have gone before it could, or
+     * before it was told of a refusal; and a tab that does not send stores what was acknowledged,
+     * which may be over by then.
      */
-    async removeOver() {
+    async #removeOver() {
         const { entries, onOver, stored } = this.#parts;
         const left = await stored.read();
         const over = left.filter(({ id }) => entries.isOver(id) && !entries.get(id));
         if (over.length > 0) onOver(over.flatMap(removals));
     }
 
-    /** Takes in, again and again, what tabs leave that go from here on. */
+    /** Takes in and removes, again and again, what other tabs leave. */
     watch() {
+        this.#removeOver();
         this.#stopWatching = this.#parts.clock.setTimer(LOOK_MILLISECONDS, () => {
             this.watch();
             this.#takeIn();

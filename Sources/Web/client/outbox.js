@@ -201,8 +201,12 @@ export class Outbox {
 
     #onActive() {
         // The tab before has removed what its own state showed, which this tab's may not.
-        this.#put(this.operations.filter((operation) => operation.acknowledged));
-        this.#leftovers.removeOver();
+        const acknowledged = this.operations.filter((operation) => operation.acknowledged);
+        this.#put(acknowledged);
+        // A tab that was opened meanwhile has read them as they were before.
+        for (const operation of acknowledged) {
+            this.#parts.tabs.post({ kind: "operation", operation });
+        }
         this.#leftovers.watch();
     }
 
@@ -274,8 +278,7 @@ export class Outbox {
         const operation = { ...entry.operation, acknowledged };
         this.#entries.acknowledge(entry, operation);
         this.#echoes.expect(entry);
-        // The tab that sends may have removed it already.
-        if (this.isSender) this.#put([operation]);
+        this.#put([operation]);
         this.#parts.tabs.post({ kind: "operation", operation });
     }
 

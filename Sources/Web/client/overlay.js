@@ -86,6 +86,7 @@ function layOne(conversation, laid, operation, user) {
     if (!("message" in action) || action.message === undefined) return;
     const message = laid.get(action.message);
     if (!message) return;
+    const isPinOld = acknowledged && at < (message.pinChangedAt ?? message.pinnedAt ?? "");
     const change = (/** @type {Partial<LaidMessage>} */ fields) =>
         laid.set(message.id, { ...message, ...fields });
     switch (action.kind) {
@@ -103,9 +104,10 @@ function layOne(conversation, laid, operation, user) {
                 deletedBy: message.deletedBy?.filter((name) => name !== user),
             });
         case "pin":
-            if (message.deletedForEveryone) return;
+            if (message.deletedForEveryone || isPinOld) return;
             return change({ pinnedBy: user, pinnedAt: at });
         case "unpin":
+            if (isPinOld) return;
             return change({ pinnedBy: undefined, pinnedAt: undefined });
     }
 }
