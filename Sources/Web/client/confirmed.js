@@ -138,8 +138,9 @@ export class ConfirmedState {
         const isNew = conversation.add(told, this.events);
         const merged = conversation.messages.get(told.id);
         if (merged && !told.pinnedAt && merged.pinnedAt) {
-            // A resumed stream tells of a message as it is by then, and not of each change. The
-            // event may also be older than the pin: an answer decides.
+            // A resumed stream tells of a message as the node has it, and not of each change. It may
+            // not have a pin yet that the token stands for: an answer decides.
+            conversation.set({ ...merged, pinnedBy: undefined, pinnedAt: undefined });
             this.stalePins.add(conversation.id);
         }
         const row = conversation.row;

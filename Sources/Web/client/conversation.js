@@ -168,7 +168,8 @@ export class ConversationState {
         const pinned = new Set(list.map(({ id }) => id));
         for (const message of [...this.messages.values()]) {
             if (!message.pinnedAt || message.changed > covered || pinned.has(message.id)) continue;
-            this.set({ ...message, pinnedBy: undefined, pinnedAt: undefined });
+            const changed = Math.max(message.changed, covered);
+            this.set({ ...message, pinnedBy: undefined, pinnedAt: undefined, changed });
         }
     }
 

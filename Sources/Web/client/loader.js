@@ -1,4 +1,4 @@
-import { isFinal, noAnswer } from "./failures.js";
+import { asFailure, failure, isFinal } from "./failures.js";
 
 /** @typedef {import("./confirmed.js").ConfirmedState} ConfirmedState */
 /** @typedef {import("./conversation.js").ConversationState} ConversationState */
@@ -59,7 +59,7 @@ export class Loader {
                 this.#get("/v1/chats?show=all"),
                 this.#get("/v1/items"),
             ]);
-            if (!chats || !items || confirmed !== this.#parts.confirmed()) return;
+            if (confirmed !== this.#parts.confirmed()) return;
             confirmed.mergeRows(chats.chats, asked);
             confirmed.mergeItems(items.items, asked);
             // Some shards could not be reached: the rest is asked for at the next connection.
@@ -87,7 +87,6 @@ export class Loader {
                 this.#read(`${path}/pins`),
                 this.#read(`${path}/marks`),
             ]);
-            if (!history || !pins || !marks) return;
             if (!this.#isCurrent(conversation)) return;
             const { isSure, body: { messages } } = history;
             const known = conversation.stretch[0];
@@ -158,9 +157,8 @@ export class Loader {
             const { epoch } = conversation;
             const asked = this.#parts.confirmed().events;
             const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
-            const answer = await this.#read(`${path}/messages?${query}`);
-            if (!answer || !this.#isCurrent(conversation)) return;
-            const { isSure, body: { messages } } = answer;
+            const { isSure, body: { messages } } = await this.#read(`${path}/messages?${query}`);
+            if (!this.#isCurrent(conversation)) return;
             if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
             conversation.hasEarlier = messages.length >= PAGE_COUNT;
             this.#parts.onChange(id);
@@ -179,12 +177,15 @@ export class Loader {
             const confirmed = this.#parts.confirmed();
             const { covered, events: asked, stalePins } = confirmed;
             stalePins.delete(id);
-            const answer = await this.#read(`${path}/pins`);
+            const { isSure, body } = await this.#read(`${path}/pins`).catch((error) => {
+                stalePins.add(id);
+                throw error;
+            });
             if (!this.#isCurrent(conversation)) return;
             // The answer may be older than the events that the token does not stand for.
-            if (!answer?.isSure || covered < asked) stalePins.add(id);
-            if (!answer?.isSure) return;
-            conversation.mergePins(answer.body.messages, { asked, covered, epoch });
+            if (!isSure || covered < asked) stalePins.add(id);
+            if (!isSure) return;
+            conversation.mergePins(body.messages, { asked, covered, epoch });
             this.#parts.onChange(id);
         });
     }
@@ -200,7 +201,7 @@ export class Loader {
             const some = wanted.slice(start, start + PROFILES_MAX);
             for (const user of some) this.#askedUsers.add(user);
             const names = some.map(encodeURIComponent).join(",");
-            const answer = await this.#get(`/v1/profiles?users=${names}`);
+            const answer = await this.#get(`/v1/profiles?users=${names}`).catch(() => undefined);
             if (answer) this.#parts.confirmed().mergeProfiles(answer.profiles);
             else for (const user of some) this.#askedUsers.delete(user);
         }
@@ -280,22 +281,13 @@ export class Loader {
 
     /**
      * @param {string} path
-     * @returns {Promise<any>} undefined for no answer, and for a refusal
+     * @returns {Promise<any>}
+     * @throws {import("./types.js").Failure}
      */
     async #get(path) {
-        const answer = await this.#parts.request("GET", path).catch(() => noAnswer);
-        if ("status" in answer && answer.status === 200) return answer.body;
-        this.#onFailure("status" in answer ? answer.status : answer.code);
-    }
-
-    /**
-     * Has what stays open be asked for again, unless the answer would be the same.
-     *
-     * @param {number} code
-     */
-    #onFailure(code) {
-        if (isFinal(code)) return;
-        this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
+        const { body, status } = await this.#parts.request("GET", path);
+        if (status !== 200) throw failure(status, body);
+        return body;
     }
 
     get #isBehind() {
@@ -310,23 +302,25 @@ export class Loader {
      * better than none; what it has told is asked for again.
      *
      * @param {string} path
-     * @returns {Promise<{body: any, isSure: boolean} | undefined>} undefined for no answer, and for
-     *   a refusal
+     * @returns {Promise<{body: any, isSure: boolean}>}
+     * @throws {import("./types.js").Failure}
      */
     async #read(path) {
         if (!this.#isBehind) {
-            const answer = await this.#parts.readSince(path).catch(({ code }) => code);
-            if (answer.body) return { body: answer.body, isSure: true };
-            if (answer !== 503) return void this.#onFailure(answer);
+            try {
+                return { body: (await this.#parts.readSince(path)).body, isSure: true };
+            } catch (error) {
+                if (asFailure(error).code !== 503) throw error;
+            }
             this.#behindUntil = this.#parts.clock.now() + BEHIND_MILLISECONDS;
             this.#parts.clock.setTimer(BEHIND_MILLISECONDS, () => this.schedule());
         }
-        const body = await this.#get(path);
-        return body && { body, isSure: false };
+        return { body: await this.#get(path), isSure: false };
     }
 
     /**
-     * Asks a question that is not being asked.
+     * Asks a question that is not being asked. What it leaves open without an answer is asked for
+     * again, unless the answer would be the same.
      *
      * @param {string} name
      * @param {() => Promise<void>} action
@@ -334,7 +328,10 @@ export class Loader {
     #once(name, action) {
         let question = this.#underWay.get(name);
         if (!question) {
-            question = action().finally(() => this.#underWay.delete(name));
+            question = action().catch((error) => {
+                if (isFinal(asFailure(error).code)) return;
+                this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
+            }).finally(() => this.#underWay.delete(name));
             this.#underWay.set(name, question);
         }
         return question;

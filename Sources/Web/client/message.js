@@ -62,7 +62,11 @@ export function storedMessage(fields, changed) {
  */
 export function merge(known, told, isLate) {
     const text = (told.edited ?? "") >= (known.edited ?? "") ? told : known;
-    const isPinNewer = (told.pinnedAt ?? "") > (known.pinChangedAt ?? known.pinnedAt ?? "");
+    const pinnedAt = told.pinnedAt ?? "";
+    const pinChangedAt = known.pinChangedAt ?? known.pinnedAt ?? "";
+    // A pin that is gone without an event may be there after all.
+    const isBack = !isLate && !known.pinnedAt && pinnedAt === pinChangedAt;
+    const isPinNewer = isBack || pinnedAt > pinChangedAt;
     const pin = isPinNewer ? told : known;
     /** @type {StoredMessage} */
     const merged = {
