@@ -60,6 +60,8 @@ export class ConversationState {
     /** Messages that only an answer has told of that may be older than the events: a deletion may
      * be among what that node lacked. @type {Set<string>} */
     unsure = new Set();
+    /** Whether an answer has told of a pin that an event after its question has not. */
+    arePinsOpen = false;
     /** @type {Map<string, Mark>} */
     marks = new Map();
     /** @type {ChatRow | undefined} */
@@ -145,16 +147,26 @@ export class ConversationState {
      * Forgets what is not sure, after an answer that has all messages from a time on.
      *
      * @param {string} from
-     * @returns {boolean} whether there was any
      */
     dropUnsure(from) {
-        if (this.unsure.size === 0) return false;
-        const isEarlier = (/** @type {StoredMessage} */ message) => message.at < from;
-        for (const { id } of this.stretch.filter(isEarlier)) this.unsure.add(id);
-        for (const id of this.unsure) this.messages.delete(id);
-        this.unsure.clear();
+        for (const id of [...this.unsure]) {
+            if ((this.messages.get(id)?.at ?? from) < from) continue;
+            this.messages.delete(id);
+            this.unsure.delete(id);
+        }
         this.version += 1;
-        return true;
+    }
+
+    /**
+     * Forgets all messages before a time.
+     *
+     * @param {string} from
+     */
+    cut(from) {
+        for (const { at, id } of this.stretch) if (at < from) this.messages.delete(id);
+        this.unsure.clear();
+        this.hasEarlier = true;
+        this.version += 1;
     }
 
     /**
@@ -183,7 +195,9 @@ export class ConversationState {
     add(told, asked) {
         const known = this.messages.get(told.id);
         if (known) {
-            this.set(merge(known, told, known.changed > asked));
+            const isLate = known.changed > asked;
+            this.arePinsOpen ||= isLate && told.pinnedAt !== undefined && !known.pinnedAt;
+            this.set(merge(known, told, isLate));
             return false;
         }
         const edit = this.edits.get(told.id);

@@ -94,9 +94,10 @@ export class Loader {
             const first = messages[0];
             const isCut = messages.length >= limit;
             // A stretch that reaches further back is kept as it is.
-            const isFirst = !conversation.isLoaded || !known || first && first.at < known.at;
-            const isNewlyCut = isSure && conversation.dropUnsure(isCut ? first.at : "");
-            if (isFirst || isNewlyCut) conversation.hasEarlier = isCut;
+            if (!conversation.isLoaded || !known || first && first.at < known.at) {
+                conversation.hasEarlier = isCut;
+            }
+            if (isSure) this.#dropUnsure(conversation, isCut ? first.at : "", limit);
             conversation.isLoaded = true;
             const question = { asked, epoch, isApart: true, isSure: pins.isSure };
             conversation.mergeAnswer(pins.body.messages, question);
@@ -105,6 +106,19 @@ export class Loader {
             this.#parts.onChange(id);
             this.schedule();
         });
+    }
+
+    /**
+     * Forgets what a sure answer does not have. What is before the answer is asked for with more
+     * messages, or forgotten where they would be too many for one answer.
+     *
+     * @param {ConversationState} conversation
+     * @param {string} from the time of the first message, if there are earlier ones
+     * @param {number} limit
+     */
+    #dropUnsure(conversation, from, limit) {
+        conversation.dropUnsure(from);
+        if (conversation.unsure.size > 0 && limit >= ANSWER_MAX) conversation.cut(from);
     }
 
     /**
@@ -222,10 +236,11 @@ export class Loader {
         const confirmed = this.#parts.confirmed();
         if (!confirmed.isLoaded) this.loadLists();
         for (const id of confirmed.staleRows) this.#loadRow(id);
-        if (!this.#isBehind) {
-            for (const { id, unsure } of confirmed.conversations.values()) {
-                if (unsure.size > 0) confirmed.staleHistories.add(id);
-            }
+        for (const conversation of confirmed.conversations.values()) {
+            const { arePinsOpen, id, unsure } = conversation;
+            if (unsure.size > 0 && !this.#isBehind) confirmed.staleHistories.add(id);
+            if (arePinsOpen) confirmed.stalePins.add(id);
+            conversation.arePinsOpen = false;
         }
         for (const id of confirmed.staleHistories) {
             if (this.#isWaiting(id)) continue;
