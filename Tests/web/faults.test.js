@@ -121,7 +121,7 @@ testFault("an operation is written into the confirmed state", /shows|reappears|f
     return () => undo.forEach((action) => action());
 });
 
-testFault("the outbox is dropped when a page is closed", /flickers|lost/, (run) => {
+testFault("the outbox is dropped when a page is closed", /flickers|lost|reappears/, (run) => {
     const close = run.close.bind(run);
     run.close = (tab) => {
         close(tab);
