@@ -80,7 +80,8 @@ struct AppResponse: Sendable {
         if let allowed { head.add("Allow", allowed) }
         if let retryAfter { head.add("Retry-After", "\(retryAfter)") }
         if status == .unauthorized { head.add("WWW-Authenticate", "Bearer") }
-        head.add(origin: origin)
+        // A page is read by browsers that show it, and not by pages of other origins.
+        if page == nil { head.add(origin: origin) }
         if needsUpgrade {
             head.add("Upgrade", "websocket")
             head.add("Connection", "Upgrade")

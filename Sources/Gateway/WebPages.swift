@@ -15,6 +15,10 @@ package actor WebPages {
         case cluster
     }
 
+    /// The bytes of a file from which on it is compressed: a page has dozens of small ones, whose
+    /// comments go with it.
+    private static let compressedBytesMin = 256
+
     private nonisolated let executor: any SerialExecutor
     /// The origins of the nodes' pages; each page may send requests to all of them.
     package nonisolated let origins: Set<String>
@@ -69,9 +73,9 @@ package actor WebPages {
 
     private func compressedForm(of file: WebFile, at path: [String]) -> [UInt8]? {
         if let form = compressed[path] { return form }
-        guard file.bytes.count >= AppLimits.compressedBytesMin else { return nil }
+        guard file.bytes.count >= WebPages.compressedBytesMin else { return nil }
         // The tag is weak: both forms mean the same to a browser.
-        let bytes = file.mayLoseComments ? withoutCommentLines(file.bytes) : file.bytes
+        let bytes = file.mayLoseComments ? withoutCommentsAndIndents(file.bytes) : file.bytes
         let form = GZip.compress([bytes], effort: .most)
         compressed[path] = form
         return form

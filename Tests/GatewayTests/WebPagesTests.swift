@@ -47,25 +47,26 @@ import Testing
         for (path, file) in WebFile.embedded {
             #expect(file.contentType != ContentType.unknown, "\(path)")
         }
-        #expect(WebFile([], named: "a.js").contentType == "text/javascript; charset=utf-8")
+        #expect(WebFile([], named: "a.js").contentType == "text/javascript")
         #expect(WebFile([], named: "a.webmanifest").contentType == "application/manifest+json")
     }
 
     // MARK: Comments
 
-    @Test func `comments of whole lines are left out, and nothing else`() {
+    @Test func `comments of whole lines and indents are left out, and nothing else`() {
         func left(_ text: String) -> String {
-            String(decoding: withoutCommentLines(Array(text.utf8)), as: UTF8.self)
+            String(decoding: withoutCommentsAndIndents(Array(text.utf8)), as: UTF8.self)
         }
         #expect(left("/** a */\n  // b\nc(); // d\n/*\n * e\n */\nf") == "\n\nc(); // d\n\n\n\nf")
         #expect(left("a('/* b')\nc /* d */") == "a('/* b')\nc /* d */")
         #expect(left("// a\n/* b\n */ c") == "// a\n/* b\n */ c")
+        #expect(left("  a {\n    b;  \n\n  }") == "a {\nb;  \n\n}")
         #expect(left("") == "" && left("\n") == "\n")
     }
 
-    @Test func `no text of a module looks like a comment`() {
+    @Test func `no text of a module looks like a comment or begins with a space`() {
         for (path, file) in WebFile.embedded where path.hasSuffix(".js") {
-            let kept = withoutCommentLines(file.bytes).split(
+            let kept = withoutCommentsAndIndents(file.bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             var quotes = 0
             for (line, source) in zip(

@@ -127,3 +127,14 @@ test("too many waiting changes are refused", async (run, [alice]) => {
     assertEquals(code, 429);
     await run.clock.pass(0);
 });
+
+test("a file is told of until it is stored", async (run, [alice]) => {
+    run.tabs[0].line.isUp = false;
+    assert(!alice.isStoringFiles, "Nothing is to be stored");
+    alice.sendFile(CHAT, new Blob(["a photo"], { type: "image/png" }), { type: "image" });
+    assert(alice.isStoringFiles, "The file is not in the store yet");
+    await run.clock.pass(1_000);
+    assert(!alice.isStoringFiles, "The file is in the store");
+    alice.send(CHAT, "a text is in the log at once");
+    assert(!alice.isStoringFiles, "A text is no file");
+});

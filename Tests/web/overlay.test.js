@@ -111,6 +111,41 @@ Deno.test("a late answer brings back neither deleted messages nor old texts", ()
     assertEquals(texts(state), ["[Message deleted]", "C"]);
 });
 
+Deno.test("what an older answer told is forgotten where a sure one lacks it", () => {
+    const state = confirmed(message("a", 1));
+    const conversation = state.conversation(CHAT);
+    const question = { asked: state.events, epoch: conversation.epoch };
+    const older = [message("b", 2), message("gone", 3), message("c", 4)];
+    conversation.mergeAnswer(older, { ...question, isSure: false });
+    assertEquals(texts(state), ["a", "b", "gone", "c"]);
+    state.apply(message("c", 4));
+    conversation.mergeAnswer([message("b", 2)], { ...question, isSure: true });
+    conversation.dropUnsure(time(4));
+    assertEquals(texts(state), ["a", "b", "gone", "c"]);
+    conversation.dropUnsure(time(2));
+    assertEquals(texts(state), ["a", "b", "c"]);
+});
+
+Deno.test("pins are told by events and by sure answers", () => {
+    const pin = { pinnedBy: "bob", pinnedAt: time(5) };
+    const state = confirmed(message("a", 1));
+    const conversation = state.conversation(CHAT);
+    const question = { asked: state.events, epoch: conversation.epoch };
+    const pinned = () => overlay.pins(conversation, [], "alice").map(({ id }) => id);
+    conversation.mergeAnswer([message("a", 1, pin)], { ...question, isSure: false });
+    assertEquals(pinned(), []);
+    conversation.mergeAnswer([message("a", 1, pin)], { ...question, isSure: true });
+    assertEquals(pinned(), ["a"]);
+    // An unpin of a message that is not known yet, and an answer that was under way.
+    state.apply({ kind: "unpin", conversation: CHAT, by: "bob", at: time(6), id: "b" });
+    conversation.mergeAnswer([message("b", 2, pin)], { ...question, isSure: true });
+    assertEquals(pinned(), ["a"]);
+    // The events that the token does not stand for are not in a list of pins.
+    state.apply({ kind: "pin", conversation: CHAT, by: "bob", at: time(7), id: "b" });
+    conversation.mergePins([], { asked: state.events, covered: 1, epoch: conversation.epoch });
+    assertEquals(pinned(), ["b"]);
+});
+
 Deno.test("an answer that was asked for before a chat was hidden is void", () => {
     const state = confirmed(message("a", 1));
     const conversation = state.conversation(CHAT);

@@ -71,7 +71,12 @@ export class MainPage {
 
     async #load() {
         try {
-            await Promise.all([this.pane.load(), this.dialogs.load()]);
+            const [{ SearchResults }] = await Promise.all([
+                import("./search-results.js"),
+                this.pane.load(),
+                this.dialogs.load(),
+            ]);
+            this.sidebar.results = new SearchResults(this.sidebar.actions.chats);
             this.onRoute();
         } catch (error) {
             showFailure(error);

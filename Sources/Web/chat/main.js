@@ -23,6 +23,10 @@ async function findNodes() {
 const client = await Client.open({ nodes: await findNodes() });
 document.body.replaceChildren(new Root(client).element);
 
+addEventListener("beforeunload", (event) => {
+    if (client.isStoringFiles) event.preventDefault();
+});
+
 navigator.serviceWorker?.register("/service-worker.js").catch((error) => {
     console.warn("grapevine: no service worker:", error);
 });

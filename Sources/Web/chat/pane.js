@@ -37,6 +37,7 @@ export class Pane {
         const [{ ConversationPage }, { PinnedView }] = await Promise.all([
             import("./conversation-page.js"),
             import("./pinned-view.js"),
+            loadStyles(),
         ]);
         this.conversation = new ConversationPage(this.context);
         this.#pinned = new PinnedView({
@@ -90,4 +91,20 @@ export class Pane {
         this.#pinsLoading = undefined;
         this.onLoaded();
     }
+}
+
+/** Loads the styles of conversations, to a place before those of dialogs. */
+function loadStyles() {
+    const href = "/chat/conversation.css";
+    // After another sign-in they are there.
+    if (document.querySelector(`link[href="${href}"]`)) return;
+    return new Promise((resolve, reject) => {
+        const styles = element("link", {
+            rel: "stylesheet",
+            href,
+            onload: resolve,
+            onerror: () => reject(new Error("No styles of conversations")),
+        });
+        document.querySelector('link[href="/chat/dialog.css"]')?.before(styles);
+    });
 }

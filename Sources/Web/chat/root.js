@@ -1,11 +1,9 @@
 import { Announcer } from "./announcer.js";
-import { showFailure } from "./alert.js";
+import { attempt, showFailure } from "./alert.js";
 import { element, setChildren } from "./dom.js";
 import { MainPage } from "./main-page.js";
 import { Notifications } from "./notifications.js";
 import { People } from "./people.js";
-import { firstProfilePage, ProfileForm } from "./profile-form.js";
-import { SignIn } from "./sign-in.js";
 import { texts } from "./texts.js";
 import { Toast } from "./toast.js";
 
@@ -13,6 +11,9 @@ import { Toast } from "./toast.js";
  * @typedef {import("../client/client.js").Client} Client
  * @typedef {import("../client/types.js").Change} Change
  */
+
+const loadProfileForm = () => import("./profile-form.js");
+const loadSignIn = () => import("./sign-in.js");
 
 /** The user who has just signed up and has no profile; kept so that a reload asks again. */
 const firstRunKey = "grapevine.firstRun";
@@ -28,16 +29,14 @@ export class Root {
     #announcer = new Announcer();
     #content = element("div", { class: "root" });
     #isSigningUp = false;
+    /** @type {import("./sign-in.js").SignIn | undefined} */
+    #signIn;
 
     /** @param {Client} client */
     constructor(client) {
         this.client = client;
         this.people = new People(client);
         this.notifications = new Notifications(client);
-        this.signIn = new SignIn({
-            signIn: (email, password) => client.signIn(email, password),
-            signUp: (email, password) => this.#signUp(email, password),
-        });
         this.element = element(
             "div",
             { class: "page" },
@@ -57,9 +56,9 @@ export class Root {
         if (client.user === undefined) {
             this.#main?.dispose();
             this.#main = undefined;
-            this.#show(this.signIn.element);
+            attempt(this.#showSignIn());
         } else if (localStorage.getItem(firstRunKey) === client.user) {
-            this.#showFirstProfile(client.user);
+            attempt(this.#showFirstProfile(client.user));
         } else {
             this.#showMain();
         }
@@ -80,6 +79,17 @@ export class Root {
         this.render();
     }
 
+    async #showSignIn() {
+        const { client } = this;
+        const { SignIn } = await loadSignIn();
+        if (client.user !== undefined) return;
+        this.#signIn ??= new SignIn({
+            signIn: (email, password) => client.signIn(email, password),
+            signUp: (email, password) => this.#signUp(email, password),
+        });
+        this.#show(this.#signIn.element);
+    }
+
     #showMain() {
         if (this.#main) return this.#main.render();
         this.#main = new MainPage({
@@ -92,10 +102,12 @@ export class Root {
         this.#main.onRoute();
         this.#show(this.#main.element);
         this.notifications.register();
+        // It is kept for who signs out without a network.
+        loadSignIn().catch(() => {});
     }
 
     /** @param {string} user */
-    #showFirstProfile(user) {
+    async #showFirstProfile(user) {
         if (this.#content.dataset.firstRun === user) return;
         this.#content.dataset.firstRun = user;
         const end = () => {
@@ -103,6 +115,8 @@ export class Root {
             delete this.#content.dataset.firstRun;
             this.render();
         };
+        const { firstProfilePage, ProfileForm } = await loadProfileForm();
+        if (this.client.user !== user) return;
         const form = new ProfileForm(texts.profile.continue, (profile) => {
             this.client.setProfile(profile);
             end();

@@ -1,10 +1,10 @@
 import { attempt } from "./alert.js";
 import { closeDialog, openDialog, titledDialog } from "./dialog.js";
-import { ProfileForm } from "./profile-form.js";
 import { chatAddress } from "./route.js";
 import { texts } from "./texts.js";
 
 const loadNewChat = () => import("./new-chat.js");
+const loadProfileForm = () => import("./profile-form.js");
 const loadSampleData = () => import("./sample-data.js");
 const loadSettings = () => import("./settings.js");
 
@@ -25,7 +25,7 @@ export class SideDialogs {
 
     /** Loads the modules before they are needed, so that they are kept for a start offline. */
     async load() {
-        await Promise.all([loadNewChat(), loadSampleData(), loadSettings()]);
+        await Promise.all([loadNewChat(), loadProfileForm(), loadSampleData(), loadSettings()]);
     }
 
     async openNewChat() {
@@ -49,7 +49,7 @@ export class SideDialogs {
             permission: notifications.permission,
             debugOffline: client.debugOffline,
         }, {
-            editProfile: () => this.#editProfile(),
+            editProfile: () => attempt(this.#editProfile()),
             enableNotifications: () => this.answer(() => notifications.accept()),
             setDebugOffline: (isOffline) => client.debugOffline = isOffline,
             signOut: (everywhere) => attempt(client.signOut({ everywhere })),
@@ -68,7 +68,8 @@ export class SideDialogs {
         this.onChange();
     }
 
-    #editProfile() {
+    async #editProfile() {
+        const { ProfileForm } = await loadProfileForm();
         const { client } = this;
         const form = new ProfileForm(texts.profile.save, (profile) => {
             closeDialog();

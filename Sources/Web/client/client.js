@@ -72,6 +72,11 @@ export class Client {
         return this.#engine.nodes.current;
     }
 
+    /** Whether files are on their way into the store: they would be lost with the page. */
+    get isStoringFiles() {
+        return this.#engine.outbox.isStoringFiles;
+    }
+
     /** Whether the client behaves as if there were no network, for tests by hand. */
     get debugOffline() {
         return this.#engine.device.isOffline;

@@ -9,11 +9,17 @@ const PREFIX = "operation/";
 export class OperationStore {
     #store;
     #log;
+    #storing = 0;
 
     /** @param {ConstructorParameters<typeof WriteAheadLog>[0]} parts */
     constructor(parts) {
         this.#store = parts.store;
         this.#log = new WriteAheadLog(parts);
+    }
+
+    /** Whether files are on their way into the store, which would be lost with the page. */
+    get isStoringFiles() {
+        return this.#storing > 0;
     }
 
     /** @param {string} tab a name that no other tab has, ever */
@@ -30,10 +36,25 @@ export class OperationStore {
      * @returns {Promise<void>} rejects if the store is full
      */
     add(user, operation, files) {
-        // The log has no files, and a message without its file is none.
-        const marks = files.length > 0 ? [] : this.#log.add(user, operation);
-        return this.#store.write([...files, write(operation), ...marks])
+        if (files.length > 0) return this.#addWithFiles(operation, files);
+        const marks = this.#log.add(user, operation);
+        return this.#store.write([write(operation), ...marks])
             .finally(() => this.#log.remove(operation.id));
+    }
+
+    /**
+     * The log has no files, and a message without its file is none.
+     *
+     * @param {Operation} operation
+     * @param {Write[]} files
+     */
+    async #addWithFiles(operation, files) {
+        this.#storing += 1;
+        try {
+            await this.#store.write([...files, write(operation)]);
+        } finally {
+            this.#storing -= 1;
+        }
     }
 
     /** @returns {Promise<Operation[]>} */

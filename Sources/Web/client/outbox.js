@@ -84,6 +84,10 @@ export class Outbox {
         return this.#sender.isActive;
     }
 
+    get isStoringFiles() {
+        return this.#stored.isStoringFiles;
+    }
+
     /** Raised with every change of the operations. */
     get version() {
         return this.#entries.version;

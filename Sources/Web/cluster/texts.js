@@ -68,9 +68,8 @@ export const texts = {
         waiting: "Waiting for the first answers…",
         /** @param {number} nodes @param {number} shards */
         agreed: (nodes, shards) =>
-            `${plural(nodes, "node agrees", "nodes agree")} on ${
-                plural(shards, "shard", "shards")
-            }`,
+            [plural(nodes, "node agrees", "nodes agree"), plural(shards, "shard", "shards")]
+                .join(" on "),
         /** @param {number} shards */
         differ: (shards) => `${plural(shards, "shard differs", "shards differ")}`,
         /** @param {string[]} nodes */
