@@ -1,5 +1,6 @@
-/// Returns a module or style sheet without its comments, as far as they are whole lines, and without
-/// the spaces at the beginning of lines; all lines stay, so that errors name those of the source.
+/// Returns a module or style sheet without its comments, as far as they are whole lines, and
+/// without the spaces at the beginning of lines; all lines stay, so that errors name those of the
+/// source.
 ///
 /// Half of a module may be comments, which no browser needs. A text of several lines would be
 /// changed if one begins like a comment or with a space: `WebPagesTests` looks for such.

@@ -63,8 +63,8 @@ class Deliveries:
 
 
 def expect_shown(page, wanted):
-    """The notifications of a page are soon these."""
-    for _ in range(40):
+    """The notifications of a page are these, within ten seconds."""
+    for _ in range(200):
         found = page.evaluate(SHOWN)
         missing = [each for each in wanted if each not in found]
         needless = [each for each in found if each not in wanted]

@@ -43,14 +43,15 @@ export class Calls {
      *
      * @param {Call} call
      * @param {{accessToken: (refused?: string) => Promise<string>}} [session] signs the request in
+     * @param {number} [triesMax]
      * @returns {Promise<Answer>} an answer of 200 or 304
      * @throws {import("./types.js").Failure} a refusal, or no answer of any node
      */
-    async send(call, session) {
+    async send(call, session, triesMax = this.#nodes.count * ROUNDS) {
         /** @type {string | undefined} */
         let refused;
         let last = /** @type {import("./types.js").Failure} */ (noAnswer);
-        for (let tries = 0; tries < this.#nodes.count * ROUNDS; tries += 1) {
+        for (let tries = 0; tries < triesMax; tries += 1) {
             if (tries > 0) await sleep(this.#clock, PAUSE_MILLISECONDS * tries);
             const accessToken = session && await session.accessToken(refused);
             const node = this.#nodes.current;

@@ -16,6 +16,10 @@ import { Views } from "./views.js";
 
 /** @typedef {Awaited<ReturnType<typeof import("./parts.js").completeOptions>>} CompleteOptions */
 
+/** How often a node is asked for what is no older than the events, before an older answer has to do:
+ * each may take a second to catch up. */
+const SINCE_TRIES = 2;
+
 /**
  * The parts of a client, and what connects them.
  *
@@ -120,7 +124,7 @@ export class Engine {
             request: (method, path) => connection.request(method, path),
             readSince: (path) => {
                 const { token } = this.persistence.confirmed;
-                return calls.send({ method: "GET", path, token }, session);
+                return calls.send({ method: "GET", path, token }, session, SINCE_TRIES);
             },
             isOpen: (id) => this.screen.isOpen(id),
             onChange: (id) => this.feed.onLoaded(id),
