@@ -338,10 +338,14 @@ class ModelSocket {
     #watch(path) {
         const { node } = this;
         const since = new URL(path, "http://n").searchParams.get("since");
-        this.#told = since ? JSON.parse(since) : [...node.vector];
-        const missed = since ? replay(node, this.#told, this.#user) : [];
-        for (const event of missed) this.#tell(event);
-        this.#told = this.#told.map((count, index) => Math.max(count, node.vector[index]));
+        // What the client was told elsewhere and this node lacks, it tells again when it has it.
+        this.#told = [...node.vector];
+        if (since) {
+            const known = JSON.parse(since);
+            this.#told = node.vector.map((count, index) => Math.min(count, known[index]));
+            for (const event of replay(node, this.#told, this.#user)) this.#tell(event);
+            this.#told = [...node.vector];
+        }
         const watcher = (/** @type {import("./model.js").ChangeOfModel} */ change) => {
             const isTold = change.number <= this.#told[change.node];
             if (!isTold) this.#told[change.node] = change.number;
