@@ -1,5 +1,6 @@
 import Glibc
 import NetworkIO
+import Synchronization
 
 /// One node of a cluster that a run starts on this machine: its name, its ports, its folder, and
 /// its process if it runs.
@@ -85,12 +86,17 @@ final class LocalNode {
     }
 }
 
+/// The ports that nodes of this process have got: until they listen, the ports look free.
+private let takenPorts = Mutex<Set<UInt16>>([])
+
 /// Returns a free port of this machine below the ephemeral ports, so that a node that is down for a
 /// while finds it free again.
 private func freeAddress() throws(BenchError) -> SocketAddress {
     for _ in 0..<200 {
         let port = UInt16.random(in: 15_000..<32_000)
-        guard isFree(port), let address = SocketAddress("127.0.0.1:\(port)") else { continue }
+        guard isFree(port), let address = SocketAddress("127.0.0.1:\(port)"),
+            takenPorts.withLock({ $0.insert(port).inserted })
+        else { continue }
         return address
     }
     throw BenchError("no free port between 15000 and 32000")
