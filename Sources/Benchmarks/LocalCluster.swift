@@ -28,11 +28,12 @@ import NetworkIO
         folder = try Files.temporaryFolder()
         try Files.write(AppIdentity.keySet, to: LocalNode.keySet(in: folder))
         if let logs { try Files.make(folder: logs) }
+        var ports = FreePorts()
         for number in 1...(count + spares) {
             nodes.append(
                 try LocalNode(
-                    "n\(number)", program: program, folder: folder, logs: logs ?? folder,
-                    hasAccounts: hasAccounts))
+                    "n\(number)", at: &ports, program: program, folder: folder,
+                    logs: logs ?? folder, hasAccounts: hasAccounts))
         }
         for node in nodes.prefix(count) { node.isMember = true }
         for signal in [SIGINT, SIGTERM, SIGHUP] { try watch(signal) }

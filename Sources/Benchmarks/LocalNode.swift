@@ -1,6 +1,5 @@
 import Glibc
 import NetworkIO
-import Synchronization
 
 /// One node of a cluster that a run starts on this machine: its name, its ports, its folder, and
 /// its process if it runs.
@@ -22,13 +21,14 @@ final class LocalNode {
     private let keySet: String?
 
     init(
-        _ name: String, program: String, folder: String, logs: String, hasAccounts: Bool
+        _ name: String, at ports: inout FreePorts, program: String, folder: String, logs: String,
+        hasAccounts: Bool
     ) throws(BenchError) {
         self.name = name
         self.program = program
-        gossip = try freeAddress()
-        admin = try freeAddress()
-        http = try freeAddress()
+        gossip = try ports.next()
+        admin = try ports.next()
+        http = try ports.next()
         keySet = hasAccounts ? nil : LocalNode.keySet(in: folder)
         data = "\(folder)/\(name)"
         output = "\(folder)/\(name).out"
@@ -83,37 +83,5 @@ final class LocalNode {
     func lastWords() throws(BenchError) -> String {
         let lines = try Files.read(log).split(separator: UInt8(ascii: "\n")).suffix(8)
         return lines.map { "    \(String(decoding: $0, as: UTF8.self))" }.joined(separator: "\n")
-    }
-}
-
-/// The ports that nodes of this process have got: until they listen, the ports look free.
-private let takenPorts = Mutex<Set<UInt16>>([])
-
-/// Returns a free port of this machine below the ephemeral ports, so that a node that is down for a
-/// while finds it free again.
-private func freeAddress() throws(BenchError) -> SocketAddress {
-    for _ in 0..<200 {
-        let port = UInt16.random(in: 15_000..<32_000)
-        guard isFree(port), let address = SocketAddress("127.0.0.1:\(port)"),
-            takenPorts.withLock({ $0.insert(port).inserted })
-        else { continue }
-        return address
-    }
-    throw BenchError("no free port between 15000 and 32000")
-}
-
-private func isFree(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    return withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            bind(descriptor, $0, size) == 0
-        }
     }
 }
