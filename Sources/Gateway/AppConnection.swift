@@ -14,6 +14,8 @@ package actor AppConnection: SessionInput {
     enum Phase {
         case reading
         case answering(Exchange)
+        /// What the client has not taken of a long answer is handed on as it takes it.
+        case responding(Remainder)
         /// A file has arrived, and its last parts are being stored.
         case storing(Upload)
         case downloading(Download)
@@ -22,6 +24,17 @@ package actor AppConnection: SessionInput {
         case events(EventStream)
         case socket(Socket)
         case closing
+    }
+
+    /// What is left of a long answer.
+    final class Remainder {
+        /// In pieces, the last first.
+        var pieces: [[UInt8]]
+        var closes: Bool
+
+        init(_ pieces: [[UInt8]], closes: Bool) {
+            (self.pieces, self.closes) = (pieces, closes)
+        }
     }
 
     /// The bytes of responses that the client has not taken from which on none is made for it.
@@ -96,7 +109,7 @@ package actor AppConnection: SessionInput {
         case .closing, .events: return
         case .reading where reader.isBetweenRequests && backlog.isEmpty: since = readAt
         case .reading where upload != nil: since = readAt
-        case .reading, .answering, .awaiting, .storing, .downloading, .socket: break
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .socket: break
         }
         backlog += bytes
         proceed()
@@ -111,13 +124,14 @@ package actor AppConnection: SessionInput {
     package func onDrained() {
         session?.assumeIsolated { $0.onDrained() }
         if case .downloading(let download) = phase { fetch(download) }
+        if case .responding(let remainder) = phase { send(remainder) }
         proceed()
     }
 
     package func onEnd() {
         hasEnded = true
         switch phase {
-        case .reading, .answering, .awaiting, .storing, .downloading: proceed()
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading: proceed()
         case .events, .socket: close()
         case .closing: break
         }
@@ -158,7 +172,7 @@ package actor AppConnection: SessionInput {
             if isSignInOver { return close() }
             keepAlive(stream, now: now)
         case .socket(let socket): keepAlive(socket, now: now)
-        case .answering, .awaiting, .storing, .downloading, .closing: break
+        case .answering, .responding, .awaiting, .storing, .downloading, .closing: break
         }
     }
 
@@ -176,7 +190,7 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .events: close()
         case .socket: closeSocket(.tokenExpired, LineError.tokenRefused.sentence)
-        case .reading, .answering, .awaiting, .storing, .downloading, .closing: break
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .closing: break
         }
     }
 
@@ -185,6 +199,7 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .reading, .events: close()
         case .answering(let exchange): exchange.closes = true
+        case .responding(let remainder): remainder.closes = true
         case .awaiting, .storing: isDraining = true
         case .downloading(let download): download.closes = true
         case .socket: closeSocket(.goingAway, "The node stops; connect to another")
@@ -195,7 +210,7 @@ package actor AppConnection: SessionInput {
     /// Whether a request waits for its answer.
     package var isAnswering: Bool {
         switch phase {
-        case .answering, .awaiting, .storing, .downloading: true
+        case .answering, .responding, .awaiting, .storing, .downloading: true
         case .reading, .events, .socket, .closing: false
         }
     }
@@ -205,8 +220,10 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
             answerNext()
-        case .socket: readFrames()
-        case .reading, .answering, .awaiting, .storing, .downloading, .events, .closing: break
+        case .socket where !isTurnAwaited: readFrames()
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .events, .socket,
+            .closing:
+            break
         }
         noteHeld()
         refuseIfSpent()
@@ -218,7 +235,8 @@ package actor AppConnection: SessionInput {
         case .closing: break
         // What the client sends is ignored, and its end noticed.
         case .events: output.setReadingPaused(false)
-        case .answering, .awaiting, .storing, .downloading: output.setReadingPaused(true)
+        case .answering, .responding, .awaiting, .storing, .downloading:
+            output.setReadingPaused(true)
         case .socket:
             let isFull = output.queuedBytes >= AppConnection.queuedBytesMax
             output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
@@ -329,13 +347,25 @@ extension AppConnection {
         response.compress()
         let date = HTTPDate.text(of: clock.wallMilliseconds)
         send(response.head(date: date))
-        // Each piece is freed when it has been handed on.
-        response.body.reverse()
-        while !isHead, let part = response.body.popLast() { send(part) }
+        let remainder = Remainder(isHead ? [] : response.body.reversed(), closes: response.closes)
+        phase = .responding(remainder)
+        send(remainder)
+        if session != nil { askForTurn() }
+    }
+
+    /// Sends what is left of an answer, as far as the client keeps up; each piece is freed when it
+    /// has been handed on.
+    func send(_ remainder: Remainder) {
+        while output.queuedBytes < SessionLimits.aheadBytesMax,
+            let piece = remainder.pieces.popLast()
+        {
+            send(piece)
+        }
+        guard remainder.pieces.isEmpty else { return }
         since = clock.milliseconds
-        if response.closes { return close() }
+        if remainder.closes { return close() }
         phase = .reading
-        if !backlog.isEmpty || session != nil { askForTurn() }
+        if !backlog.isEmpty { askForTurn() }
     }
 
     func askForTurn() {
@@ -397,6 +427,9 @@ extension AppConnection {
             isItsTurn = isItsTurn || queued > 0
         case .awaiting, .storing, .downloading: held += queued
         case .answering(let exchange): held += exchange.heldBytes + queued
+        case .responding(let remainder):
+            held += remainder.pieces.byteCount + queued
+            isItsTurn = true
         case .socket(let socket):
             held += socket.heldBytes
             isItsTurn = socket.reader.heldBytes > 0
@@ -426,7 +459,8 @@ extension AppConnection {
         case .reading where request != nil: fail(HTTPError(.unavailable, reason))
         case .socket(let socket) where socket.reader.heldBytes > SessionLimits.freeBytes:
             closeSocket(.tryAgainLater, reason)
-        case .reading, .socket, .answering, .awaiting, .storing, .downloading, .events, .closing:
+        case .reading, .socket, .answering, .responding, .awaiting, .storing, .downloading, .events,
+            .closing:
             break
         }
     }

@@ -17,6 +17,9 @@ final class Socket {
 
     /// The most bytes of memory that are kept for frames to come.
     static let keptBytesMax = 1 << 10
+    /// The most messages and control frames that are handled before other connections have their
+    /// turn: ten thousand pings fit into one read.
+    static let framesPerTurnMax = 64
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
@@ -186,16 +189,18 @@ extension AppConnection {
         swap(&bytes, &backlog)
         var lines: [UInt8] = []
         var rest = 0
+        var framesLeft = Socket.framesPerTurnMax
         let error: WebSocketError? = bytes.withUnsafeBytes { bytes in
             var slice = bytes[...]
             defer { rest = slice.count }
             do throws(WebSocketError) {
                 // What is answered here does not pass through the session, which would wait.
-                while !isSessionFull, !socket.isFinding,
+                while framesLeft > 0, !isSessionFull, !socket.isFinding,
                     socket.waitingCount < AppLimits.waitingRequestsMax,
                     output.queuedBytes + socket.frames.count < AppConnection.queuedBytesMax,
                     let event = try socket.reader.next(&slice)
                 {
+                    framesLeft -= 1
                     if case .close(let code) = event {
                         onClose(code, of: socket)
                         slice = slice.dropFirst(slice.count)
@@ -211,8 +216,10 @@ extension AppConnection {
         if !lines.isEmpty { feed(lines) }
         guard case .socket = phase else { return }
         if let error { return closeSocket(error.code, error.message) }
-        backlog = rest == bytes.count ? bytes : Array(bytes[(bytes.count - rest)...])
+        bytes.removeFirst(bytes.count - rest)
+        backlog = bytes
         sendFrames(of: socket)
+        if framesLeft == 0, !backlog.isEmpty { askForTurn() }
     }
 
     private func handle(_ event: WebSocketReader.Event, of socket: Socket, _ lines: inout [UInt8]) {

@@ -126,7 +126,7 @@ extension AppConnection {
         case .reading where upload != nil: feedUpload()
         case .storing(let upload): finish(upload)
         case .downloading(let download): fetch(download)
-        case .reading, .awaiting, .closing: endSession()
+        case .reading, .responding, .awaiting, .closing: endSession()
         case .events, .socket: break
         }
     }
@@ -146,7 +146,7 @@ extension AppConnection {
             case .downloading(let download): onReply(line, to: download)
             case .reading:
                 if let upload { onReply(line, to: upload) }
-            case .awaiting, .closing: break
+            case .responding, .awaiting, .closing: break
             }
         }
         self.cutter = cutter
@@ -197,7 +197,7 @@ extension AppConnection {
     var bytesOfStream: Int {
         switch phase {
         case .events, .socket: output.queuedBytes + cutter.heldBytes
-        case .reading, .answering, .awaiting, .storing, .downloading, .closing: 0
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .closing: 0
         }
     }
 
@@ -209,7 +209,8 @@ extension AppConnection {
         case .answering where isFull: askForTurn()
         case .storing where isFull, .downloading where isFull: askForTurn()
         case .reading where isFull && upload != nil: askForTurn()
-        case .reading, .answering, .awaiting, .storing, .downloading, .events, .socket, .closing:
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .events, .socket,
+            .closing:
             break
         }
     }

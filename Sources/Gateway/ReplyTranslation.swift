@@ -140,8 +140,15 @@ extension LineError {
 
     /// The error without how the line is written, which clients of the API did not write.
     var withoutUsage: LineError {
-        guard let end = sentence.firstRange(of: "; usage: ") else { return self }
-        return LineError(code, String(sentence[..<end.lowerBound]))
+        // Looked for by its bytes: a search for a text costs as much as all else of an answer.
+        var rest = sentence.utf8[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: ";")) {
+            if rest[end...].starts(with: "; usage: ".utf8) {
+                return LineError(code, String(sentence[..<end]))
+            }
+            rest = rest[end...].dropFirst()
+        }
+        return self
     }
 
     /// The error as a body of a response.

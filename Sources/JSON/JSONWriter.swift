@@ -11,10 +11,12 @@ public struct JSONWriter: Sendable {
 
     /// Returns the bytes written so far, and leaves the writer in the middle of its text without
     /// them.
+    ///
+    /// They are copied: what has grown to them may have twice their memory, which is kept for the
+    /// next.
     public mutating func removeBytes() -> [UInt8] {
-        let part = bytes
-        bytes = []
-        return part
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return bytes.withUnsafeBytes { [UInt8]($0) }
     }
 
     // MARK: Values

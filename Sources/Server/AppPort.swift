@@ -46,6 +46,8 @@ actor AppPort: AppHost {
     private var arriving: [UInt64: Connection] = [:]
     private var sessions: [UInt64: Session] = [:]
     private var lastSession = SessionBit.app
+    /// The connections that have asked for a turn, each once, in the order in which they asked.
+    private var turns: [UInt64] = []
     /// Whether lines wait unread because the node has too much to do.
     private var isHeld = false
     private var isDraining = false
@@ -246,11 +248,26 @@ extension AppPort {
     nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
 
     nonisolated func askForTurn(of connection: UInt64) {
-        loop.post { [self] in assumeIsolated { $0.onTurn(connection) } }
+        assumeIsolated { $0.turns.append(connection) }
+        loop.post {}
     }
 
-    private func onTurn(_ id: UInt64) {
-        clients[id]?.requests.assumeIsolated { $0.onTurn() }
+    /// Gives connections the turns that they have asked for, until the time that a turn of the loop
+    /// has for that is used up; called at the end of each.
+    ///
+    /// A connection that asks again meanwhile has the next turn, after all others.
+    func giveTurns() {
+        guard !turns.isEmpty else { return }
+        let end = clock.microseconds + SessionLimits.turnMicrosecondsMax
+        var (due, given) = ([] as [UInt64], 0)
+        swap(&due, &turns)
+        while given < due.count, given == 0 || clock.microseconds < end {
+            clients[due[given]]?.requests.assumeIsolated { $0.onTurn() }
+            given += 1
+        }
+        guard given < due.count else { return }
+        turns = due[given...] + turns
+        loop.post {}
     }
 
     nonisolated func onSignIn(_ connection: UInt64) {

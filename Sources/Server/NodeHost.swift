@@ -332,6 +332,7 @@ extension NodeHost {
     /// Continues sessions that yielded to others, and those for whose requests memory has become
     /// free; called at the end of each turn.
     func continueSessions() {
+        apps?.assumeIsolated { $0.giveTurns() }
         memory.assumeIsolated { $0.endTurn() }
         while let id = memory.assumeIsolated({ $0.takeTurn() }) {
             session(id)?.assumeIsolated { $0.onTurn() }
