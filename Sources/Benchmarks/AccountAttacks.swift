@@ -14,6 +14,8 @@ extension AttackRun {
     ///
     /// A place that gets free is given to whoever asks next, so the time is a matter of chance.
     private static let crowdedMillisecondsMax = 30_000.0
+    /// The time in which attackers have sent more than the node takes of them, in milliseconds.
+    private static let refusedMillisecondsMax: UInt64 = 20_000
     /// The addresses of the requests that a flood repeats.
     private static let addresses = 500
     private static let password = "walnut-lantern"
@@ -120,9 +122,10 @@ extension AttackRun {
         )
     }
 
-    /// The statuses of the answers that attackers got first.
+    /// The statuses of the answers that attackers got first and last.
     private func statuses(_ intruders: [Intruder]) -> Set<Int> {
-        let lines = intruders.flatMap(\.lines).filter { $0.hasPrefix("HTTP/1.1 ") }
+        let lines = intruders.flatMap { $0.lines + $0.lastLines }
+            .filter { $0.hasPrefix("HTTP/1.1 ") }
         return Set(lines.compactMap { Int($0.dropFirst("HTTP/1.1 ".count).prefix(3)) })
     }
 
@@ -139,6 +142,8 @@ extension AttackRun {
         for intruder in intruders { intruder.flood(requests) }
         await Stage.pause(milliseconds: command.isLong ? 60_000 : 500)
         let (got, isServed) = try await signInPolitely(as: user, within: millisecondsMax)
+        // A slow machine takes its time until so many were sent that the node refuses more.
+        _ = await holds(within: Self.refusedMillisecondsMax) { statuses(intruders).contains(429) }
         let answers = statuses(intruders)
         await leave(intruders)
         return Outcome(

@@ -34,8 +34,14 @@ extension AttackRun {
             return try await self.floodDeafApps(frame, opening: self.upgrade)
         }
         try await attempt("socket: pings, never read") { () throws(BenchError) in
-            let pings = [UInt8]((0..<1_000).map { _ in [0x82, 0x80, 0, 0, 0, 0] }.joined())
-            return try await self.floodDeafApps(pings, opening: self.upgrade)
+            try await self.floodDeafApps([0x89, 0x80, 0, 0, 0, 0], opening: self.upgrade)
+        }
+        try await attempt("socket: binary messages, never read") { () throws(BenchError) in
+            try await self.floodDeafApps([0x82, 0x80, 0, 0, 0, 0], opening: self.upgrade)
+        }
+        try await attempt("socket: parts of a message") { () throws(BenchError) in
+            try await self.floodDeafApps(
+                [0x00, 0x80, 0, 0, 0, 0], opening: self.upgrade + [0x01, 0x80, 0, 0, 0, 0])
         }
         try await attempt("socket: random frames") { () throws(BenchError) in
             try await self.sendRandomFrames()

@@ -62,10 +62,10 @@ final class Intruder {
     func close() { connection.close() }
 
     /// The last received line, without its end.
-    var lastLine: String {
-        let lines = String(decoding: tail, as: UTF8.self).split(separator: "\n")
-        return lines.last.map(String.init) ?? ""
-    }
+    var lastLine: String { lastLines.last ?? "" }
+
+    /// The lines at the end of what was received, of which the first may lack its beginning.
+    var lastLines: [String] { Self.lines(of: tail) }
 
     /// The first line of what was received over HTTP, without its end; empty for none.
     var statusLine: String {
@@ -73,8 +73,10 @@ final class Intruder {
     }
 
     /// The lines at the beginning of what was received.
-    var lines: [String] {
-        String(decoding: head, as: UTF8.self).split(separator: "\n").map(String.init)
+    var lines: [String] { Self.lines(of: head) }
+
+    private static func lines(of bytes: [UInt8]) -> [String] {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }
 
