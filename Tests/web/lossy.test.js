@@ -4,22 +4,27 @@ import { SingleTab } from "../../Sources/Web/client/tabs.js";
 import { assert, assertEquals } from "./assertions.js";
 import { seededRandom } from "./clock.js";
 import { FastClock, LossyNetwork } from "./lossy.js";
+import { address, ignore, nodes, password, sleep, until } from "./real-nodes.js";
 
-/** A seeded test at three real nodes, which `Tests/web/run` starts, through a lossy network. */
+/** A seeded test at three real nodes, through a lossy network. */
 
-const ports = Number(Deno.env.get("GRAPEVINE_PORTS") ?? "0");
-const ignore = ports === 0 || Deno.env.get("GRAPEVINE_STATE") === undefined;
-const nodes = [1, 2, 3].map((index) => `http://127.0.0.1:${ports + 200 + index}`);
 const seed = Number(Deno.env.get("GRAPEVINE_SEED") ?? Date.now() % 2 ** 31);
-const password = "walnut-lantern";
 const TOGGLES = 1_000;
 /** The most milliseconds until all is in sync after the network has healed. */
 const HEALING_MILLISECONDS = 60_000;
 
+/**
+ * @param {() => unknown} condition
+ * @param {string} what
+ */
+function healed(condition, what) {
+    return until(condition, what, HEALING_MILLISECONDS);
+}
+
 /** A user, the network of their client, and what its view has to have. */
 class Person {
     clock = new FastClock();
-    email = `p-${crypto.randomUUID()}@example.org`;
+    email = address("p");
     /** @type {Set<string>} */
     expected = new Set();
     /** @type {Set<string>} */
@@ -46,7 +51,7 @@ class Person {
         const client = await this.#open();
         await client.signIn(this.email, password);
         await client.openConversation(chat);
-        await until(() => client.conversation(chat).isLoaded, "the conversation is loaded");
+        await healed(() => client.conversation(chat).isLoaded, "the conversation is loaded");
         while (client.conversation(chat).hasEarlier) await client.loadEarlier(chat);
         const view = lines(client, chat);
         client.close();
@@ -61,23 +66,6 @@ class Person {
         const [store, tabs] = [new MemoryStore(), new SingleTab()];
         return Client.open({ nodes: this.order, store, tabs, transport, clock });
     }
-}
-
-/**
- * @param {() => unknown} condition
- * @param {string} what
- */
-async function until(condition, what) {
-    const end = performance.now() + HEALING_MILLISECONDS;
-    while (!condition()) {
-        assert(performance.now() < end, `In ${HEALING_MILLISECONDS} ms: not ${what}`);
-        await sleep(20);
-    }
-}
-
-/** @param {number} milliseconds */
-function sleep(milliseconds) {
-    return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /**
@@ -140,9 +128,9 @@ Deno.test({
         const random = seededRandom(seed);
         const [alice, bob] = [new Person(0), new Person(1)];
         const [client, other] = [await alice.open(), await bob.open()];
-        await until(() => client.connection === "online", "online");
+        await healed(() => client.connection === "online", "online");
         const chat = await client.createConversation({ title: "Lunch", email: bob.email });
-        await until(() => other.chats().length === 1, "the chat at bob's");
+        await healed(() => other.chats().length === 1, "the chat at bob's");
         await Promise.all([client.openConversation(chat), other.openConversation(chat)]);
         const people = [alice, bob];
         for (const { network } of people) network.isRough = true;
@@ -156,12 +144,12 @@ Deno.test({
         for (const { network } of people) Object.assign(network, { isUp: true, isRough: false });
         for (const person of people) {
             const view = () => lines(/** @type {Client} */ (person.client), chat);
-            await until(() => !view().some((line) => line.endsWith("waiting")), "all sent");
+            await healed(() => !view().some((line) => line.endsWith("waiting")), "all sent");
         }
         for (const person of people) {
             const expected = await person.fresh(chat);
             const view = () => lines(/** @type {Client} */ (person.client), chat);
-            await until(() => `${view()}` === `${expected}`, "what another device shows").catch(
+            await healed(() => `${view()}` === `${expected}`, "what another device shows").catch(
                 () => assertEquals(view(), expected),
             );
             check(person, chat);

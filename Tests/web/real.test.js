@@ -2,38 +2,9 @@ import { Client } from "../../Sources/Web/client/client.js";
 import { MemoryStore } from "../../Sources/Web/client/store.js";
 import { SingleTab } from "../../Sources/Web/client/tabs.js";
 import { assert, assertEquals, assertRefused } from "./assertions.js";
+import { address, ignore, nodes, password, sleep, until } from "./real-nodes.js";
 
-/** Tests at three real nodes, which `Tests/web/run` starts. */
-
-const ports = Number(Deno.env.get("GRAPEVINE_PORTS") ?? "0");
-const ignore = ports === 0 || Deno.env.get("GRAPEVINE_STATE") === undefined;
-const nodes = [1, 2, 3].map((index) => `http://127.0.0.1:${ports + 200 + index}`);
-const password = "walnut-lantern";
-
-/** @param {number} milliseconds */
-function sleep(milliseconds) {
-    return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/**
- * @param {() => unknown} condition
- * @param {string} what
- * @param {number} [milliseconds]
- * @returns {Promise<number>} the milliseconds that it took
- */
-async function until(condition, what, milliseconds = 5_000) {
-    const start = performance.now();
-    while (!condition()) {
-        assert(performance.now() < start + milliseconds, `In ${milliseconds} ms: not ${what}`);
-        await sleep(5);
-    }
-    return performance.now() - start;
-}
-
-/** @param {string} name */
-function address(name) {
-    return `${name}-${crypto.randomUUID()}@example.org`;
-}
+/** Tests of the client at three real nodes. */
 
 /**
  * @param {string} script

@@ -1,3 +1,5 @@
+import { lastPinChange } from "./message.js";
+
 /** @typedef {import("./types.js").Action} Action */
 /** @typedef {import("./confirmed.js").ConfirmedState} ConfirmedState */
 
@@ -55,8 +57,7 @@ export function isShown(confirmed, { acknowledged, action }) {
     const message = conversation.messages.get(id);
     const tombstone = conversation.tombstones.get(id);
     const isGone = message?.deletedForEveryone ?? false;
-    const pinChangedAt = message?.pinChangedAt ?? message?.pinnedAt ?? "";
-    const isPinOld = acknowledgedAt !== undefined && acknowledgedAt < pinChangedAt;
+    const isPinOld = acknowledgedAt !== undefined && acknowledgedAt < lastPinChange(message);
     switch (action.kind) {
         case "create":
             return conversation.row !== undefined;

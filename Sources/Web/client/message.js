@@ -50,6 +50,15 @@ export function storedMessage(fields, changed) {
 }
 
 /**
+ * Returns when a message was last pinned or unpinned, as far as is known; empty for never.
+ *
+ * @param {StoredMessage} [message]
+ */
+export function lastPinChange(message) {
+    return message?.pinChangedAt ?? message?.pinnedAt ?? "";
+}
+
+/**
  * Joins what is known of a message with what an answer says, which may be older.
  *
  * What only grows, such as deletions and marks, is united; edits and pins count by their times. That
@@ -63,7 +72,7 @@ export function storedMessage(fields, changed) {
 export function merge(known, told, isLate) {
     const text = (told.edited ?? "") >= (known.edited ?? "") ? told : known;
     const pinnedAt = told.pinnedAt ?? "";
-    const pinChangedAt = known.pinChangedAt ?? known.pinnedAt ?? "";
+    const pinChangedAt = lastPinChange(known);
     // A pin that is gone without an event may be there after all.
     const isBack = !isLate && !known.pinnedAt && pinnedAt === pinChangedAt;
     const isPinNewer = isBack || pinnedAt > pinChangedAt;

@@ -1,5 +1,5 @@
 import { lastOf } from "./confirmed.js";
-import { compare, retracted, union } from "./message.js";
+import { compare, lastPinChange, retracted, union } from "./message.js";
 
 /** @typedef {import("./types.js").Operation} Operation */
 /** @typedef {import("./types.js").Message} Message */
@@ -86,7 +86,7 @@ function layOne(conversation, laid, operation, user) {
     if (!("message" in action) || action.message === undefined) return;
     const message = laid.get(action.message);
     if (!message) return;
-    const isPinOld = acknowledged && at < (message.pinChangedAt ?? message.pinnedAt ?? "");
+    const isPinOld = acknowledged && at < lastPinChange(message);
     const change = (/** @type {Partial<LaidMessage>} */ fields) =>
         laid.set(message.id, { ...message, ...fields });
     switch (action.kind) {
