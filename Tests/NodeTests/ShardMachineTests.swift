@@ -538,7 +538,7 @@ private struct Driven {
         var random = TestBytes(seed: 10)
         let good = Self.encodedDocuments(seed: 3)
         var merged = 0
-        for round in 0..<20_000 {
+        for round in 0..<5_000 {
             let encodedDocument = good[round % good.count]
             let damaged = EncodedDocument(
                 key: encodedDocument.key, bytes: random.damaged(encodedDocument.bytes))

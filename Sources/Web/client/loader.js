@@ -312,9 +312,10 @@ export class Loader {
     /**
      * Reads messages, no older than the last event where a node can tell that.
      *
-     * An answer that is older may have what was deleted or unpinned since then, and no event will
-     * tell of that again. Where the node that told of it is gone, an answer that is not sure is
-     * better than none; what it has told is asked for again.
+     * An answer that is older may have what was deleted or unpinned since then. Its node tells of
+     * that once it knows it; but a client that goes on at another node before then has a token that
+     * stands for it already, and is told nothing. Where the node that told of it is gone, an answer
+     * that is not sure is better than none; what it has told is asked for again.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}
