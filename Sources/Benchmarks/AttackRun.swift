@@ -9,7 +9,7 @@ import NetworkIO
     /// The additional limit for each open connection, in bytes.
     static let memoryPerConnectionMax = 16 << 10
     /// The limit of the time to an answer for a well-behaved client during an attack, in
-    /// milliseconds.
+    /// milliseconds, beside the longest pause of this process, which machines with much to do make.
     static let answerMillisecondsMax = 2_000.0
     /// The number of connections that are dialled at the same time.
     static let dialsAtOnce = 100
@@ -48,6 +48,7 @@ import NetworkIO
     /// The node that is attacked.
     let victim: LocalNode
     private var polite: [PoliteClient] = []
+    private let pulse = Pulse()
     private var idleBytes = 0
     private var failures = 0
 
@@ -93,6 +94,7 @@ import NetworkIO
         case .accounts: try await attackAccounts()
         }
         for client in polite { client.stop() }
+        pulse.stop()
         if target == .keys { try await stopUnderLoad() }
     }
 
@@ -117,6 +119,7 @@ import NetworkIO
         guard let process = victim.process else { throw BenchError("\(victim.name) does not run") }
         try NodeMemory.forgetPeak(of: process)
         for client in polite { _ = client.takeSlowest() }
+        _ = pulse.takeLongest()
         let began = Stage.loop.nanoseconds
         let outcome = try await body()
         for node in cluster.members {
@@ -129,14 +132,17 @@ import NetworkIO
         let allowed = Self.memoryMax + outcome.connections * Self.memoryPerConnectionMax
         let answers = polite.map { $0.takeSlowest() }
         let slowest = answers.map(\.milliseconds).max() ?? 0
+        let pause = pulse.takeLongest()
         var faults = answers.compactMap(\.complaint)
         if !outcome.isAsExpected { faults.append("the attacker got something else") }
         if above > allowed { faults.append("more than \(megabytes(allowed)) MiB above idle") }
-        if slowest > Self.answerMillisecondsMax { faults.append("a client waited too long") }
+        if slowest > Self.answerMillisecondsMax + pause {
+            faults.append("a client waited too long")
+        }
         if !faults.isEmpty { failures += 1 }
         say(
             "\(name): got \(outcome.got); \(megabytes(above)) MiB above idle; slowest answer "
-                + "\(Int(slowest)) ms; \(Int(seconds * 10) / 10) s; "
+                + "\(Int(slowest)) ms, own pause \(Int(pause)) ms; \(Int(seconds * 10) / 10) s; "
                 + (faults.isEmpty ? "ok" : "FAILED: \(faults.joined(separator: ", "))"))
     }
 
