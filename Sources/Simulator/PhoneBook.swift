@@ -164,14 +164,19 @@ struct PhoneBook {
     /// sent.
     ///
     /// Knowing the last viewing that certainly held before is enough; later ones only may have
-    /// held.
+    /// held. What nodes knew of it may have been lost since then.
     private func isMaybeBlind(_ listing: Listing, to message: ClusterMessage) -> Bool {
-        guard listing.isLevel else {
-            return settled(before: message).last.map { !listing.known.contains($0) } ?? true
-        }
+        let last = settled(before: message).last
+        if let last, isLost(last, before: listing) { return true }
+        guard listing.isLevel else { return last.map { !listing.known.contains($0) } ?? true }
         // An unanswered request may have been executed after viewings that were requested later.
         return listing.answeredAt == nil
             && viewings.contains { (listing.askedAt...listing.overBy).contains($0.askedAt) }
+    }
+
+    /// Whether some of the device's state was lost after a viewing and before a list was made.
+    private func isLost(_ viewing: Int, before listing: Listing) -> Bool {
+        viewings[viewing...].contains { $0.isAnything && $0.askedAt <= listing.overBy }
     }
 
     /// Whether the requests so far may have removed a message.

@@ -155,4 +155,16 @@ import Testing
         list([("1", "a")], 200, 210)
         #expect(book.list.count == 1)
     }
+
+    @Test mutating func `a list after a loss is made by who may not know what was viewed before`() {
+        let viewed = message("a", from: 2_000, to: 2_010)
+        say(.view("c"), 1_000, 1_010)
+        list([("1", "a")], 2_300, 2_310)
+        #expect(book.wasViewing(viewed) == true && !book.mayBeListedBlindly(viewed))
+        let later = message("b", from: 2_320, to: 2_330)
+        book.lose(at: 3_000_000)
+        list([("1", "a"), ("2", "b")], 4_000, 4_010)
+        #expect(book.wasViewing(later) == true && book.mayBeListedBlindly(later))
+        #expect(!book.mayBeListedBlindly(viewed))
+    }
 }
