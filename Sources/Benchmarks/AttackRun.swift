@@ -9,7 +9,7 @@ import NetworkIO
     /// The additional limit for each open connection, in bytes.
     static let memoryPerConnectionMax = 16 << 10
     /// The limit of the time to an answer for a well-behaved client during an attack, in
-    /// milliseconds, beside the longest pause of this process, which machines with much to do make.
+    /// milliseconds; the longest pause of this process is added, since it sees no answer meanwhile.
     static let answerMillisecondsMax = 2_000.0
     /// The number of connections that are dialled at the same time.
     static let dialsAtOnce = 100

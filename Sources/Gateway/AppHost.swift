@@ -11,7 +11,7 @@ package protocol AppHost: AnyObject, Sendable {
     ///   - output: what its replies are written to.
     func openSession(of user: UserID, replyingTo output: any SessionOutput) -> Session
     func closeSession(_ session: Session)
-    /// Has `AppConnection.onTurn` called in the loop's next turn.
+    /// Has `AppConnection.onTurn` called at the end of this turn of the loop or a later one.
     func askForTurn(of connection: UInt64)
     /// Notes that the client of a connection has shown a valid access token.
     func onSignIn(_ connection: UInt64)

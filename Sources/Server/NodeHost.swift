@@ -329,8 +329,8 @@ extension NodeHost {
 // MARK: Memory
 
 extension NodeHost {
-    /// Continues sessions that yielded to others, and those for whose requests memory has become
-    /// free; called at the end of each turn.
+    /// Continues connections of the port for apps and sessions that yielded to others, and sessions
+    /// for whose requests memory has become free; called at the end of each turn.
     func continueSessions() {
         apps?.assumeIsolated { $0.giveTurns() }
         memory.assumeIsolated { $0.endTurn() }

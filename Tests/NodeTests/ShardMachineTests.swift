@@ -517,7 +517,7 @@ private struct Driven {
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         var random = TestBytes(seed: 9)
         let good = Self.encodedDocuments(seed: 3)
-        for round in 0..<5_000 {
+        for round in 0..<20_000 {
             let encodedDocument = good[round % good.count]
             let damaged = EncodedDocument(
                 key: round % 2 == 0 ? encodedDocument.key : random.damaged(encodedDocument.key),
