@@ -4,7 +4,6 @@ import NetworkIO
 
 /// A watcher that moves from node to node and resumes with its last token.
 final class ChaosWatcher {
-    static let tokenBytesMax = 512
     /// The range of the time that it stays on a node unless a fault drives it away, in
     /// milliseconds.
     private static let stayMilliseconds = 1_500...4_000
@@ -170,8 +169,8 @@ final class ChaosWatcher {
     }
 
     private func keepToken(_ token: String?, from node: Int) {
-        guard let token, !token.isEmpty, token.utf8.count <= Self.tokenBytesMax else {
-            return load.report("n\(node + 1) tells \(name) no token of at most 512 bytes")
+        guard let token, !token.isEmpty, token.utf8.count <= LineLimits.tokenBytesMax else {
+            return load.report("n\(node + 1) tells \(name) no token of at most 2,048 bytes")
         }
         self.token = token
     }

@@ -25,9 +25,13 @@ public struct CheckpointID: Hashable, Comparable, Sendable {
 /// that needs them compares the vector with its own. Therefore the histories of two nodes may be
 /// united at any time, and a lost history only makes tokens less precise.
 ///
-/// The history has at most `countMax` checkpoints. The newest `recentMax` stay; of the older ones,
-/// those with the lowest level are removed first. The names are hashes, so the remaining
-/// checkpoints become sparser with age, and all nodes keep the same ones.
+/// The history has at most `countMax` checkpoints. The newest `recentMax` stay, and the newest
+/// `lastsMax` of those whose successor has a further replica id: what is beyond the last checkpoint
+/// before a replica id appeared stays a few entries long, however much is written, so that a
+/// history reaches back over process starts and not over seconds. Of the others, those within one
+/// set of replica ids are removed first, and among equals those with the lowest level: the names
+/// are hashes, so the remaining checkpoints become sparser with age, and all nodes keep the same
+/// ones.
 public struct CheckpointHistory: Hashable, Sendable {
     struct Checkpoint: Hashable, Sendable {
         let id: CheckpointID
@@ -44,7 +48,9 @@ public struct CheckpointHistory: Hashable, Sendable {
     private(set) var checkpoints: [Checkpoint] = []
 
     public static let countMax = 64
-    static let recentMax = 32
+    static let recentMax = 12
+    /// The process starts over which a checkpoint is certainly kept: nine restarts of three nodes.
+    static let lastsMax = 28
     /// The greatest number of replica ids of a named vector: the process starts of five nodes in
     /// two years of daily restarts.
     static let replicasMax = 4_096
@@ -73,10 +79,36 @@ public struct CheckpointHistory: Hashable, Sendable {
     /// The newest vector; empty where there is none.
     public var newestVector: Vector { checkpoints.last.map(vector) ?? Vector() }
 
-    /// Returns the checkpoints whose changes are all in `vector`, newest first.
-    func within(_ vector: Vector) -> [Checkpoint] {
+    /// Returns those checkpoints within `vector` by which a token states it best: the one that a
+    /// full history keeps longest, the newest that is kept over process starts, and the newest.
+    func longestKept(within vector: Vector) -> [Checkpoint] {
+        let indices = indices(within: vector)
+        let longest = indices.max { durability(of: $0) < durability(of: $1) }
+        let last = indices.first(where: isLastOfItsReplicas)
+        var kept: [Checkpoint] = []
+        for index in [longest, last, indices.first].compactMap({ $0 })
+        where !kept.contains(checkpoints[index]) {
+            kept.append(checkpoints[index])
+        }
+        return kept
+    }
+
+    /// Returns the indices of the checkpoints whose changes are all in `vector`, newest first.
+    private func indices(within vector: Vector) -> [Int] {
         guard vector.covers(common) else { return [] }
-        return checkpoints.reversed().filter { vector.covers($0.changes) }
+        return checkpoints.indices.reversed().filter { vector.covers(checkpoints[$0].changes) }
+    }
+
+    /// Whether the checkpoint after this one has a further replica id.
+    private func isLastOfItsReplicas(_ index: Int) -> Bool {
+        index + 1 < checkpoints.count
+            && checkpoints[index].changes.entries.count
+                < checkpoints[index + 1].changes.entries.count
+    }
+
+    /// The order in which a full history removes its older checkpoints, the least first.
+    private func durability(of index: Int) -> (isLast: Int, level: Int) {
+        (isLastOfItsReplicas(index) ? 1 : 0, checkpoints[index].id.level)
     }
 
     /// Returns the part of `vector` that is beyond a checkpoint of this history.
@@ -146,8 +178,11 @@ public struct CheckpointHistory: Hashable, Sendable {
     }
 
     private mutating func thin() {
-        let older = checkpoints.dropLast(CheckpointHistory.recentMax)
-        let least = older.indices.min { older[$0].id.level < older[$1].id.level }
+        var older = Array(checkpoints.indices.dropLast(CheckpointHistory.recentMax))
+        let lasts = Set(
+            older.filter(isLastOfItsReplicas).suffix(CheckpointHistory.lastsMax))
+        older.removeAll(where: lasts.contains)
+        let least = older.min { durability(of: $0) < durability(of: $1) }
         if let least { checkpoints.remove(at: least) }
     }
 }

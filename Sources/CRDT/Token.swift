@@ -51,7 +51,7 @@ public struct Token: Hashable, Sendable {
     }
 
     /// The greatest length of a token's text, in bytes.
-    public static let textBytesMax = 512
+    public static let textBytesMax = 2_048
 
     /// A hash of the cluster's id.
     let cluster: UInt32
@@ -131,6 +131,10 @@ extension Token {
         if isRounded { return (0..<count).map { ShardID($0) } }
         return Set(parts.map(\.shard) + names.map(\.shard)).filter { $0.number < count }.sorted()
     }
+
+    /// Whether the token states the shard by the name of its whole vector alone, which only a
+    /// checkpoint of that vector proves.
+    public func isNamedOnly(_ shard: ShardID) -> Bool { name(of: shard) != nil }
 
     /// Returns a token of one shard only.
     public func narrowed(to shard: ShardID) -> Token {

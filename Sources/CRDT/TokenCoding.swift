@@ -1,16 +1,21 @@
 import Wire
 
 extension Token {
-    /// The version of the format.
-    private static let version: UInt8 = 1
-    /// The size of the fixed part: version, cluster, `isRounded`, two counts of at most two bytes,
-    /// and the clock.
-    private static let headBytes = 1 + 4 + 1 + 2 + 2 + 8
+    /// The version of the format that is written.
+    private static let version: UInt8 = 2
+    /// The version in which each entry carries its prefix; tokens of it are read.
+    private static let versionOfPrefixes: UInt8 = 1
+    /// The size of the fixed part: version, cluster, `isRounded`, three counts of at most two
+    /// bytes, and the clock.
+    private static let headBytes = 1 + 4 + 1 + 2 + 2 + 2 + 8
     private static let checksumBytes = 4
-    /// The bytes that are available for parts, names, unsettled operations and sums.
+    /// The bytes that are available for prefixes, parts, names, unsettled operations and sums.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
     /// The greatest number of parts, and of names: the greatest number of shards.
     private static let shardsMax = 4_096
+    /// The greatest number of prefixes: more do not fit.
+    private static let prefixesMax = bodyBytesMax / Token.prefixBytes
+    static let prefixBytes = 4
 
     /// The text for clients: at most `textBytesMax` letters, digits, `-` and `_`.
     public var text: String { Base64.encode(encoded) }
@@ -34,12 +39,15 @@ extension Token: WireValue {
         clock.encode(into: &body)
         unsettled.encode(into: &body)
         Token.encode(sums, into: &body)
+        let prefixes = Set(parts.flatMap { $0.entries.map(\.prefix) }).sorted()
+        body.write(count: prefixes.count)
+        for prefix in prefixes { body.write(fixed: prefix) }
         body.write(count: parts.count)
         var last: UInt16 = 0
         for part in parts {
             body.write(varint: UInt64(part.shard.number - last))
             last = part.shard.number
-            part.encodeEntries(into: &body)
+            part.encodeEntries(of: prefixes, into: &body)
         }
         body.write(count: names.count)
         last = 0
@@ -55,17 +63,21 @@ extension Token: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
+        var whole = reader
         let version = try reader.readByte()
-        guard version == Token.version else { throw .version(version) }
+        guard version == Token.version || version == Token.versionOfPrefixes else {
+            throw .version(version)
+        }
         cluster = try reader.readFixed()
         isRounded = try reader.readFlag()
         clock = try HybridTimestamp(from: &reader)
         unsettled = try Unsettled(from: &reader)
         sums = try Token.readSums(from: &reader)
+        let prefixes = version == Token.version ? try Token.readPrefixes(from: &reader) : nil
         var parts: [Part] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
             let shard = try reader.readShard(after: parts.last?.shard)
-            parts.append(try Part(shard, from: &reader))
+            parts.append(try Part(shard, of: prefixes, from: &reader))
         }
         var names: [Name] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
@@ -74,12 +86,24 @@ extension Token: WireValue {
         }
         self.parts = parts
         self.names = names
+        let body = try whole.readRaw(whole.remaining - reader.remaining)
         let sum: UInt32 = try reader.readFixed()
-        var copy = ByteWriter()
-        encode(into: &copy)
-        guard copy.bytes.suffix(Token.checksumBytes).elementsEqual(fixed(sum)) else {
-            throw .checksum
+        guard UInt32(truncatingIfNeeded: checksum(body)) == sum else { throw .checksum }
+        if let prefixes {
+            // Each token has one byte string: a prefix that nothing uses is not a token's.
+            let used = Set(parts.flatMap { $0.entries.map(\.prefix) })
+            guard used.count == prefixes.count else { throw .invalid("prefixes that are used") }
         }
+    }
+
+    private static func readPrefixes(from reader: inout ByteReader) throws(WireError) -> [UInt32] {
+        var prefixes: [UInt32] = []
+        for _ in 0..<(try reader.readCount(limit: prefixesMax)) {
+            let prefix: UInt32 = try reader.readFixed()
+            if let last = prefixes.last, last >= prefix { throw .invalid("prefixes that ascend") }
+            prefixes.append(prefix)
+        }
+        return prefixes
     }
 }
 
@@ -106,45 +130,6 @@ extension Token {
 
     /// Returns the greatest size of so many encoded sums, in bytes.
     static func bytesMax(ofSums count: Int) -> Int { 2 + 4 * count }
-}
-
-/// Returns the bytes of a number of fixed size.
-private func fixed(_ number: UInt32) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.write(fixed: number)
-    return writer.bytes
-}
-
-extension Token.Part {
-    func encodeEntries(into writer: inout ByteWriter) {
-        writer.write(
-            varint: UInt64(entries.count) << 2 | (checkpoint == nil ? 0 : 2) | (isWhole ? 1 : 0))
-        if let checkpoint { writer.write(fixed: checkpoint) }
-        for entry in entries {
-            writer.write(fixed: entry.prefix)
-            entry.seqs.encode(into: &writer)
-        }
-    }
-
-    init(_ shard: ShardID, from reader: inout ByteReader) throws(WireError) {
-        let count = try reader.readVarint()
-        var entries: [Token.Entry] = []
-        guard count >> 2 <= UInt64(reader.remaining) else { throw .truncated }
-        let checkpoint: UInt32? = count & 2 == 2 ? try reader.readFixed() : nil
-        for _ in 0..<(count >> 2) {
-            let prefix: UInt32 = try reader.readFixed()
-            if let last = entries.last, last.prefix >= prefix {
-                throw .invalid("replicas that ascend")
-            }
-            let seqs = try SeqSet(from: &reader)
-            guard let first = seqs.ranges.first, first.lowerBound > 0 else {
-                throw .invalid("seqs from 1")
-            }
-            entries.append(Token.Entry(prefix: prefix, seqs: seqs))
-        }
-        self.init(
-            shard: shard, checkpoint: checkpoint, entries: entries, isWhole: count & 1 == 1)
-    }
 }
 
 extension ByteReader {

@@ -3,10 +3,10 @@ import Wire
 extension Token {
     /// Creates a token of what was seen, as far as it fits.
     ///
-    /// Each shard gets all its entries if there is space, otherwise a checkpoint and the entries
-    /// beyond it, otherwise the name of the whole vector. For `SINCE`, a name is worth most for its
-    /// size, so entries get only the space that names leave; then shards that are not whole get as
-    /// many entries as still fit.
+    /// Each shard has several exact forms: all its entries, or a checkpoint and the entries beyond
+    /// it. If the shards' smallest forms fit together, each shard gets the one that stays exact for
+    /// longest for which there is space. A shard that does not fit gets the name of its whole
+    /// vector; what is left goes to entries of these shards.
     ///
     /// - Parameters:
     ///   - seen: the vectors, ascending by shard, each shard once.
@@ -23,25 +23,23 @@ extension Token {
         unsettled: Unsettled = Unsettled(), sums: [UInt32] = []
     ) {
         let ranks = Dictionary(zip(first, 0...)) { one, _ in one }
-        let order = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
-            (shard: shard, vector: vector, rank: ranks[shard] ?? .max, count: vector.count)
+        let forms = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
+            (
+                rank: ranks[shard] ?? .max, count: vector.count,
+                forms: TokenForms(of: vector, in: shard)
+            )
         }.sorted {
-            ($0.rank, $1.count, $0.shard) < ($1.rank, $0.count, $1.shard)
-        }
-        func pack(besides bytes: Int) -> TokenPacking {
-            var packing = TokenPacking(
-                naming: order.map(\.shard), besides: unsettled.encoded.count + bytes)
-            for (shard, vector, _, _) in order {
-                packing.add(vector, of: shard, checkpoints[shard])
-            }
-            packing.fill()
-            return packing
+            ($0.rank, $1.count, $0.forms.shard) < ($1.rank, $0.count, $1.forms.shard)
+        }.map(\.forms)
+        func pack(_ sums: Int) -> TokenPacking {
+            TokenPacking(
+                forms, checkpoints, besides: unsettled.encoded.count + Token.bytesMax(ofSums: sums))
         }
         var sums = sums
-        var packing = pack(besides: Token.bytesMax(ofSums: sums.count))
+        var packing = pack(sums.count)
         if packing.isRounded, !sums.isEmpty {
             sums = []
-            packing = pack(besides: Token.bytesMax(ofSums: 0))
+            packing = pack(0)
         }
         self.init(
             cluster: Token.hash(of: cluster),
@@ -51,73 +49,37 @@ extension Token {
     }
 }
 
-/// The contents of a token in the making, the most important shards first.
-private struct TokenPacking {
-    var parts: [Token.Part] = []
-    var names: [Token.Name] = []
-    var isRounded = false
-    /// The bytes that are left for parts and names.
-    private var capacity: Int
-    /// The bytes of the names of the shards that have not been added yet.
-    private var reserved: Int
-    /// The part with the most entries of each shard that did not fit whole, in order.
-    private var named: [Token.Part] = []
+/// The forms in which a token can state the vector of a shard exactly.
+private struct TokenForms {
+    let shard: ShardID
+    let vector: Vector
+    /// The plain form, and one for each checkpoint that a history offers.
+    static let countMax = 4
 
-    /// - Parameter bytes: the size of the other contents.
-    init(naming shards: [ShardID], besides bytes: Int) {
-        capacity = Token.bodyBytesMax - bytes
-        reserved = shards.reduce(0) { $0 + Token.Name.bytesMax(of: $1) }
+    /// All entries of the vector, without a checkpoint.
+    let plain: Token.Part
+
+    init(of vector: Vector, in shard: ShardID) {
+        self.shard = shard
+        self.vector = vector
+        plain = TokenForms.part(of: vector, in: shard)
     }
 
-    mutating func add(_ vector: Vector, of shard: ShardID, _ history: CheckpointHistory) {
-        reserved -= Token.Name.bytesMax(of: shard)
-        let plain = TokenPacking.part(of: vector, in: shard)
-        if addWhole(plain) { return }
-        let checkpoints = history.within(vector)
-        // The checkpoint that histories keep longest, then the one with the least beyond it.
-        let durable = checkpoints.max { $0.id.level < $1.id.level }
-        var best = plain
-        for checkpoint in [durable, checkpoints.first].compactMap({ $0 }) {
-            let rest = history.rest(of: vector, beyond: checkpoint)
-            best = TokenPacking.part(of: rest, in: shard, beyond: checkpoint.id)
-            if addWhole(best) { return }
-        }
-        let name = Token.Name(shard: shard, short: CheckpointID(of: vector).short)
-        guard Token.Name.bytesMax(of: shard) <= capacity else {
-            isRounded = true
-            return
-        }
-        capacity -= Token.Name.bytesMax(of: shard)
-        names.append(name)
-        named.append(best)
-    }
-
-    /// - Returns: whether the part is whole and fits.
-    private mutating func addWhole(_ part: Token.Part) -> Bool {
-        guard part.isWhole, part.bytesMax + reserved <= capacity else { return false }
-        capacity -= part.bytesMax
-        parts.append(part)
-        return true
-    }
-
-    /// Gives the remaining space to the shards that have only a name.
-    mutating func fill() {
-        for part in named {
-            var kept: [Token.Entry] = []
-            var bytes = part.keeping([]).bytesMax
-            for entry in part.entries.sorted(by: { $1.seqs.count < $0.seqs.count }) {
-                guard let entry = entry.fitting(capacity - bytes) else { continue }
-                bytes += entry.bytes
-                kept.append(entry)
+    /// Returns the forms, those that stay exact for longest first.
+    ///
+    /// The plain form needs nothing but the token; a form with a checkpoint needs a node that
+    /// remembers it.
+    func all(_ history: CheckpointHistory) -> [Token.Part] {
+        let beyond = history.longestKept(within: vector).map { checkpoint in
+            // All seqs of a replica id, nearly always one range from 1, take less space than those
+            // beyond the checkpoint.
+            var rest = history.rest(of: vector, beyond: checkpoint)
+            for entry in rest.entries where vector.seqs(of: entry.replica).ranges.count == 1 {
+                rest.insert(vector.seqs(of: entry.replica), of: entry.replica)
             }
-            let part = part.keeping(kept.sorted { $0.prefix < $1.prefix })
-            // The count of many entries may take a byte more than that of none.
-            guard part.checkpoint != nil || !kept.isEmpty, part.bytesMax <= capacity else {
-                continue
-            }
-            capacity -= part.bytesMax
-            parts.append(part)
+            return TokenForms.part(of: rest, in: shard, beyond: checkpoint.id)
         }
+        return ([plain] + beyond).filter(\.isWhole)
     }
 
     private static func part(
@@ -142,16 +104,131 @@ private struct TokenPacking {
     }
 }
 
+/// The contents of a token in the making, the most important shards first.
+private struct TokenPacking {
+    private(set) var parts: [Token.Part] = []
+    private(set) var names: [Token.Name] = []
+    private(set) var isRounded = false
+    /// The bytes that are left for prefixes, parts and names.
+    private var capacity: Int
+    /// The prefixes of the entries in `parts`, which the token lists once.
+    private var prefixes: Set<UInt32> = []
+    /// The size of an entry's step to its prefix, in bytes.
+    private let stepBytes: Int
+
+    /// The number of prefixes up to which a step takes one byte.
+    private static let prefixesOfByteSteps = 64
+
+    /// - Parameter bytes: the size of the other contents.
+    init(_ all: [TokenForms], _ checkpoints: Checkpoints, besides bytes: Int) {
+        let narrow = TokenPacking(all, checkpoints, besides: bytes, stepBytes: 1)
+        let isNarrow = narrow.prefixes.count <= TokenPacking.prefixesOfByteSteps
+        self =
+            isNarrow ? narrow : TokenPacking(all, checkpoints, besides: bytes, stepBytes: 2)
+    }
+
+    private init(
+        _ all: [TokenForms], _ checkpoints: Checkpoints, besides bytes: Int, stepBytes: Int
+    ) {
+        self.stepBytes = stepBytes
+        capacity = Token.bodyBytesMax - bytes
+        if addAll(all.map(\.plain)) { return }
+        let forms = all.map { $0.all(checkpoints[$0.shard]) }
+        var reserved = all.reduce(0) { $0 + Token.Name.bytesMax(of: $1.shard) }
+        var places: [(part: Int, forms: [Token.Part])] = []
+        var unfit: [Token.Part] = []
+        for (shard, forms) in zip(all, forms) {
+            reserved -= Token.Name.bytesMax(of: shard.shard)
+            let smallest = forms.min { self.bytes(of: $0) < self.bytes(of: $1) }
+            if let smallest, add(smallest, leaving: reserved) {
+                places.append((parts.count - 1, forms))
+            } else if addName(of: shard) {
+                unfit.append(smallest ?? shard.plain)
+            }
+        }
+        // All shards get the better of their two least forms before any gets the best of its forms.
+        for count in 2...TokenForms.countMax {
+            for (part, forms) in places { improve(part, forms.suffix(count)) }
+        }
+        for part in unfit { addEntries(of: part) }
+    }
+
+    /// Adds the parts if all of them fit and are whole.
+    private mutating func addAll(_ parts: [Token.Part]) -> Bool {
+        guard parts.allSatisfy(\.isWhole) else { return false }
+        let before = self
+        for part in parts where !add(part, leaving: 0) {
+            self = before
+            return false
+        }
+        return true
+    }
+
+    /// - Returns: whether the part fits.
+    private mutating func add(_ part: Token.Part, leaving reserved: Int) -> Bool {
+        let size = bytes(of: part)
+        guard size + reserved <= capacity else { return false }
+        capacity -= size
+        prefixes.formUnion(part.entries.lazy.map(\.prefix))
+        parts.append(part)
+        return true
+    }
+
+    private mutating func addName(of forms: TokenForms) -> Bool {
+        guard Token.Name.bytesMax(of: forms.shard) <= capacity else {
+            isRounded = true
+            return false
+        }
+        capacity -= Token.Name.bytesMax(of: forms.shard)
+        names.append(
+            Token.Name(shard: forms.shard, short: CheckpointID(of: forms.vector).short))
+        return true
+    }
+
+    /// Replaces a part by the first of its forms that fits in its place.
+    private mutating func improve(_ index: Int, _ forms: ArraySlice<Token.Part>) {
+        let used = sizeOfBody(of: parts[index])
+        for form in forms where bytes(of: form) <= capacity + used {
+            capacity += used - bytes(of: form)
+            prefixes.formUnion(form.entries.lazy.map(\.prefix))
+            parts[index] = form
+            return
+        }
+    }
+
+    /// Gives remaining space to entries of a shard that has only a name, the longest sets first.
+    private mutating func addEntries(of part: Token.Part) {
+        var kept: [Token.Entry] = []
+        var left = capacity - sizeOfBody(of: part.keeping([])) - 1
+        for entry in part.entries.sorted(by: { $1.seqs.count < $0.seqs.count }) {
+            let prefixBytes = prefixes.contains(entry.prefix) ? 0 : Token.prefixBytes
+            guard let entry = entry.fitting(left - prefixBytes - stepBytes) else { continue }
+            left -= prefixBytes + stepBytes + entry.bytes
+            kept.append(entry)
+        }
+        guard part.checkpoint != nil || !kept.isEmpty, left >= 0 else { return }
+        _ = add(part.keeping(kept.sorted { $0.prefix < $1.prefix }), leaving: 0)
+    }
+
+    /// Returns the size that a part adds to the token, in bytes.
+    private func bytes(of part: Token.Part) -> Int {
+        let unlisted = part.entries.count { !prefixes.contains($0.prefix) }
+        return sizeOfBody(of: part) + Token.prefixBytes * unlisted
+    }
+
+    /// Returns the greatest size of an encoded part without prefixes, in bytes, whichever shard
+    /// precedes it.
+    private func sizeOfBody(of part: Token.Part) -> Int {
+        varintBytes(UInt64(part.shard.number)) + varintBytes(UInt64(part.entries.count) << 2)
+            + (part.checkpoint == nil ? 0 : 4)
+            + part.entries.reduce(0) { $0 + stepBytes + $1.bytes }
+    }
+}
+
 extension Token.Part {
     /// Returns the part with only these entries.
     func keeping(_ entries: [Token.Entry]) -> Token.Part {
         Token.Part(shard: shard, checkpoint: checkpoint, entries: entries, isWhole: false)
-    }
-
-    /// The greatest size of the encoded part in bytes, whichever shard precedes it.
-    var bytesMax: Int {
-        varintBytes(UInt64(shard.number)) + varintBytes(UInt64(entries.count) << 2)
-            + (checkpoint == nil ? 0 : 4) + entries.reduce(0) { $0 + $1.bytes }
     }
 }
 
@@ -163,8 +240,6 @@ extension Token.Name {
 }
 
 extension Token.Entry {
-    var bytes: Int { 4 + seqs.encoded.count }
-
     /// Returns the entry, or one with its first range only; nil where neither fits.
     func fitting(_ capacity: Int) -> Token.Entry? {
         if bytes <= capacity { return self }
@@ -172,8 +247,4 @@ extension Token.Entry {
         let shorter = Token.Entry(prefix: prefix, seqs: SeqSet(range))
         return shorter.bytes <= capacity ? shorter : nil
     }
-}
-
-private func varintBytes(_ number: UInt64) -> Int {
-    max(1, (64 - number.leadingZeroBitCount + 6) / 7)
 }

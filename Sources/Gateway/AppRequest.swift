@@ -50,9 +50,9 @@ struct AppRequest {
 
     /// Returns a token that may stand in a line as it is.
     static func checked(sessionToken token: String) throws(LineError) -> String {
-        guard !token.isEmpty, token.utf8.count <= 512, Base64.decode(token) != nil else {
-            throw .tokenBad
-        }
+        guard !token.isEmpty, token.utf8.count <= LineLimits.tokenBytesMax,
+            Base64.decode(token) != nil
+        else { throw .tokenBad }
         return token
     }
 

@@ -76,11 +76,13 @@ extension AppConnection {
             guard request.head.method == .get else {
                 throw LineError(405, HTTPError.noSuchMethod.message)
             }
-            let last = request.head.fields.values(of: "last-event-id").first
-            let translated = try route.translate(
-                parameters.isEmpty
-                    ? last.map { [JSONValue.Member("since", .text($0))] } ?? [] : parameters,
-                by: user, makeID: host.makeID)
+            var parameters = parameters
+            // A browser that reconnects sends the field beside the address that it began with.
+            if let last = request.head.fields.values(of: "last-event-id").first {
+                parameters.removeAll { $0.name == "since" }
+                parameters.append(JSONValue.Member("since", .text(last)))
+            }
+            let translated = try route.translate(parameters, by: user, makeID: host.makeID)
             return beginEvents(translated.line, of: user, origin: request.origin)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)

@@ -180,7 +180,7 @@ enum OpenAPI {
                 $0.pair("description", "The token of an earlier answer: nothing older is shown")
                 $0.object("schema") {
                     $0.pair("type", "string")
-                    $0.pair("pattern", "^[A-Za-z0-9_-]{1,512}$")
+                    $0.pair("pattern", "^[A-Za-z0-9_-]{1,\(LineLimits.tokenBytesMax)}$")
                 }
             }
         }

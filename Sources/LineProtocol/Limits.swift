@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 
 /// The limits of the line protocol, each with the code of the error beyond it.
@@ -34,6 +35,8 @@ public enum LineLimits {
 
     /// The most bytes of a node's address (400), which is also what a member's entry holds.
     public static let addressBytesMax = 256
+    /// The greatest length of a session token, in bytes.
+    public static let tokenBytesMax = Token.textBytesMax
 
     /// The longest timeout of `WAIT`, in milliseconds (400).
     public static let waitMillisecondsMax = 60_000

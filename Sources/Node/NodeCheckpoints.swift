@@ -1,3 +1,4 @@
+import CRDT
 import Membership
 import Replication
 import Wire
@@ -15,6 +16,11 @@ extension Node {
     func onCheckpoint(_ frame: CheckpointFrame, from name: NodeName) {
         guard let cluster, frame.shard.number < cluster.shards else { return }
         carryOut(checkpoints.receive(frame, from: name))
+    }
+
+    /// Makes checkpoints of vectors that a token can only name.
+    func nameVectors(_ vectors: [(shard: ShardID, vector: Vector)]) {
+        carryOut(checkpoints.onNamed(vectors, now: ports.clock.milliseconds))
     }
 
     private func carryOut(_ directives: [CheckpointExchange.Directive]) {

@@ -24,11 +24,13 @@ extension Node {
         of seen: [(shard: ShardID, vector: Vector)], first: [ShardID],
         after unsettled: Unsettled = Unsettled()
     ) -> Token? {
-        cluster.map {
-            Token(
-                of: seen, first: first, cluster: $0.id, checkpoints: checkpoints.known,
-                clock: latestTime, unsettled: unsettled)
-        }
+        guard let cluster else { return nil }
+        let token = Token(
+            of: seen, first: first, cluster: cluster.id, checkpoints: checkpoints.known,
+            clock: latestTime, unsettled: unsettled)
+        let named = seen.filter { token.isNamedOnly($0.shard) }
+        if !named.isEmpty { nameVectors(named) }
+        return token
     }
 
     /// Advances the clock to that of a client's token, so that the client's next operations are

@@ -18,6 +18,11 @@ public struct CheckpointExchange: Sendable {
     /// The hash of the replica whose vector was last named, by shard.
     private var named: [ShardID: UInt64] = [:]
 
+    /// When a vector was last named for a token, by shard, in milliseconds.
+    private var namedForTokensAt: [ShardID: UInt64] = [:]
+
+    /// The shortest time between two namings of a shard's vector for tokens, in milliseconds.
+    static let tokenPauseMilliseconds: UInt64 = 100
     /// The shortest time between two namings, in milliseconds.
     static let pauseMilliseconds: UInt64 = 1_000
     /// The greatest number of shards that are compared with one node in one tick.
@@ -71,11 +76,31 @@ public struct CheckpointExchange: Sendable {
         return directives + candidates().compactMap { name($0) }
     }
 
+    /// Names the vectors of which a token says no more than the name, and tells every node before
+    /// the token leaves.
+    ///
+    /// Each shard's vector is named at most once in `tokenPauseMilliseconds`: a token whose name
+    /// nobody knows is answered once all holders were asked.
+    public mutating func onNamed(
+        _ vectors: [(shard: ShardID, vector: Vector)], now: UInt64
+    ) -> [Directive] {
+        vectors.compactMap { shard, vector in
+            let last = namedForTokensAt[shard]
+            guard last.map({ now >= $0 + CheckpointExchange.tokenPauseMilliseconds }) ?? true
+            else { return nil }
+            namedForTokensAt[shard] = now
+            return name(vector, of: shard)
+        }
+    }
+
     private mutating func name(_ candidate: Candidate) -> Directive? {
         let shard = candidate.shard
         guard named[shard] != candidate.hash else { return nil }
         named[shard] = candidate.hash
-        let vector = candidate.vector
+        return name(candidate.vector, of: shard)
+    }
+
+    private mutating func name(_ vector: Vector, of shard: ShardID) -> Directive? {
         let (previous, before) = (known[shard].newest, known[shard].newestVector)
         guard !vector.isEmpty, CheckpointID(of: vector) != previous else { return nil }
         known.add(vector, to: shard)

@@ -76,7 +76,8 @@ struct CheckpointHistoryTests {
         for vector in vectors + [left, right, left.union(right)] {
             #expect(history.vector(named: CheckpointID(of: vector)) == vector)
         }
-        #expect(history.within(left).first?.id == CheckpointID(of: left))
+        #expect(history.longestKept(within: left).contains { $0.id == CheckpointID(of: left) })
+        #expect(!history.longestKept(within: left).contains { $0.id == CheckpointID(of: right) })
     }
 
     @Test func `a history is bounded, whatever it is told`() {

@@ -21,7 +21,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `at most 512 bytes, and never more than was seen, whatever was seen`() throws {
+    @Test func `at most 2,048 bytes, and never more than was seen, whatever was seen`() throws {
         for seed in 0..<60 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
             let seen = TokenTests.seen(
@@ -86,7 +86,7 @@ struct TokenTests {
                 Token(
                     of: seen, cluster: TokenTests.cluster, clock: clock, unsettled: unsettled,
                     sums: sums))
-            #expect(wide.isRounded == token.isRounded && wide.text.utf8.count <= 512)
+            #expect(wide.isRounded == token.isRounded && wide.text.utf8.count <= Token.textBytesMax)
             let narrow = try TokenTests.carried(
                 Token(of: [], cluster: TokenTests.cluster, unsettled: unsettled, sums: sums))
             #expect(narrow.sums == sums && (wide.sums == sums || wide.sums.isEmpty))
@@ -116,13 +116,13 @@ struct TokenTests {
 
     @Test func `a token of an old cluster is as exact as a young one's`() throws {
         let shard = ShardID(5)
-        for seed in 0..<50 as Range<UInt64> {
+        for seed in 0..<10 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
-            let vectors = CheckpointHistoryTests.growth(400, &random)
+            let vectors = CheckpointHistoryTests.growth(1_600, &random)
             var checkpoints = Checkpoints()
             for vector in vectors.dropLast(3) { checkpoints.add(vector, to: shard) }
-            let (seen, now) = (vectors[397], vectors[399])
-            #expect(seen.entries.count > 40)
+            let (seen, now) = (vectors[1_597], vectors[1_599])
+            #expect(seen.entries.count > 160)
             let token = try TokenTests.carried(
                 Token(
                     of: [(shard, seen)], cluster: TokenTests.cluster, checkpoints: checkpoints))
@@ -161,6 +161,70 @@ struct TokenTests {
         }
     }
 
+    @Test func `64 shards of an old cluster are exact in one token, whatever is written after`()
+        throws
+    {
+        for seed in 0..<2 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            var processes = (0..<3).map { _ in RandomID(from: &random) }
+            var vectors = Array(repeating: Vector(), count: 64)
+            var checkpoints = Checkpoints()
+            func write(_ count: Int) {
+                for _ in 0..<count {
+                    let shard = random.below(64)
+                    let process = random.pick(processes)
+                    let next = (vectors[shard].seqs(of: process).greatest ?? 0) + 1
+                    vectors[shard].insert(
+                        SeqSet(next...(next + UInt64(random.below(2_000)))), of: process)
+                }
+            }
+            func name() {
+                for number in vectors.indices {
+                    checkpoints.add(vectors[number], to: ShardID(UInt16(number)))
+                }
+            }
+            // Twenty starts of each process, with checkpoints between, and a load meanwhile.
+            for _ in 0..<20 {
+                for index in processes.indices {
+                    for _ in 0..<3 {
+                        write(200)
+                        name()
+                    }
+                    processes[index] = RandomID(from: &random)
+                }
+            }
+            write(500)
+            let seen = vectors.enumerated().map { (ShardID(UInt16($0)), $1) }
+            let token = try TokenTests.carried(
+                Token(of: seen, cluster: TokenTests.cluster, checkpoints: checkpoints))
+            #expect(!token.isRounded && token.names.isEmpty)
+            // A load during which a history forgets what it can.
+            for _ in 0..<100 {
+                write(64)
+                name()
+            }
+            for (shard, vector) in seen {
+                let now = vectors[Int(shard.number)]
+                #expect(token.verdict(on: now, of: shard, checkpoints) == .covered)
+                let isSame = token.minimum(of: shard, knowing: now, checkpoints) == vector
+                #expect(isSame)
+                let dot = try #require(vector.entries.last, "seed \(seed)")
+                var lost = Vector()
+                lost.insert(Dot(replica: dot.replica, seq: try #require(dot.seqs.greatest)))
+                #expect(
+                    token.verdict(on: now.subtracting(lost), of: shard, checkpoints) == .lacking)
+            }
+        }
+    }
+
+    @Test func `a token of earlier builds is read, and written in the present form`() throws {
+        let text = "AcSzIK0AAAAAAAAAAAAAAAABAAlf92QIAQHTIp5WUbABAdQjABrrcIQ"
+        let bytes: [UInt8] = try #require(Base64.decode(text))
+        let token = try Token.decode(bytes)
+        #expect(token.parts.count == 1 && token.encoded != bytes)
+        #expect(try TokenTests.carried(token) == token)
+    }
+
     @Test func `64 quiet shards are exact in one token, after more was written, too`() throws {
         var random = SplitMix64(seed: 11)
         var checkpoints = Checkpoints()
@@ -187,7 +251,7 @@ struct TokenTests {
         let token = try TokenTests.carried(Token(of: seen, cluster: TokenTests.cluster))
         #expect(token.isRounded && token.shards(of: 4_096).count == 4_096)
         let unnamed = seen.filter { token.verdict(on: $0.vector, of: $0.shard) == .lacking }
-        #expect(unnamed.count > 3_900)
+        #expect(unnamed.count > 3_700)
     }
 
     @Test func `two replicas that look the same count for nothing and are never left out`() throws {
@@ -229,7 +293,7 @@ struct TokenTests {
     @Test func `garbage is refused, and what is read is written the same`() {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
-            var body = [1] + random.bytes(random.below(100))
+            var body = [2] + random.bytes(random.below(100))
             let sum = UInt32(truncatingIfNeeded: checksum(body))
             for shift: UInt32 in [24, 16, 8, 0] { body.append(UInt8(sum >> shift & 0xFF)) }
             guard let token = try? Token.decode(body) else { continue }

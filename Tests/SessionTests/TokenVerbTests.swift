@@ -21,11 +21,11 @@ import Wire
         return String(reply.dropFirst("OK token=".count))
     }
 
-    @Test func `a token is one word of at most 512 bytes, and is taken where it was made`() {
+    @Test func `a token is one word of at most 2,048 bytes, and is taken where it was made`() {
         let client = n1.connect()
         _ = client.ask("CREATE c alice,bob", "SEND c alice id=m hello", "CHATS alice")
         let token = token(of: client)
-        #expect(token.utf8.count <= 512 && !token.contains(" "))
+        #expect(token.utf8.count <= Token.textBytesMax && !token.contains(" "))
         #expect(n1.connect().ask("SINCE \(token)") == ["OK"])
         let empty = self.token(of: n1.connect())
         #expect(n1.connect().ask("SINCE \(empty)") == ["OK"])
