@@ -59,6 +59,9 @@ public struct Token: Hashable, Sendable {
     let parts: [Part]
     /// The names of shards that are not whole in `parts`, ascending by shard.
     let names: [Name]
+    /// The changes beyond `parts` and `names` of documents that a watcher has been told of, by a
+    /// replay that has not ended; without checkpoints, ascending by shard.
+    let passed: [Part]
     /// Whether the client saw something of shards that the token does not mention.
     public let isRounded: Bool
     /// A time not earlier than anything that was seen; the client's next write, on any node, is
@@ -97,7 +100,25 @@ extension Token {
         for name in [self.name(of: shard)?.short, part?.checkpoint].compactMap({ $0 }) {
             minimum.formUnion(checkpoints.vector(named: name, of: shard, or: known) ?? Vector())
         }
-        for entry in part?.entries ?? [] {
+        if let part { minimum.formUnion(part.minimum(knowing: known)) }
+        return minimum
+    }
+}
+
+extension Token {
+    /// Returns the changes beyond `minimum` of documents that a watcher has certainly been told of.
+    ///
+    /// - Parameter known: the vector of a replica of the shard, as for `minimum`.
+    public func passed(of shard: ShardID, knowing known: Vector) -> Vector {
+        passed.first { $0.shard == shard }?.minimum(knowing: known) ?? Vector()
+    }
+}
+
+extension Token.Part {
+    /// Returns the seqs of the entries whose replica ids are known.
+    func minimum(knowing known: Vector) -> Vector {
+        var minimum = Vector()
+        for entry in entries {
             let replicas = known.entries.filter { $0.replica.prefix == entry.prefix }
             guard let replica = replicas.first?.replica, replicas.count == 1 else { continue }
             minimum.insert(entry.seqs, of: replica)
@@ -140,8 +161,8 @@ extension Token {
     public func narrowed(to shard: ShardID) -> Token {
         Token(
             cluster: cluster, parts: parts.filter { $0.shard == shard },
-            names: names.filter { $0.shard == shard }, isRounded: isRounded, clock: clock,
-            unsettled: unsettled)
+            names: names.filter { $0.shard == shard }, passed: [], isRounded: isRounded,
+            clock: clock, unsettled: unsettled)
     }
 
     /// Whether every replica id that the entry may mean has its seqs, since the right one is not

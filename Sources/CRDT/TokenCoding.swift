@@ -5,9 +5,9 @@ extension Token {
     private static let version: UInt8 = 2
     /// The version in which each entry carries its prefix; tokens of it are read.
     private static let versionOfPrefixes: UInt8 = 1
-    /// The size of the fixed part: version, cluster, `isRounded`, three counts of at most two
+    /// The size of the fixed part: version, cluster, `isRounded`, four counts of at most two
     /// bytes, and the clock.
-    private static let headBytes = 1 + 4 + 1 + 2 + 2 + 2 + 8
+    private static let headBytes = 1 + 4 + 1 + 2 + 2 + 2 + 2 + 8
     private static let checksumBytes = 4
     /// The bytes that are available for prefixes, parts, names, unsettled operations and sums.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
@@ -39,23 +39,18 @@ extension Token: WireValue {
         clock.encode(into: &body)
         unsettled.encode(into: &body)
         Token.encode(sums, into: &body)
-        let prefixes = Set(parts.flatMap { $0.entries.map(\.prefix) }).sorted()
+        let prefixes = usedPrefixes.sorted()
         body.write(count: prefixes.count)
         for prefix in prefixes { body.write(fixed: prefix) }
-        body.write(count: parts.count)
-        var last: UInt16 = 0
-        for part in parts {
-            body.write(varint: UInt64(part.shard.number - last))
-            last = part.shard.number
-            part.encodeEntries(of: prefixes, into: &body)
-        }
+        Token.encode(parts, of: prefixes, into: &body)
         body.write(count: names.count)
-        last = 0
+        var last: UInt16 = 0
         for name in names {
             body.write(varint: UInt64(name.shard.number - last))
             last = name.shard.number
             body.write(fixed: name.short)
         }
+        Token.encode(passed, of: prefixes, into: &body)
         body.withUnsafeBytes {
             writer.write(raw: $0)
             writer.write(fixed: UInt32(truncatingIfNeeded: checksum($0)))
@@ -74,26 +69,49 @@ extension Token: WireValue {
         unsettled = try Unsettled(from: &reader)
         sums = try Token.readSums(from: &reader)
         let prefixes = version == Token.version ? try Token.readPrefixes(from: &reader) : nil
-        var parts: [Part] = []
-        for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
-            let shard = try reader.readShard(after: parts.last?.shard)
-            parts.append(try Part(shard, of: prefixes, from: &reader))
-        }
+        parts = try Token.readParts(of: prefixes, from: &reader)
         var names: [Name] = []
         for _ in 0..<(try reader.readCount(limit: Token.shardsMax)) {
             let shard = try reader.readShard(after: names.last?.shard)
             names.append(Name(shard: shard, short: try reader.readFixed()))
         }
-        self.parts = parts
         self.names = names
+        passed = prefixes == nil ? [] : try Token.readParts(of: prefixes, from: &reader)
         let body = try whole.readRaw(whole.remaining - reader.remaining)
         let sum: UInt32 = try reader.readFixed()
         guard UInt32(truncatingIfNeeded: checksum(body)) == sum else { throw .checksum }
-        if let prefixes {
-            // Each token has one byte string: a prefix that nothing uses is not a token's.
-            let used = Set(parts.flatMap { $0.entries.map(\.prefix) })
-            guard used.count == prefixes.count else { throw .invalid("prefixes that are used") }
+        // Each token has one byte string: a prefix that nothing uses is not a token's.
+        guard prefixes.map({ $0.count == usedPrefixes.count }) ?? true else {
+            throw .invalid("prefixes that are used")
         }
+    }
+
+    private var usedPrefixes: Set<UInt32> {
+        Set((parts + passed).flatMap { $0.entries.map(\.prefix) })
+    }
+
+    private static func encode(
+        _ parts: [Part], of prefixes: [UInt32], into writer: inout ByteWriter
+    ) {
+        writer.write(count: parts.count)
+        var last: UInt16 = 0
+        for part in parts {
+            writer.write(varint: UInt64(part.shard.number - last))
+            last = part.shard.number
+            part.encodeEntries(of: prefixes, into: &writer)
+        }
+    }
+
+    /// - Parameter prefixes: nil where each entry carries its own.
+    private static func readParts(
+        of prefixes: [UInt32]?, from reader: inout ByteReader
+    ) throws(WireError) -> [Part] {
+        var parts: [Part] = []
+        for _ in 0..<(try reader.readCount(limit: shardsMax)) {
+            let shard = try reader.readShard(after: parts.last?.shard)
+            parts.append(try Part(shard, of: prefixes, from: &reader))
+        }
+        return parts
     }
 
     private static func readPrefixes(from reader: inout ByteReader) throws(WireError) -> [UInt32] {

@@ -10,6 +10,8 @@ extension Token {
     ///
     /// - Parameters:
     ///   - seen: the vectors, ascending by shard, each shard once.
+    ///   - passed: the changes beyond `seen` of documents that a watcher has been told of,
+    ///     ascending by shard; in the space that `seen` leaves.
     ///   - first: the most important shards, in that order; the others follow by their number of
     ///     seqs.
     ///   - checkpoints: the checkpoints that other nodes may be assumed to know too.
@@ -18,9 +20,10 @@ extension Token {
     ///   - sums: checksums of other data that the client was sent; left out if they would displace
     ///     a shard's name.
     public init(
-        of seen: [(shard: ShardID, vector: Vector)], first: [ShardID] = [], cluster: ClusterID,
-        checkpoints: Checkpoints = Checkpoints(), clock: HybridTimestamp = .zero,
-        unsettled: Unsettled = Unsettled(), sums: [UInt32] = []
+        of seen: [(shard: ShardID, vector: Vector)],
+        passed: [(shard: ShardID, vector: Vector)] = [], first: [ShardID] = [],
+        cluster: ClusterID, checkpoints: Checkpoints = Checkpoints(),
+        clock: HybridTimestamp = .zero, unsettled: Unsettled = Unsettled(), sums: [UInt32] = []
     ) {
         let ranks = Dictionary(zip(first, 0...)) { one, _ in one }
         let forms = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
@@ -32,8 +35,10 @@ extension Token {
             ($0.rank, $1.count, $0.forms.shard) < ($1.rank, $0.count, $1.forms.shard)
         }.map(\.forms)
         func pack(_ sums: Int) -> TokenPacking {
-            TokenPacking(
+            var packing = TokenPacking(
                 forms, checkpoints, besides: unsettled.encoded.count + Token.bytesMax(ofSums: sums))
+            for (shard, vector) in passed { packing.addPassed(TokenForms(of: vector, in: shard)) }
+            return packing
         }
         var sums = sums
         var packing = pack(sums.count)
@@ -44,8 +49,8 @@ extension Token {
         self.init(
             cluster: Token.hash(of: cluster),
             parts: packing.parts.sorted { $0.shard < $1.shard },
-            names: packing.names.sorted { $0.shard < $1.shard }, isRounded: packing.isRounded,
-            clock: clock, unsettled: unsettled, sums: sums)
+            names: packing.names.sorted { $0.shard < $1.shard }, passed: packing.passed,
+            isRounded: packing.isRounded, clock: clock, unsettled: unsettled, sums: sums)
     }
 }
 
@@ -108,6 +113,7 @@ private struct TokenForms {
 private struct TokenPacking {
     private(set) var parts: [Token.Part] = []
     private(set) var names: [Token.Name] = []
+    private(set) var passed: [Token.Part] = []
     private(set) var isRounded = false
     /// The bytes that are left for prefixes, parts and names.
     private var capacity: Int
@@ -196,8 +202,21 @@ private struct TokenPacking {
         }
     }
 
-    /// Gives remaining space to entries of a shard that has only a name, the longest sets first.
+    /// Gives remaining space to the entries of what was passed of a shard.
+    mutating func addPassed(_ forms: TokenForms) {
+        guard let part = fitting(forms.plain) else { return }
+        capacity -= bytes(of: part)
+        prefixes.formUnion(part.entries.lazy.map(\.prefix))
+        passed.append(part)
+    }
+
+    /// Gives remaining space to entries of a shard that has only a name.
     private mutating func addEntries(of part: Token.Part) {
+        if let part = fitting(part) { _ = add(part, leaving: 0) }
+    }
+
+    /// Returns the part with the entries that fit, the longest sets first; nil where none does.
+    private func fitting(_ part: Token.Part) -> Token.Part? {
         var kept: [Token.Entry] = []
         var left = capacity - sizeOfBody(of: part.keeping([])) - 1
         for entry in part.entries.sorted(by: { $1.seqs.count < $0.seqs.count }) {
@@ -206,8 +225,8 @@ private struct TokenPacking {
             left -= prefixBytes + stepBytes + entry.bytes
             kept.append(entry)
         }
-        guard part.checkpoint != nil || !kept.isEmpty, left >= 0 else { return }
-        _ = add(part.keeping(kept.sorted { $0.prefix < $1.prefix }), leaving: 0)
+        guard part.checkpoint != nil || !kept.isEmpty, left >= 0 else { return nil }
+        return part.keeping(kept.sorted { $0.prefix < $1.prefix })
     }
 
     /// Returns the size that a part adds to the token, in bytes.

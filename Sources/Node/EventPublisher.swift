@@ -16,15 +16,24 @@ struct EventPublisher: Sendable {
         let since: UInt64
         /// The changes that the receiver has been told of, or had seen before.
         var known: Vector
+        /// The changes of documents that an earlier replay since `known` told.
+        ///
+        /// They were told by the order of the scan and not one by one: a change in it that a later
+        /// one of its document replaced may not have been told. Documents whose changes are all in
+        /// it are left out; the others are compared with `known` alone.
+        var passed = Vector()
         /// The part of `known` that this replica lacks: the receiver was told of it elsewhere.
         var ahead = Vector()
         /// The progress of the reading for it; nil for a live feed, whose receiver has been told of
         /// all that is here.
         var scan: FeedScan?
-        /// How many replica ids and ranges `known` had when the receiver asked for it.
+        /// How many replica ids and ranges both had when the receiver asked for it.
         var weight = 0
 
         var isFeed: Bool { user == nil }
+
+        /// The changes without which a scan finds nothing to tell.
+        var skipped: Vector { passed.isEmpty ? known : known.union(passed) }
 
         /// Whether the feed needs a scan: some new changes are by processes of which the receiver
         /// was told more elsewhere.
@@ -55,7 +64,7 @@ struct EventPublisher: Sendable {
         /// The most feeds and replays: one feed for each shard, and replays for watchers that
         /// resume.
         static let servedMax = 1 << 18
-        /// The most replica ids and ranges in all `known` vectors together: some 100 MB.
+        /// The most replica ids and ranges in all their vectors together: some 100 MB.
         static let weightMax = 1 << 21
         /// The most users that one node watches: as many as it has clients.
         static let usersMax = 1 << 17
@@ -128,7 +137,9 @@ struct EventPublisher: Sendable {
     /// - Returns: false where the node has too many or too large ones, or has used the number.
     mutating func add(_ served: Served, for name: NodeName) -> Bool {
         var served = served
-        served.weight = served.known.entries.count + served.known.rangesCount
+        served.weight = [served.known, served.passed].reduce(0) {
+            $0 + $1.entries.count + $1.rangesCount
+        }
         let count = subscribers[name]?.served.count ?? 0
         let weight = (subscribers[name]?.weight ?? 0) + served.weight
         guard count < Subscriber.servedMax, weight <= Subscriber.weightMax,
@@ -225,8 +236,9 @@ struct EventPublisher: Sendable {
     /// - Parameter held: a part of what it has seen.
     mutating func lower(_ number: UInt64, to held: Vector, for name: NodeName) {
         updateServed(number, for: name) {
-            $0.ahead.formUnion($0.known.subtracting(held))
+            $0.ahead.formUnion($0.skipped.subtracting(held))
             $0.known = held
+            $0.passed = Vector()
         }
     }
 
@@ -255,34 +267,4 @@ struct EventPublisher: Sendable {
         scanning[name]?.append(number)
         return subscribers[name]?.served[number]
     }
-}
-
-/// The progress of reading, from the disk, the changes of a shard that a receiver does not know.
-struct FeedScan: Hashable, Sendable {
-    /// What is read next.
-    enum Place: Hashable, Sendable {
-        /// The unknown changes behind this one; nil for the first.
-        case changes(after: Dot?)
-        /// The messages that arrived here before their conversation.
-        case earlier(Earlier)
-    }
-
-    /// The messages of conversations that arrived after them; nobody was told of them, since their
-    /// participants were not known.
-    struct Earlier: Hashable, Sendable {
-        /// The conversations left to read.
-        var conversations: [ConversationID]
-        /// The last message read of the first of them; nil where none was.
-        var position: HistoryPosition?
-        /// The change behind which the reading of changes continues; nil where none are left.
-        let cursor: Dot?
-    }
-
-    /// The vector on disk when the first batch was read; nil before that.
-    var target: Vector?
-    var place = Place.changes(after: nil)
-
-    /// How long a holder waits, in milliseconds, until it has all that the receiver has seen
-    /// elsewhere, before it reads what is here: what it lacks then may exist nowhere any more.
-    static let patienceMilliseconds: UInt64 = 1_000
 }

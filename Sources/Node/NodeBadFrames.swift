@@ -63,7 +63,7 @@ extension Node {
             connection.sendResponse(
                 PeerResponse(
                     number: request.number, round: request.round, outcome: .failed(.unsupported)))
-        case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _)):
+        case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _, _)):
             refuse(number, of: id, to: connection.name)
         case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)),
             .watch(.lowered(let id, let number, _)):

@@ -28,7 +28,7 @@ extension Node {
         case .open(let shard, let number, let since):
             "open shard=\(shard) number=\(number) since=\(since != nil)"
         case .close(let shard, let number): "close shard=\(shard) number=\(number)"
-        case .replay(let shard, let number, _, _): "replay shard=\(shard) number=\(number)"
+        case .replay(let shard, let number, _, _, _): "replay shard=\(shard) number=\(number)"
         case .watched(let number, let concerns, _):
             "watched number=\(number) concerns=\(concerns.count)"
         case .told(let shard, let number, let told, let position):

@@ -49,8 +49,9 @@ extension Node {
             openFeed(of: id, number, since: since?.vector, for: name)
         case .close(_, let number):
             publisher.remove(number, for: name)
-        case .replay(let id, let number, let user, let since):
-            openReplay(of: id, number, for: user, since: since.vector, to: name)
+        case .replay(let id, let number, let user, let since, let passed):
+            openReplay(
+                of: id, number, for: user, since: since.vector, passed: passed, to: name)
         case .watched, .lowered, .told, .replayed, .refused:
             onFed(frame, by: name)
         }
@@ -123,11 +124,12 @@ extension Node {
     }
 
     private func openReplay(
-        of id: ShardID, _ number: UInt64, for user: UserID, since: Vector, to name: NodeName
+        of id: ShardID, _ number: UInt64, for user: UserID, since: Vector, passed: Vector,
+        to name: NodeName
     ) {
         let served = EventPublisher.Served(
             shard: id, number: number, user: user, since: ports.clock.milliseconds, known: since,
-            scan: FeedScan())
+            passed: passed, scan: FeedScan())
         guard tellable(id) != nil, publisher.add(served, for: name) else {
             return refuse(number, of: id, to: name)
         }
@@ -184,10 +186,12 @@ extension Node {
         ports.host.turnAgain()
     }
 
+    /// - Returns: whether all frames were sent; otherwise the feed or the replay has ended.
+    @discardableResult
     private func send(
         _ told: [AddressedEvent], on served: EventPublisher.Served, position: Vector?,
         to name: NodeName
-    ) {
+    ) -> Bool {
         let parts = told.runs(of: Node.toldBytesMax, sizedBy: \.roughBytes)
         for (index, part) in parts.enumerated() {
             let isLast = index == parts.count - 1
@@ -198,11 +202,34 @@ extension Node {
                 // The receiver is told of the refusal once the connection has capacity, and opens a
                 // feed again from its last position.
                 publisher.refuse(served.number, for: name)
-                return
+                return false
             }
         }
-        if let position {
+        if served.isFeed, let position {
             publisher.updateServed(served.number, for: name) { $0.known.formUnion(position) }
+        }
+        return true
+    }
+
+    /// Sends a batch of a replay in parts, each with the changes of documents that it completes.
+    ///
+    /// - Parameter scan: its `stride` grows with the parts.
+    private func sendReplayed(
+        _ batch: FeedBatch, on served: EventPublisher.Served, _ scan: inout FeedScan,
+        to name: NodeName
+    ) {
+        let target = scan.target ?? Vector()
+        var start = 0
+        for step in batch.steps where step.end - start >= scan.stride {
+            scan.stride = min(2 * scan.stride, FeedScan.strideMax)
+            let position = served.passed.union(target.prefix(upTo: step.change))
+            let isSent = send(
+                Array(batch.told[start..<step.end]), on: served, position: position, to: name)
+            guard isSent else { return }
+            start = step.end
+        }
+        if start < batch.told.count {
+            send(Array(batch.told[start...]), on: served, position: nil, to: name)
         }
     }
 
@@ -270,7 +297,7 @@ extension Node {
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
         // This replica first has to hold everything that the receiver has seen elsewhere; otherwise
         // the receiver would go back in time.
-        guard scan.target != nil || position.covers(served.known) else {
+        guard scan.target != nil || position.covers(served.skipped) else {
             if isLate { lower(served, to: position, for: name) }
             return 0
         }
@@ -284,20 +311,23 @@ extension Node {
         let publisher = publisher
         let batch = shard.assumeIsolated {
             $0.addressedEvents(
-                beyond: served.known, upTo: target, at: scan.place, for: served.user,
-                to: publisher.isWatched)
+                beyond: served.known, skipping: served.skipped, upTo: target, at: scan.place,
+                for: served.user, to: publisher.isWatched)
         }
-        guard let (told, next) = batch else {
+        guard let batch else {
             self.publisher.refuse(served.number, for: name)
             return Node.changesReads
         }
-        let users = publisher.subscribers[name]?.users ?? []
-        let theirs =
-            served.isFeed ? told.compactMap { $0.narrowed(to: users.contains) } : told
-        if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
-        if let next { scan.place = next }
+        if served.isFeed {
+            let users = publisher.subscribers[name]?.users ?? []
+            let theirs = batch.told.compactMap { $0.narrowed(to: users.contains) }
+            if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
+        } else {
+            sendReplayed(batch, on: served, &scan, to: name)
+        }
+        if let next = batch.next { scan.place = next }
         self.publisher.updateServed(served.number, for: name) { $0.scan = scan }
-        if next == nil { endScan(scan, of: served, position: position, for: name) }
+        if batch.next == nil { endScan(scan, of: served, position: position, for: name) }
         return Node.changesReads
     }
 
@@ -335,6 +365,7 @@ extension Node {
         guard known.covers(position) else {
             publisher.updateServed(served.number, for: name) {
                 $0.known = known
+                $0.passed = Vector()
                 $0.scan = FeedScan()
             }
             return

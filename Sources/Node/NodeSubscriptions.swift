@@ -99,18 +99,19 @@ extension Node {
             let id = ShardID(UInt16(number))
             guard let position = subscriptions.feeds[number].position else {
                 // It is not known where the feed will begin, so the replay covers the whole shard.
-                behind[id] = Subscriptions.Backlog(since: Vector(), number: 0)
+                behind[id] = Subscriptions.Backlog(since: Vector())
                 continue
             }
             // A watcher whose token is ahead of the feed gets a replay, and no older events from
             // the feed meanwhile.
             let minimum =
                 watcher.since?.minimum(of: id, knowing: position, checkpoints.known) ?? position
+            let passed = watcher.since?.passed(of: id, knowing: position) ?? Vector()
             let holder = subscriptions.feeds[number].holder
             // Until a holder has confirmed the watch, its events may leave this user out.
             let isTold = subscriptions.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
             guard minimum != position || !isTold else { continue }
-            behind[id] = Subscriptions.Backlog(since: minimum, number: 0)
+            behind[id] = Subscriptions.Backlog(since: minimum, passed: passed)
         }
         subscriptions.updateWatcher(session) {
             $0.awaited = []
@@ -137,7 +138,8 @@ extension Node {
         subscriptions.replays[number] = (session, id)
         subscriptions.updateWatcher(session) { $0.behind[id]?.number = number }
         let frame = WatchFrame.replay(
-            id, number: number, watcher.user, since: SaidVector(behind.since))
+            id, number: number, watcher.user, since: SaidVector(behind.since),
+            passed: behind.passed)
         if !sendWatchFrame(frame, to: holder) { loseFeeds(of: holder) }
     }
 
@@ -258,7 +260,8 @@ extension Node {
             onWatched(number, concerns, positions, by: name)
         case .told(let id, let number, let told, let position):
             if let replay = subscriptions.replays[number], replay.shard == id {
-                deliverEvents(told, replayedTo: replay.session, of: id)
+                deliverEvents(
+                    told, passing: position?.vector, replayedTo: replay.session, of: id)
             } else if isFed(id, number, by: name) {
                 deliverEvents(told, of: id, by: name, position: position?.vector)
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
@@ -276,7 +279,9 @@ extension Node {
         case .replayed(let id, let number, let position):
             guard let replay = subscriptions.replays.removeValue(forKey: number), replay.shard == id
             else { return }
-            subscriptions.endReplay(of: id, to: replay.session, at: position.vector)
+            let last = subscriptions.endReplay(
+                of: id, to: replay.session, at: position.vector)
+            if let last { deliver([last], to: replay.session) }
             if let replica = observedReplica(of: name) {
                 sinks[replay.session]?.onTold(Observation(id, position.vector, by: replica))
             }
@@ -382,16 +387,28 @@ extension Node {
         subscriptions.clock = latestTime
     }
 
-    /// Delivers the events of a replay to its session.
-    private func deliverEvents(_ told: [AddressedEvent], replayedTo session: UInt64, of id: ShardID)
-    {
-        guard let cluster, subscriptions[session] != nil else { return }
+    /// Delivers the events of a replay to its session, but for the last one.
+    ///
+    /// - Parameter passed: the changes of documents that the replay has told with them; nil where
+    ///   that is not known.
+    private func deliverEvents(
+        _ told: [AddressedEvent], passing passed: Vector?, replayedTo session: UInt64,
+        of id: ShardID
+    ) {
+        guard subscriptions[session] != nil else { return }
         observe(told)
         if !told.isEmpty { subscriptions.noteConcern(id, of: session) }
+        let events = told.map { WatchedEvent($0.event, on: ports.executor) }
+        deliver(
+            subscriptions.hold(events, passing: passed, of: id, for: session), to: session)
+    }
+
+    /// Delivers events to one session, with the token of what it has been told before and with
+    /// them.
+    private func deliver(_ events: [WatchedEvent], to session: UInt64) {
+        guard let cluster, !events.isEmpty else { return }
         let token = subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
-        for addressedEvent in told {
-            hand(WatchedEvent(addressedEvent.event, on: ports.executor), token, to: session)
-        }
+        for event in events { hand(event, token, to: session) }
     }
 
     /// Delivers one event; a session whose client does not keep up is looked at with each tick.

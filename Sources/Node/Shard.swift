@@ -216,12 +216,13 @@ package actor Shard {
 
     /// Returns a batch of the events that a receiver may lack; nil if the disk cannot be read.
     func addressedEvents(
-        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
-        to isWatched: (UserID) -> Bool
-    ) -> (told: [AddressedEvent], next: FeedScan.Place?)? {
+        beyond known: Vector, skipping skipped: Vector, upTo target: Vector,
+        at place: FeedScan.Place, for user: UserID?, to isWatched: (UserID) -> Bool
+    ) -> FeedBatch? {
         do throws(StoreFailure) {
             return try machine.addressedEvents(
-                beyond: known, upTo: target, at: place, for: user, to: isWatched, in: world)
+                beyond: known, skipping: skipped, upTo: target, at: place, for: user,
+                to: isWatched, in: world)
         } catch {
             machine.recordDamage(error)
             return nil

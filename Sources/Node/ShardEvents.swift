@@ -177,22 +177,24 @@ extension ShardMachine {
     /// Returns one batch of the events that a receiver that has seen `known` may lack.
     ///
     /// - Parameters:
+    ///   - skipped: `known`, and the changes of documents that the receiver was told of since.
     ///   - target: the feed position when the first batch was read.
     ///   - user: the only user who is told; nil for all watched users. The batch for a single user
     ///     contains no profiles: those that concern a user are spread over many shards.
-    /// - Returns: the events, and where the next batch begins; nil at the end.
     mutating func addressedEvents(
-        beyond known: Vector, upTo target: Vector, at place: FeedScan.Place, for user: UserID?,
-        to isWatched: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [AddressedEvent], next: FeedScan.Place?) {
+        beyond known: Vector, skipping skipped: Vector, upTo target: Vector,
+        at place: FeedScan.Place, for user: UserID?, to isWatched: (UserID) -> Bool,
+        in world: ShardWorld
+    ) throws(StoreFailure) -> FeedBatch {
         let isMeant = { (other: UserID) in user.map { $0 == other } ?? isWatched(other) }
         switch place {
         case .changes(let cursor):
             return try addressedEvents(
-                beyond: known, upTo: target, after: cursor, for: user, isMeant, in: world)
+                beyond: known, skipping: skipped, upTo: target, after: cursor, for: user, isMeant,
+                in: world)
         case .earlier(var rest):
             guard let id = rest.conversations.first else {
-                return ([], rest.cursor.map { .changes(after: $0) })
+                return FeedBatch(next: rest.cursor.map { .changes(after: $0) })
             }
             var stage = Stage()
             let (told, next) = try addressedEvents(
@@ -200,45 +202,63 @@ extension ShardMachine {
             ) {
                 // Changes within the target are told as changes, by the rest of this scan.
                 !$0.isSent(behind: target)
-                    && !$0.changedBy.dots.contains { target.contains($0) && !known.contains($0) }
+                    && !$0.changedBy.dots.contains {
+                        target.contains($0) && !skipped.contains($0)
+                    }
             }
             rest.position = next
             if next == nil { rest.conversations.removeFirst() }
-            return (told, .earlier(rest))
+            return FeedBatch(told: told, next: .earlier(rest))
         }
     }
 
     private mutating func addressedEvents(
-        beyond known: Vector, upTo target: Vector, after cursor: Dot?, for user: UserID?,
-        _ isMeant: (UserID) -> Bool, in world: ShardWorld
-    ) throws(StoreFailure) -> (told: [AddressedEvent], next: FeedScan.Place?) {
+        beyond known: Vector, skipping skipped: Vector, upTo target: Vector, after cursor: Dot?,
+        for user: UserID?, _ isMeant: (UserID) -> Bool, in world: ShardWorld
+    ) throws(StoreFailure) -> FeedBatch {
         let found = try world.reader.changes(
-            in: replica.shard, lackedBy: known, of: target, after: cursor,
+            in: replica.shard, lackedBy: skipped, of: target, after: cursor,
             bytesMax: Scan.batchBytesMax)
-        var told: [AddressedEvent] = []
+        var batch = FeedBatch()
         var stage = Stage()
         var late: [ConversationID] = []
         let altered = keysAltered(since: target)
+        var reads: [(document: Document, change: Dot?)] = []
         for encodedDocument in found.encodedDocuments {
             guard let read = try document(in: encodedDocument),
-                !read.wasScanned(beyond: known, upTo: target, before: cursor),
+                !read.wasScanned(beyond: skipped, upTo: target, before: cursor)
+            else { continue }
+            reads.append((read, read.change(beyond: skipped, upTo: target, after: cursor)))
+        }
+        // The documents of a batch have no order; a receiver that is cut off has been told those up
+        // to a change.
+        reads.sort { first, second in
+            guard let later = second.change else { return false }
+            return first.change.map { $0 < later } ?? true
+        }
+        for (read, change) in reads {
+            guard
                 let document = try documents.stored(
                     read.key, otherwise: { () throws(StoreFailure) in read }),
                 altered.contains(document.key) || !document.isSent(behind: target),
                 user == nil || document.profile == nil
             else { continue }
-            told += try addressedEvents(of: document, beyond: known, isMeant, &stage, in: world)
-            guard !known.isEmpty, !document.isSeen(within: known) else { continue }
-            late += [document.conversationID(among: isMeant)].compactMap(\.self)
+            let events = try addressedEvents(
+                of: document, beyond: known, isMeant, &stage, in: world)
+            batch.told += events
+            if skipped != known { late += document.conversationsCleared(by: events) }
+            if !known.isEmpty, !document.isSeen(within: known) {
+                late += [document.conversationID(among: isMeant)].compactMap(\.self)
+            }
+            guard late.isEmpty, let change else { continue }
+            batch.steps.append(FeedBatch.Step(end: batch.told.count, change: change))
         }
-        // A `hide` clears the user's view. Messages sent after the hiding stay visible, so they
-        // follow it.
-        let hidings = told.filter { $0.event.kind == .hide }
-        if !hidings.isEmpty { told = hidings + told.filter { $0.event.kind != .hide } }
-        guard late.isEmpty else {
-            return (told, .earlier(FeedScan.Earlier(conversations: late, cursor: found.next)))
-        }
-        return (told, found.next.map { .changes(after: $0) })
+        batch.tellHidingsFirst()
+        batch.next =
+            late.isEmpty
+            ? found.next.map { .changes(after: $0) }
+            : .earlier(FeedScan.Earlier(conversations: late, cursor: found.next))
+        return batch
     }
 
     /// The documents that were here within a scan's target and are altered by changes that wait for
@@ -410,6 +430,22 @@ extension Document {
             participants.contains(where: isMeant)
         else { return nil }
         return ConversationID(key.partition)
+    }
+
+    /// Returns the conversation whose view these events clear, which the scan then tells whole.
+    ///
+    /// A receiver that was told messages by an earlier replay, and then `hide` anew, has lost
+    /// those that were sent after the hiding.
+    func conversationsCleared(by events: [AddressedEvent]) -> [ConversationID] {
+        guard events.contains(where: { $0.event.kind == .hide }) else { return [] }
+        return [ConversationID(key.partition)].compactMap(\.self)
+    }
+
+    /// Returns the change under which a scan that continues behind `cursor` finds the document.
+    func change(beyond skipped: Vector, upTo target: Vector, after cursor: Dot?) -> Dot? {
+        changedBy.dots.filter { dot in
+            target.contains(dot) && !skipped.contains(dot) && cursor.map { $0 < dot } ?? true
+        }.min()
     }
 
     /// Whether a batch of a scan that ended at `cursor` has told the document, as it is stored.

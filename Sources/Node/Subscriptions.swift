@@ -29,8 +29,15 @@ struct Subscriptions: Sendable {
     struct Backlog: Sendable {
         /// The vector that the watcher has seen.
         var since: Vector
+        /// The changes beyond it of documents that the watcher has been told of.
+        var passed = Vector()
         /// The number of the replay that brings the rest; 0 while none has been requested.
-        var number: UInt64
+        var number: UInt64 = 0
+        /// The last event of the replay so far, and `passed` once the watcher is told of it.
+        ///
+        /// It follows with the next one, or with the end of the replay, so that the token of the
+        /// last event stands for the whole replay.
+        var held: (event: WatchedEvent, passed: Vector?)?
     }
 
     /// A session that watches a user.
@@ -166,14 +173,19 @@ struct Subscriptions: Sendable {
         if watcher.lacked.isEmpty { lacking.remove(session) } else { lacking.insert(session) }
     }
 
-    /// Ends a replay: the session has been told everything in `position`, and nothing beyond it.
-    mutating func endReplay(of shard: ShardID, to session: UInt64, at position: Vector) {
+    /// Ends a replay: with the event that is returned, the session has been told everything in
+    /// `position`, and nothing beyond it.
+    mutating func endReplay(of shard: ShardID, to session: UInt64, at position: Vector)
+        -> WatchedEvent?
+    {
+        let held = watchers[session]?.behind[shard]?.held?.event
         let claimed = feeds[Int(shard.number)].position ?? Vector()
         let lacked = claimed.subtracting(position)
         updateWatcher(session) {
             $0.behind[shard] = nil
             $0.lacked[shard] = lacked.isEmpty ? nil : lacked
         }
+        return held
     }
 
     /// Notes that the holder's replica contains `position`: changes in it that sessions lacked have
@@ -194,7 +206,7 @@ struct Subscriptions: Sendable {
             guard let lacked = watchers[session]?.lacked[shard] else { continue }
             updateWatcher(session) {
                 $0.lacked[shard] = nil
-                $0.behind[shard] = Backlog(since: position.subtracting(lacked), number: 0)
+                $0.behind[shard] = Backlog(since: position.subtracting(lacked))
             }
         }
     }
@@ -224,12 +236,33 @@ struct Subscriptions: Sendable {
         tokens.removeAll(keepingCapacity: true)
     }
 
-    /// Notes the same of a session's replay.
+    /// Notes the same of a session's replay, which begins anew.
     mutating func lower(_ shard: ShardID, of session: UInt64, to position: Vector) {
         updateWatcher(session) {
             guard let since = $0.behind[shard]?.since else { return }
             $0.behind[shard]?.since = since.intersection(position)
+            $0.behind[shard]?.passed = Vector()
+            $0.behind[shard]?.held?.passed = nil
         }
+    }
+
+    /// Takes the last of some events of a session's replay in place of the one that was held.
+    ///
+    /// - Parameter passed: the changes of documents that the replay has told with the events; nil
+    ///   where that is not known.
+    /// - Returns: the events to tell, in order; their token includes the first of them alone.
+    mutating func hold(
+        _ events: [WatchedEvent], passing passed: Vector?, of shard: ShardID,
+        for session: UInt64
+    ) -> [WatchedEvent] {
+        guard let last = events.last, var backlog = watchers[session]?.behind[shard] else {
+            return []
+        }
+        let before = backlog.held
+        if let passed = before?.passed { backlog.passed = passed }
+        backlog.held = (last, passed)
+        watchers[session]?.behind[shard] = backlog
+        return [before?.event].compactMap(\.self) + events.dropLast()
     }
 
     // MARK: Tokens
@@ -256,16 +289,20 @@ struct Subscriptions: Sendable {
         // A shard that holds nothing of the user's needs no entry: a resumed watcher is told all of
         // it.
         var seen: [(shard: ShardID, vector: Vector)] = []
+        var passed: [(shard: ShardID, vector: Vector)] = []
         for id in watcher.concerns where Int(id.number) < feeds.count {
             let position =
                 earlier?.shard == id ? earlier?.position : feeds[Int(id.number)].position
             guard var vector = watcher.behind[id]?.since ?? position else { continue }
             if let lacked = watcher.lacked[id] { vector = vector.subtracting(lacked) }
             seen.append((id, vector))
+            let beyond = watcher.behind[id]?.passed.subtracting(vector) ?? Vector()
+            if !beyond.isEmpty { passed.append((id, beyond)) }
         }
         let token = Token(
-            of: seen, first: watcher.concerns, cluster: cluster, checkpoints: checkpoints,
-            clock: clock, unsettled: watcher.unsettled, sums: watcher.sums?.groups ?? []
+            of: seen, passed: passed, first: watcher.concerns, cluster: cluster,
+            checkpoints: checkpoints, clock: clock, unsettled: watcher.unsettled,
+            sums: watcher.sums?.groups ?? []
         ).text
         if let key {
             if tokens.count >= Subscriptions.tokensMax { tokens = [:] }

@@ -19,7 +19,10 @@ package enum WatchFrame: Hashable, Sendable {
     case open(ShardID, number: UInt64, since: SaidVector?)
     case close(ShardID, number: UInt64)
     /// Asks for the events of a shard that one user lacks; answered by `told`, and then `replayed`.
-    case replay(ShardID, number: UInt64, UserID, since: SaidVector)
+    ///
+    /// - since: the changes against which documents are compared.
+    /// - passed: the changes of documents that an earlier replay since the same changes told.
+    case replay(ShardID, number: UInt64, UserID, since: SaidVector, passed: Vector)
 
     // Frames from a holder.
 
@@ -31,8 +34,9 @@ package enum WatchFrame: Hashable, Sendable {
     /// The holder of a feed or a replay has waited in vain for some of what the receiver has seen:
     /// the events that follow may be older, and contain only `position` of it.
     case lowered(ShardID, number: UInt64, position: SaidVector)
-    /// Events, and the position of the feed behind the last of them; nil if more events come, or
-    /// may come, before there is a position.
+    /// Events, and the position of the feed behind the last of them, or in a replay the changes of
+    /// documents that it has told; nil if more events come, or may come, before there is a
+    /// position.
     case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
     /// The end of a replay, which has told everything in `position`; the feed continues from there.
     case replayed(ShardID, number: UInt64, position: SaidVector)
@@ -71,9 +75,9 @@ extension WatchFrame: VectorCarrier {
         case .open(let shard, let number, .some(var since)):
             body(shard, &since)
             self = .open(shard, number: number, since: since)
-        case .replay(let shard, let number, let user, var since):
+        case .replay(let shard, let number, let user, var since, let passed):
             body(shard, &since)
-            self = .replay(shard, number: number, user, since: since)
+            self = .replay(shard, number: number, user, since: since, passed: passed)
         case .watched(let number, let concerns, var positions):
             for index in positions.indices { positions[index].eachVector(body) }
             self = .watched(number, concerns: concerns, positions: positions)
@@ -123,10 +127,12 @@ extension WatchFrame: WireValue {
             since.encode(into: &writer)
         case .close(let shard, let number):
             write(Number.close, shard, number, into: &writer)
-        case .replay(let shard, let number, let user, let since):
+        case .replay(let shard, let number, let user, let since, let passed):
             write(Number.replay, shard, number, into: &writer)
             writer.write(user)
             since.encode(into: &writer)
+            // Nodes that do not know it ignore bytes behind the values that they know.
+            if !passed.isEmpty { passed.encodeShared(into: &writer) }
         case .watched(let number, let concerns, let positions):
             writer.write(Number.watched)
             writer.write(varint: number)
@@ -169,7 +175,8 @@ extension WatchFrame: WireValue {
         case Number.replay:
             self = .replay(
                 try reader.readShard(), number: try reader.readVarint(),
-                try reader.readName(), since: try SaidVector(from: &reader))
+                try reader.readName(), since: try SaidVector(from: &reader),
+                passed: reader.isAtEnd ? Vector() : try Vector(sharedFrom: &reader))
         case Number.watched:
             self = .watched(
                 try reader.readVarint(), concerns: try reader.readShards(),

@@ -47,7 +47,7 @@ import Wire
         take { shard in
             [
                 .open(shard, number: 1, since: SaidVector(ahead)),
-                .replay(shard, number: 2, Self.bob, since: SaidVector(Vector())),
+                .replay(shard, number: 2, Self.bob, since: SaidVector(Vector()), passed: Vector()),
             ]
         }
         #expect(isServed(1) && isServed(2))
@@ -102,7 +102,7 @@ import Wire
     }
 
     @Test func `a replay for a node that has no feed of the shard is not kept`() {
-        take { [.replay($0, number: 2, Self.bob, since: SaidVector(Vector()))] }
+        take { [.replay($0, number: 2, Self.bob, since: SaidVector(Vector()), passed: Vector())] }
         #expect(!isServed(2))
     }
 
@@ -122,13 +122,13 @@ import Wire
         subscriptions.updateWatcher(1) {
             $0.behind[id] = Subscriptions.Backlog(since: Vector(), number: 7)
         }
-        subscriptions.endReplay(of: id, to: 1, at: Vector())
+        _ = subscriptions.endReplay(of: id, to: 1, at: Vector())
         #expect(subscriptions.lagging.isEmpty)
         #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(Vector()))
         // A third holder may have it, and is asked.
         subscriptions.lag(behind: id)
         #expect(subscriptions.lagging == [1] && subscriptions[1]?.behind[id]?.since == Vector())
-        subscriptions.endReplay(of: id, to: 1, at: Vector())
+        _ = subscriptions.endReplay(of: id, to: 1, at: Vector())
         // The holder gets it, and publishes it.
         subscriptions.noteHeld(ahead, of: id)
         #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(ahead))

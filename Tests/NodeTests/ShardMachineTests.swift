@@ -138,11 +138,11 @@ private struct Driven {
         var reads: [[String]] = []
         var place: FeedScan.Place? = .changes(after: nil)
         while let at = place {
-            let (told, next) = try machine.addressedEvents(
-                beyond: known, upTo: machine.feedPosition, at: at, for: nil,
+            let batch = try machine.addressedEvents(
+                beyond: known, skipping: known, upTo: machine.feedPosition, at: at, for: nil,
                 to: { $0 == alice }, in: world)
-            reads.append(told.map(\.event.kind.shortName))
-            place = next
+            reads.append(batch.told.map(\.event.kind.shortName))
+            place = batch.next
         }
         return reads
     }
@@ -406,16 +406,16 @@ private struct Driven {
         var told: [String] = []
         var place: FeedScan.Place? = .changes(after: nil)
         while let at = place {
-            let (events, next) = try driven.machine.addressedEvents(
-                beyond: Vector(), upTo: target, at: at, for: nil, to: { $0 == alice },
-                in: driven.world)
+            let batch = try driven.machine.addressedEvents(
+                beyond: Vector(), skipping: Vector(), upTo: target, at: at, for: nil,
+                to: { $0 == alice }, in: driven.world)
             if told.isEmpty {
                 driven.submit(send("m4"))
                 driven.settle()
                 driven.machine.dropAddressedEvents()
             }
-            told += events.map(\.event.kind.shortName)
-            place = next
+            told += batch.told.map(\.event.kind.shortName)
+            place = batch.next
         }
         #expect(told.count { $0 == "message" } == 4)
         #expect(try driven.read(beyond: target).flatMap(\.self) == ["message"])

@@ -29,7 +29,10 @@ import Wire
         .replication(.handover(shard, mark: 1, claim)),
         .replication(.accept(shard, mark: 1, claim)),
         .watch(.open(shard, number: 2, since: SaidVector(vector))),
-        .watch(.replay(shard, number: 4, UserID(checked: "ann"), since: SaidVector(vector))),
+        .watch(
+            .replay(
+                shard, number: 4, UserID(checked: "ann"), since: SaidVector(vector),
+                passed: Vector())),
         .watch(
             .watched(
                 5, concerns: [shard],

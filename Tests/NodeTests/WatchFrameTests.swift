@@ -26,7 +26,8 @@ import Wire
     private static let frames: [WatchFrame] = [
         .users([]), .users(users), .watch(1, users[0]), .unwatch(users[1]),
         .open(shard, number: 2, since: nil), .open(shard, number: 2, since: SaidVector(vector)),
-        .close(shard, number: 3), .replay(shard, number: 4, users[0], since: SaidVector(vector)),
+        .close(shard, number: 3),
+        .replay(shard, number: 4, users[0], since: SaidVector(vector), passed: Vector()),
         .watched(5, concerns: [], positions: []),
         .watched(
             5, concerns: [shard],
@@ -44,6 +45,18 @@ import Wire
         for count in 0..<bytes.count {
             #expect(throws: WireError.self) { try PeerFrame.decode(bytes.prefix(count)) }
         }
+    }
+
+    @Test func `what a replay has passed follows what earlier builds know of the frame`() throws {
+        func replay(_ passed: Vector) -> WatchFrame {
+            .replay(
+                Self.shard, number: 4, Self.users[0], since: SaidVector(Self.vector),
+                passed: passed)
+        }
+        let bytes = PeerFrame.watch(replay(Self.vector)).encoded
+        #expect(try PeerFrame.decode(bytes) == .watch(replay(Self.vector)))
+        let earlier = PeerFrame.watch(replay(Vector())).encoded
+        #expect(bytes.starts(with: earlier) && bytes.count > earlier.count)
     }
 
     @Test func `so does the word of who types`() throws {

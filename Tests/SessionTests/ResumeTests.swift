@@ -35,6 +35,91 @@ import Testing
         }
     }
 
+    /// Returns the ids of the messages that are told to a watcher who is cut off after so many
+    /// events each time and resumes with the last token, and how often it had to.
+    private func replayed(
+        _ start: String, atMost count: Int, on node: TestNode, isOver: ([String]) -> Bool
+    ) -> (ids: [String], resumptions: Int) {
+        var (ids, last, resumptions): ([String], String, Int) = ([], start, 0)
+        while !isOver(ids), resumptions < 1_000 {
+            resumptions += 1
+            let watcher = node.connect()
+            let heard = watcher.ask("WATCH bob since=\(last)").filter { $0.hasPrefix("EVENT") }
+            watcher.end()
+            for line in heard.prefix(count) where token(line) != "" {
+                last = token(line)
+                ids += line.split(separator: " ").filter { $0.hasPrefix("id=") }.map(String.init)
+            }
+        }
+        return (ids, resumptions)
+    }
+
+    @Test(arguments: [4, 7, 200])
+    func `a watcher that is cut off again and again gets on`(count: Int) {
+        let world = World()
+        let writer = world.n1.connect()
+        for number in 0..<5 { _ = writer.ask("CREATE c\(number) alice,bob") }
+        let watcher = world.n1.connect()
+        let start = token(watcher.ask("WATCH bob").last)
+        watcher.end()
+        let missed = 60 * 5
+        for number in 0..<missed {
+            _ = writer.ask("SEND c\(number % 5) alice id=m\(number) hello")
+            // Changes of documents that later ones replace leave gaps in what was told.
+            _ = writer.ask("READ c\(number % 5) alice", "DELIVERED c\(number % 5) alice")
+        }
+        let (ids, resumptions) = replayed(start, atMost: count, on: world.n1) {
+            Set($0.filter { $0.hasPrefix("id=m") }).count == missed
+        }
+        let messages = Set(ids.filter { $0.hasPrefix("id=m") })
+        #expect(messages.count == missed)
+        // Each resumption gets on by about half of what was told at least.
+        #expect(resumptions <= 2 * (missed + 20) / count + 40, "\(resumptions) resumptions")
+    }
+
+    @Test func `the last token of a replay stands for all of it`() {
+        let world = World()
+        let writer = world.n1.connect()
+        for number in 0..<40 { _ = writer.ask("CREATE c\(number) alice,bob") }
+        let watcher = world.n1.connect()
+        let start = token(watcher.ask("WATCH bob").last)
+        watcher.end()
+        for number in 0..<40 { _ = writer.ask("SEND c\(number) alice id=m\(number) hello") }
+        let heard = world.n1.connect().ask("WATCH bob since=\(start)")
+        #expect(lines(heard, with: "kind=message").count == 40)
+        let last = token(heard.last { $0.hasPrefix("EVENT") })
+        let again = world.n1.connect().ask("WATCH bob since=\(last)")
+        #expect(again.filter { $0.hasPrefix("EVENT") } == [])
+    }
+
+    @Test func `what was sent after a hiding is told again where the hiding is`() {
+        let world = World()
+        let writer = world.n1.connect()
+        _ = writer.ask("CREATE c alice,bob", "SEND c alice id=m0 hello")
+        let watcher = world.n1.connect()
+        let start = token(watcher.ask("WATCH bob").last)
+        watcher.end()
+        _ = writer.ask("HIDECHAT c bob")
+        for number in 1...20 { _ = writer.ask("SEND c alice id=m\(number) hello") }
+        let first = world.n1.connect()
+        let heard = first.ask("WATCH bob since=\(start)").filter { $0.hasPrefix("EVENT") }
+        first.end()
+        for cut in 1...heard.count {
+            _ = writer.ask("READ c bob m\(cut)")
+            let resumed = world.n1.connect()
+            let rest = resumed.ask("WATCH bob since=\(token(heard[cut - 1]))")
+            resumed.end()
+            var shown: Set<String> = []
+            for line in heard.prefix(cut) + rest {
+                if line.contains(" kind=hide ") { shown = [] }
+                guard line.contains(" kind=message ") else { continue }
+                shown.formUnion(
+                    line.split(separator: " ").filter { $0.hasPrefix("id=") }.map(String.init))
+            }
+            #expect(shown == Set((1...20).map { "id=m\($0)" }), "cut after \(cut)")
+        }
+    }
+
     @Test func `who left the only conversation of a shard while away is told so elsewhere`() {
         let world = World()
         let (writer, watcher) = (world.n1.connect(), world.n1.connect())
