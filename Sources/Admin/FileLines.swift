@@ -7,9 +7,6 @@ import Wire
 extension Admin {
     /// The most files that one `FILES` lists.
     private static let dueFilesMax = 16
-    /// How long a file may be unsent, in milliseconds (an hour).
-    private static let unsentMillisecondsMax: UInt64 = 3_600_000
-
     /// Answers `FILES`.
     func files(_ id: ShardID?, _ writer: inout ReplyWriter) {
         var shards = node.assumeIsolated { $0.shards }
@@ -22,12 +19,12 @@ extension Admin {
         var left = Admin.dueFilesMax
         for shard in shards where left > 0 {
             let isReady = shard.assumeIsolated { $0.isReady }
-            let age = Admin.unsentMillisecondsMax
+            let age = node.assumeIsolated { $0.options.unsentMilliseconds }
             guard isReady else { continue }
-            let isInSync = node.assumeIsolated { $0.isInSync(shard) }
+            let isInSync = shard.assumeIsolated { $0.isLevelWithAllOwners }
             guard
                 case .success(let files) = shard.assumeIsolated({
-                    $0.dueFiles(limit: left, age: age, isInSync: isInSync)
+                    $0.dueFiles(limit: left, age: age)
                 }), !files.isEmpty
             else { continue }
             left -= files.count
@@ -47,6 +44,7 @@ extension ReplyWriter {
             $0.pair("type", file.type)
             $0.pair("size", file.size)
             $0.pair("message", file.message)
+            $0.pair("tag", file.tag)
             $0.pair("at", time: file.createdAt.lineTime)
         }
     }

@@ -26,7 +26,8 @@ import Wire
 /// | device | 256 viewings; `ListedNotification.countMax` notifications of about 300 bytes; \
 /// `acknowledged`: 24 bytes for each process that accepted a message for its user | \
 /// `keptBytesMax` | × members |
-/// | file | the names of its parts, 23 bytes each | `FilePart.countMax` | the same |
+/// | file | the names of its parts, 23 bytes each, and the messages that name it | \
+/// `FilePart.countMax`; one owner, who sends it with one message | × members |
 /// | part of a file | its bytes | `FilePart.bytesMax` | the same |
 /// | later kind | fields that this version does not know | nothing | the greater bytes of each |
 ///

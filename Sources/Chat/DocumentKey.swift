@@ -90,6 +90,16 @@ public struct DocumentKey: Hashable, Sendable {
         DocumentKey(checked: .filePart, partition: conversation.text, id: "\(file).\(part)")
     }
 
+    /// The file and the name of the part of which this is the key; nil for any other key.
+    public var partOfFile: (file: FileID, part: PartID)? {
+        // The name of the part follows the last point.
+        guard kind == .filePart, let point = id.lastIndex(of: "."),
+            let file = FileID(String(id[..<point])),
+            let part = PartID(String(id[id.index(after: point)...]))
+        else { return nil }
+        return (file, part)
+    }
+
     /// The most bytes of a file's name: a point and the name of a part follow it in a name.
     public static let fileNameBytesMax = nameBytesMax - FilePart.nameBytes - 1
 

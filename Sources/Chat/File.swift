@@ -1,82 +1,134 @@
 import CRDT
 import Wire
 
-/// A file of a conversation: who uploaded it, and the message that it belongs to.
+/// A file of a conversation: what its owner uploaded, and the messages that name it.
 ///
 /// Its bytes are in documents of their own, one for each `FilePart`.
 ///
 /// A file is *open* while its parts arrive, *whole* once the end of its upload has named them, and
-/// *sent* with a message. It is *closed* with the deletion of that message for everyone, or where
-/// no message came; from then on nobody reads it and no part is accepted, so that the parts that
-/// are known once all replicas are in sync are all that there ever were. When these are purged, the
-/// file is *purged* too, and only its name remains.
+/// *sent* with a message. It is *closed* while all messages that name it are deleted for everyone;
+/// then nobody reads it, and its parts are neither kept nor sent on. Several users may have
+/// uploaded under one id, on several sides of a network partition: each has an `OwnerState`, so
+/// that nobody changes or closes the file of another.
 public struct File: Hashable, Sendable {
-    /// Of two uploads, on two sides of a network partition, the smaller one.
-    private var upload: Upload
-    private var messageField: Register<MessageID>?
-    /// When it was closed; once set it stays set, and of two times the earlier wins.
+    /// Ascending by owner, one for each, at least one.
+    public private(set) var states: [OwnerState]
+    /// When an operator closed all of it; once set it stays set, and of two times the earlier wins.
     public private(set) var closedAt: HybridTimestamp?
-    /// Whether all its parts are purged.
-    public private(set) var isPurged = false
 
-    init(_ upload: Upload) { self.upload = upload }
+    init(_ upload: Upload) { states = [OwnerState(upload)] }
 
-    /// The stamp of the upload's beginning.
-    public var created: Stamp { upload.begun }
-    public var owner: UserID { upload.owner }
-    /// The type of its content, as `image/png`; empty once it is purged.
-    public var type: String { upload.type.text }
-    /// The size in bytes; nil until all parts have arrived.
-    public var size: UInt64? { upload.content?.size }
-    /// The parts in the order of their bytes; nil until all have arrived.
-    public var parts: [PartID]? { upload.content?.parts }
-    /// The message that it was sent with; nil before that.
-    public var message: MessageID? { messageField?.value }
-    public var isClosed: Bool { closedAt != nil }
-    /// The stamp of the upload's end.
-    var ended: Stamp? { upload.content?.ended }
+    /// Whether nobody can read it.
+    public var isClosed: Bool { states.allSatisfy(isClosed) }
 
-    var greatestTime: HybridTimestamp {
-        [messageField?.stamp.time, closedAt].reduce(upload.greatestTime) { max($0, $1 ?? .zero) }
+    private func isClosed(_ state: OwnerState) -> Bool { closedAt != nil || state.isClosed }
+
+    /// Whether all of it is purged.
+    public var isPurged: Bool { states.allSatisfy(\.isPurged) }
+
+    /// Whether somebody's upload under its id is closed and not purged yet.
+    public var isDue: Bool { states.contains { isClosed($0) && !$0.isPurged } }
+
+    /// Whether somebody's upload under its id is open, and no message names it.
+    public var isUnsent: Bool { states.contains { !isClosed($0) && $0.sendings.isEmpty } }
+
+    private var open: [OwnerState] { states.filter { !isClosed($0) } }
+
+    /// The state that readers see.
+    ///
+    /// It is one of those that are open, one that was sent before one that was not, then the
+    /// smaller upload. Where none is open, it is the smallest upload.
+    var shown: OwnerState {
+        func rank(_ state: OwnerState) -> (Int, Int, Upload) {
+            (isClosed(state) ? 1 : 0, state.sendings.isEmpty ? 1 : 0, state.upload)
+        }
+        guard let shown = states.min(by: { rank($0) < rank($1) }) else {
+            preconditionFailure("a file has an owner")
+        }
+        return shown
     }
 
-    mutating func end(with content: Upload.Content) { upload = upload.ended(with: content) }
+    /// The upload of a user that nothing has closed.
+    func open(of user: UserID) -> OwnerState? { open.first { $0.owner == user } }
 
-    /// Of two messages, on two sides of a network partition, the earlier counts.
-    mutating func setMessage(_ message: MessageID, at stamp: Stamp) {
-        mergeMessage(Register(message, at: stamp))
+    /// The parts of the content with this tag that can be read; without a tag, of what is shown.
+    public func parts(tagged tag: String?) -> [PartID]? {
+        guard let tag else { return isClosed ? nil : shown.upload.content?.parts }
+        return open.compactMap(\.upload.content).first { $0.tag == tag }?.parts
+    }
+
+    /// Whether somebody may still read a part, or goes on with an upload that may name it.
+    public func needs(_ part: PartID) -> Bool { open.contains { $0.needs(part) } }
+
+    /// The messages that name it and are not known to be deleted.
+    public var namingMessages: [MessageID] { Set(states.flatMap(\.living)).sorted() }
+
+    /// When it was begun, as it is shown.
+    public var begun: HybridTimestamp { shown.upload.begun.time }
+
+    /// Whether it was begun before a time by somebody who has not sent it.
+    public func isUnsent(before deadline: HybridTimestamp) -> Bool {
+        open.contains { $0.sendings.isEmpty && $0.upload.begun.time < deadline }
+    }
+
+    var greatestTime: HybridTimestamp {
+        states.reduce(closedAt ?? .zero) { max($0, $1.greatestTime) }
+    }
+}
+
+// MARK: Changes
+
+extension File {
+    private mutating func change(of owner: UserID, _ body: (inout OwnerState) -> Void) {
+        for index in states.indices where states[index].owner == owner { body(&states[index]) }
+    }
+
+    mutating func begin(_ upload: Upload) {
+        states = File.merged(states, [OwnerState(upload)])
+    }
+
+    mutating func end(of owner: UserID, with content: Upload.Content) {
+        change(of: owner) { $0.end(with: content) }
+    }
+
+    mutating func attach(_ message: MessageID, of owner: UserID, at stamp: Stamp) {
+        change(of: owner) { $0.add(Sending(message: message, stamp: stamp)) }
+    }
+
+    /// Notes that a message is deleted for everyone.
+    mutating func detach(_ message: MessageID) {
+        for index in states.indices { states[index].delete(message) }
+    }
+
+    /// Closes what was begun before a time and not sent.
+    mutating func expire(before deadline: HybridTimestamp) {
+        for index in states.indices
+        where states[index].sendings.isEmpty && states[index].upload.begun.time < deadline {
+            states[index].expire()
+        }
     }
 
     mutating func close(at time: HybridTimestamp) { closedAt = min(closedAt ?? time, time) }
 
-    mutating func purge(at time: HybridTimestamp) {
-        close(at: time)
-        isPurged = true
-        normalize()
+    /// Notes that no part of what is closed is left anywhere.
+    mutating func purge() {
+        for index in states.indices where isClosed(states[index]) { states[index].purge() }
+    }
+
+    private static func merged(_ mine: [OwnerState], _ theirs: [OwnerState]) -> [OwnerState] {
+        mergedAscending(mine, theirs, by: \.owner) { $0.merged(with: $1) }
     }
 
     mutating func merge(_ other: File) {
-        upload = min(upload, other.upload)
-        if let theirs = other.messageField { mergeMessage(theirs) }
+        states = File.merged(states, other.states)
         closedAt = [closedAt, other.closedAt].compactMap(\.self).min()
-        isPurged = isPurged || other.isPurged
-        normalize()
     }
-
-    private mutating func mergeMessage(_ theirs: Register<MessageID>) {
-        guard let mine = messageField else {
-            messageField = theirs
-            return
-        }
-        if (theirs.stamp, theirs.value) < (mine.stamp, mine.value) { messageField = theirs }
-    }
-
-    private mutating func normalize() { if isPurged { upload = upload.emptied } }
-
-    /// Whether it is in the normal form in which a merge leaves it.
-    private var isNormal: Bool { !isPurged || isClosed && upload == upload.emptied }
 }
 
+// MARK: Coding
+
+/// The smallest upload is in fields of its own, with the earliest message that names it; what one
+/// message and one user leave in a document is all there.
 extension File {
     private enum FieldNumber {
         static let created: UInt64 = 1
@@ -86,16 +138,32 @@ extension File {
         static let message: UInt64 = 5
         static let closed: UInt64 = 6
         static let purged: UInt64 = 7
+        /// The sendings and marks of the first state, where the fields above do not say all.
+        static let rest: UInt64 = 8
+        static let otherStates: UInt64 = 9
+    }
+
+    /// The index of the state with the smallest upload.
+    private var first: Int {
+        states.indices.min { states[$0].upload < states[$1].upload } ?? 0
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
-        fields.set(FieldNumber.created, to: upload.begun)
-        fields.set(FieldNumber.owner, to: upload.owner)
-        fields.set(FieldNumber.type, to: upload.type)
-        fields.set(FieldNumber.content, to: upload.content)
-        fields.set(FieldNumber.message, to: messageField)
+        let state = states[first]
+        let sending = state.firstSending
+        fields.set(FieldNumber.created, to: state.upload.begun)
+        fields.set(FieldNumber.owner, to: state.owner)
+        fields.set(FieldNumber.type, to: state.upload.type)
+        fields.set(FieldNumber.content, to: state.upload.content)
+        fields.set(FieldNumber.message, to: sending.map { Register($0.message, at: $0.stamp) })
         fields.set(FieldNumber.closed, to: closedAt)
-        if isPurged { fields.set(FieldNumber.purged) { _ in } }
+        if state.isPurged { fields.set(FieldNumber.purged) { _ in } }
+        if state.hasRest {
+            fields.set(FieldNumber.rest) { state.encodeRest(into: &$0) }
+        }
+        var others = states
+        others.remove(at: first)
+        fields.set(FieldNumber.otherStates, toList: others)
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -104,13 +172,32 @@ extension File {
             let type: FieldText = try fields.take(FieldNumber.type)
         else { throw .invalid("the beginning of a file") }
         let content: Upload.Content? = try fields.take(FieldNumber.content)
-        self.init(Upload(begun: begun, owner: owner, type: type, content: content))
-        messageField = try fields.take(FieldNumber.message)
+        let upload = Upload(begun: begun, owner: owner, type: type, content: content)
+        var state = OwnerState(upload)
+        let message: Register<MessageID>? = try fields.take(FieldNumber.message)
+        if let message { state.add(Sending(message: message.value, stamp: message.stamp)) }
         closedAt = try fields.take(FieldNumber.closed)
         if let bytes = fields.removeField(FieldNumber.purged) {
             guard bytes.isEmpty else { throw .invalid("a mark of purging") }
-            isPurged = true
+            state.purge()
         }
-        guard isNormal else { throw .invalid("a file as a merge leaves it") }
+        if let bytes = fields.removeField(FieldNumber.rest) {
+            let said = state
+            var reader = ByteReader(bytes)
+            try state.readRest(from: &reader)
+            try reader.finish()
+            guard state.isPurged == said.isPurged, state.hasRest,
+                state.firstSending?.message == said.firstSending?.message,
+                state.firstSending?.stamp == said.firstSending?.stamp
+            else { throw .invalid("the sendings of a file") }
+        }
+        guard state.upload == upload else { throw .invalid("a file as a merge leaves it") }
+        let others: [OwnerState] = try fields.take(
+            FieldNumber.otherStates, orEmpty: [], "other uploads"
+        ).ascending("other uploads", by: \.owner)
+        guard others.allSatisfy({ $0.owner != owner && upload < $0.upload }) else {
+            throw .invalid("other uploads")
+        }
+        states = File.merged([state], others)
     }
 }

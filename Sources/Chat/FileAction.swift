@@ -8,16 +8,21 @@ extension File {
         case begin(type: FieldText)
         /// Ends it: these parts, which have arrived, are the content, in this order.
         case end(size: UInt64, parts: [PartID])
+        /// Closes all of it, whatever messages name it.
         case close
+        /// Closes what was begun before a time and not sent.
+        case expire(before: HybridTimestamp)
         /// Notes that the file is sent with a message.
         case attach(MessageID)
-        /// Notes that all parts of a closed file are purged.
+        /// Notes that a message is deleted for everyone.
+        case detach(MessageID)
+        /// Notes that no part is left of what is closed, and that none can arrive any more.
         case purge
 
         /// Whether only nodes and operators may do it.
         public var isForOperators: Bool {
             switch self {
-            case .close, .purge, .attach: true
+            case .close, .expire, .purge, .attach, .detach: true
             case .begin, .end: false
             }
         }
@@ -39,48 +44,53 @@ extension File.Action {
         _ file: File?, in conversation: Conversation?, by user: UserID
     ) throws(Refusal) -> Bool {
         switch self {
-        case .close: return !(try file.found.isClosed)
-        case .purge: return !(try file.found.isPurged)
-        case .attach(let message): return try file.found.message != message
+        case .close: return try file.found.closedAt == nil
+        case .expire, .attach, .detach, .purge: return changes(try file.found)
         case .begin(let type):
             try conversation.requireParticipant(user, or: .conversationNotFound)
             guard let file else { return true }
-            guard file.owner == user, file.isClosed || file.type == type.text else {
-                throw .fileExists
-            }
+            guard let state = file.states.first(where: { $0.owner == user }),
+                file.open(of: user) == nil || state.upload.type == type
+            else { throw .fileExists }
             return false
         case .end(let size, let parts):
             try conversation.requireParticipant(user, or: .fileNotFound)
-            let file = try file.uploaded(by: user)
-            guard file.ended != nil else { return true }
-            guard file.size == size, file.parts == parts else { throw .fileExists }
+            guard let content = try file.uploaded(by: user).upload.content else { return true }
+            guard content.size == size, content.parts == parts else { throw .fileExists }
             return false
         }
     }
 
-    /// Whether the action, which comes with a change of the file's message, changes the file.
+    /// Whether the action, which comes with a change of a message or of what is known of it,
+    /// changes the file.
     public func changes(_ file: File?) -> Bool {
+        guard let file else { return false }
         switch self {
-        case .close: file.map { !$0.isClosed } ?? true
-        case .attach(let message): file.map { $0.message != message } ?? false
-        case .begin, .end, .purge: false
+        case .detach(let message): return file.namingMessages.contains(message)
+        case .expire(let deadline): return file.isUnsent(before: deadline)
+        case .purge: return file.isDue
+        case .attach, .begin, .end, .close: return true
         }
     }
 
     func applied(to content: File?, by user: UserID, _ author: Authorship) -> File {
         if case .begin(let type) = self {
-            return File(Upload(begun: author.stamp, owner: user, type: type))
+            let upload = Upload(begun: author.stamp, owner: user, type: type)
+            guard var file = content else { return File(upload) }
+            file.begin(upload)
+            return file
         }
-        // A file that is closed before it has arrived.
-        let unknown = Upload(begun: author.stamp, owner: user, type: FieldText(""))
-        var file = content ?? File(unknown)
+        guard var file = content else { preconditionFailure("judge refuses what is not there") }
         switch self {
         case .begin: break
         case .end(let size, let parts):
-            file.end(with: Upload.Content(ended: author.stamp, size: size, parts: parts))
+            let content = Upload.Content(ended: author.stamp, size: size, parts: parts)
+            file.end(of: user, with: content)
         case .close: file.close(at: author.stamp.time)
-        case .attach(let message): file.setMessage(message, at: author.stamp)
-        case .purge: file.purge(at: author.stamp.time)
+        case .expire(let deadline): file.expire(before: deadline)
+        case .attach(let message): file.attach(message, of: user, at: author.stamp)
+        case .detach(let message): file.detach(message)
+        case .purge: file.purge()
         }
         return file
     }
@@ -97,17 +107,20 @@ extension FilePart.Action {
             return !part.isPurged
         case .put:
             try conversation.requireParticipant(user, or: .fileNotFound)
-            let file = try file.uploaded(by: user)
+            let state = try file.uploaded(by: user)
             // The same bytes: they are what names it.
-            guard part == nil else { return false }
-            guard file.ended == nil else { throw .fileExists }
+            if let part, !part.isPurged { return false }
+            guard state.upload.content == nil else { throw .fileExists }
             return true
         }
     }
 
     func applied(to content: FilePart?, _ author: Authorship) -> FilePart {
         switch self {
-        case .put(let bytes): return FilePart(bytes, created: author.stamp)
+        case .put(let bytes):
+            guard var part = content else { return FilePart(bytes, created: author.stamp) }
+            part.put(bytes)
+            return part
         case .purge:
             guard var part = content else { preconditionFailure("judge refuses what is not there") }
             part.purge()
@@ -124,33 +137,33 @@ extension File? {
         }
     }
 
-    /// Returns a file that the user has uploaded and may go on with.
-    func uploaded(by user: UserID) throws(Refusal) -> File {
+    /// Returns what the user has uploaded and may go on with.
+    func uploaded(by user: UserID) throws(Refusal) -> File.OwnerState {
         let file = try found
-        guard !file.isClosed else { throw .fileNotFound }
-        guard file.owner == user else { throw .notOwner }
-        return file
+        if let state = file.open(of: user) { return state }
+        throw file.isClosed || file.states.contains { $0.owner == user } ? .fileNotFound : .notOwner
     }
 
     /// Throws where the user may not send the file with a message.
     func judgeSending(with message: MessageID, by user: UserID) throws(Refusal) {
-        let file = try uploaded(by: user)
-        guard file.ended != nil else { throw .fileNotFound }
-        guard file.message == nil || file.message == message else { throw .fileExists }
+        let state = try uploaded(by: user)
+        guard state.upload.content != nil else { throw .fileNotFound }
+        guard state.sendings.allSatisfy({ $0.message == message }) else { throw .fileExists }
     }
 
-    /// Throws where the file is too large for a preview of another.
-    func judgePreview() throws(Refusal) {
-        guard try found.size ?? 0 <= Attachment.previewBytesMax else { throw .previewTooLarge }
+    /// Throws where what the user has uploaded is too large for a preview of another file.
+    func judgePreview(by user: UserID) throws(Refusal) {
+        let size = try uploaded(by: user).upload.content?.size ?? 0
+        guard size <= Attachment.previewBytesMax else { throw .previewTooLarge }
     }
 }
 
 extension File.Action: DocumentAction {
     func stampsOverwritten(in content: File) -> [Stamp?]? {
         switch self {
-        case .begin: [content.created]
-        case .end: [content.ended]
-        case .close, .purge, .attach: nil
+        case .begin: [content.shown.upload.begun]
+        case .end: [content.shown.upload.content?.ended]
+        case .close, .expire, .purge, .attach, .detach: nil
         }
     }
 
@@ -165,12 +178,17 @@ extension File.Action: DocumentAction {
     var growth: ActionGrowth {
         switch self {
         case .begin: .adds
-        case .end, .close, .attach: .settles
-        case .purge: .empties
+        case .end, .attach: .settles
+        case .close, .expire, .detach, .purge: .empties
         }
     }
 
-    var deletes: Bool { self == .close || self == .purge }
+    var deletes: Bool {
+        switch self {
+        case .close, .expire, .detach, .purge: true
+        case .begin, .end, .attach: false
+        }
+    }
 
     static let kind: UInt8 = 42
 
@@ -190,6 +208,12 @@ extension File.Action: DocumentAction {
         case .attach(let message):
             writer.write(5)
             writer.write(message)
+        case .detach(let message):
+            writer.write(6)
+            writer.write(message)
+        case .expire(let deadline):
+            writer.write(7)
+            deadline.encode(into: &writer)
         }
     }
 
@@ -203,6 +227,8 @@ extension File.Action: DocumentAction {
         case 3: self = .close
         case 4: self = .purge
         case 5: self = .attach(try reader.readName())
+        case 6: self = .detach(try reader.readName())
+        case 7: self = .expire(before: try HybridTimestamp(from: &reader))
         default: throw .unknown
         }
     }

@@ -10,6 +10,9 @@ public struct FileView: Hashable, Sendable {
     public let size: UInt64?
     public let message: MessageID?
     public let createdAt: HybridTimestamp
+    /// A name of the bytes: the same bytes have the same one; nil while parts are missing, and in a
+    /// view for a node of an earlier version.
+    public var tag: String?
 }
 
 /// A file that somebody has to look after.
@@ -35,14 +38,17 @@ public struct DueFile: Hashable, Sendable {
 
 extension File {
     /// - Returns: nil for a closed file.
-    public func view(as id: FileID) -> FileView? {
+    public func view(as id: FileID, isTagged: Bool = true) -> FileView? {
         guard !isClosed else { return nil }
+        let (upload, sending) = (shown.upload, shown.firstSending)
         return FileView(
-            id: id, owner: owner, type: type, size: size, message: message,
-            createdAt: created.time)
+            id: id, owner: upload.owner, type: upload.type.text, size: upload.content?.size,
+            message: sending?.message, createdAt: upload.begun.time,
+            tag: isTagged ? upload.content?.tag : nil)
     }
 }
 
+/// The form without the tag, which follows it where there is one.
 extension FileView: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(id)

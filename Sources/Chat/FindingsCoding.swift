@@ -25,8 +25,9 @@ extension Findings: WireValue {
             writer.write(27)
             signing.encode(into: &writer)
         case .file(let view):
-            writer.write(28)
+            writer.write(view.tag == nil ? 28 : 30)
             view.encode(into: &writer)
+            if let tag = view.tag { writer.write(tag) }
         case .part(let bytes):
             writer.write(29)
             writer.write(bytes)
@@ -62,6 +63,10 @@ extension Findings: WireValue {
         case 26: self = .accounts(try reader.readList())
         case 27: self = .signing(try Signing(from: &reader))
         case 28: self = .file(try FileView(from: &reader))
+        case 30:
+            var view = try FileView(from: &reader)
+            view.tag = try reader.readText(limit: Query.tagBytesMax)
+            self = .file(view)
         case 29: self = .part(Array(try reader.readBytes(limit: FilePart.bytesMax)))
         default: throw .unknown
         }

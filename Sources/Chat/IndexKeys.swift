@@ -32,10 +32,10 @@ public enum Term {
         ]
     }
 
-    /// The term of every file that is closed and not purged yet.
+    /// The term of every file of which something is closed and not purged yet.
     public static let closed = "closed"
 
-    /// The term of every file that was not sent yet, and is not closed.
+    /// The term of every file of which something is open and was not sent yet.
     public static let unsent = "unsent"
 
     /// The term of every part of a file that is not purged.
@@ -60,12 +60,9 @@ extension Document {
         case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
         case .device(let device): device.isRegistered ? [Term.registered] : []
         case .file(let file):
-            file.isPurged
-                ? []
-                : file.isClosed ? [Term.closed] : file.message == nil ? [Term.unsent] : []
-        // The number follows the last point.
+            (file.isDue ? [Term.closed] : []) + (file.isUnsent ? [Term.unsent] : [])
         case .part(let part):
-            part.isPurged ? [] : [String(key.id[..<(key.id.lastIndex(of: ".") ?? key.id.endIndex)])]
+            part.isPurged ? [] : key.partOfFile.map { [Term.part(of: $0.file)] } ?? []
         case .credentials(let credentials): credentials.present.isEmpty ? [] : [Term.account]
         case .profile, .participantState, .signing, .unknown: []
         }

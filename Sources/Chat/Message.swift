@@ -28,6 +28,9 @@ public struct Message: Hashable, Sendable {
         /// Empty once the message is retracted.
         public internal(set) var text: String
 
+        /// The files that the message is sent with.
+        var files: [FileID] { attachment?.files ?? [] }
+
         /// A checksum of the sender and the text, equal for a send and its repetition.
         var sending: UInt64 {
             checksum(of: text, seed: checksum(of: sender.text))
@@ -51,6 +54,9 @@ public struct Message: Hashable, Sendable {
     public internal(set) var header: Header
     /// The dots of losing sends; a user who was notified of one is not notified of another.
     var losingSends = Context()
+    /// The files that losing sends name and the header does not, ascending: they belong to the
+    /// message, too, and are closed with its deletion.
+    var otherFiles: [FileID] = []
     /// The edits, ascending by stamp: the last one is shown, all of them are the history.
     public internal(set) var versions: [Version] = []
     /// The edits of losing sends, ascending, one for each edit and send.
@@ -65,6 +71,9 @@ public struct Message: Hashable, Sendable {
     public internal(set) var retractedAt: HybridTimestamp?
 
     public var isRetracted: Bool { retractedAt != nil }
+
+    /// The files that any send of the message names.
+    public var files: [FileID] { header.files + otherFiles }
 
     /// The latest text, whether or not the message is shown.
     public var text: String { versions.last?.text ?? header.text }
@@ -127,6 +136,9 @@ extension Message {
         let winner = min(header, other.header)
         if header != other.header || losingSends != other.losingSends {
             losingSends = losingSends(with: other, under: winner)
+        }
+        if header.attachment != other.header.attachment || otherFiles != other.otherFiles {
+            otherFiles = Set(files + other.files).subtracting(winner.files).sorted()
         }
         header = winner
         deletedBy.merge(other.deletedBy)

@@ -33,7 +33,7 @@ extension Message.Action {
         if let text = sentText {
             guard let header = message?.header else {
                 for file in files { try file.judgeSending(with: id, by: user) }
-                if attachment?.preview != nil { try files.last?.judgePreview() }
+                if attachment?.preview != nil { try files.last?.judgePreview(by: user) }
                 return true
             }
             guard header.sender == user, isDeleted || haveSameBytes(header.text, text) else {

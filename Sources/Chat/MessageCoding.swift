@@ -15,6 +15,7 @@ extension Message {
         static let losingSends: UInt64 = 9
         static let deletionTimes: UInt64 = 10
         static let attachment: UInt64 = 11
+        static let otherFiles: UInt64 = 12
     }
 
     /// - Parameter changedBy: the document's context, which names the replica that sent the
@@ -31,6 +32,7 @@ extension Message {
         if !losingSends.isEmpty { fields.set(FieldNumber.losingSends, to: losingSends) }
         if !deletionTimes.isEmpty { fields.set(FieldNumber.deletionTimes, to: deletionTimes) }
         fields.set(FieldNumber.attachment, to: header.attachment)
+        fields.set(FieldNumber.otherFiles, toList: otherFiles)
     }
 
     init(from fields: inout Fields, changedBy: Context) throws(WireError) {
@@ -48,6 +50,11 @@ extension Message {
             self.header.isSilent = true
         }
         self.header.attachment = try fields.take(FieldNumber.attachment)
+        otherFiles = try fields.take(FieldNumber.otherFiles, orEmpty: [], "other files")
+            .ascending("other files", by: \.self)
+        guard Set(otherFiles).isDisjoint(with: self.header.files) else {
+            throw .invalid("other files")
+        }
         losingSends = try fields.take(
             FieldNumber.losingSends, orEmpty: Context(), "other sendings")
         versions = try fields.take(FieldNumber.versions, orEmpty: [], "edits")

@@ -120,7 +120,7 @@ public final class Mutation: Sendable {
         switch action {
         case .part(_, let file, _): [file]
         case .message(_, .send(_, _, _, let attachment)): attachment?.files ?? []
-        case .message(_, .retract): target?.message?.header.attachment?.files ?? []
+        case .message(_, .retract): target?.message?.files ?? []
         default: []
         }
     }
@@ -130,7 +130,7 @@ public final class Mutation: Sendable {
     public var changeOfFiles: File.Action? {
         switch action {
         case .message(let id, .send): .attach(id)
-        case .message(_, .retract): .close
+        case .message(let id, .retract): .detach(id)
         default: nil
         }
     }

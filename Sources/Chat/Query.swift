@@ -55,10 +55,13 @@ public enum Query: Hashable, Sendable {
     case allAccounts(after: AddressID?)
     /// What access tokens are signed with, and which are revoked.
     case signing
-    /// A file of a conversation.
-    case file(FileID, in: ConversationID)
-    /// The bytes of a part of a file.
-    case part(Int, of: FileID, in: ConversationID)
+    /// A file of a conversation; nodes of earlier versions read no tag.
+    case file(FileID, in: ConversationID, isTagged: Bool = true)
+    /// The bytes of a part of a file; with a tag, of the content that has it.
+    case part(Int, of: FileID, in: ConversationID, tag: String? = nil)
+
+    /// The most bytes of a tag.
+    public static let tagBytesMax = 64
     /// The messages of which a device is to be notified.
     indirect case due(DueQuery)
 
@@ -76,7 +79,7 @@ public enum Query: Hashable, Sendable {
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
         case .accounts(let address): address.text
-        case .file(_, let conversation), .part(_, _, let conversation): conversation.text
+        case .file(_, let conversation, _), .part(_, _, let conversation, _): conversation.text
         case .signing: Mutation.Subject.signingPartition
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts: nil
         }

@@ -62,19 +62,25 @@ extension Query: WireValue {
         case .allAccounts(let last):
             writer.write(31)
             last.encode(into: &writer)
-        case .file(let file, let conversation):
-            writer.write(29)
-            writer.write(file)
-            writer.write(conversation)
-        case .part(let index, let file, let conversation):
-            writer.write(30)
+        case .file(let file, let conversation, let isTagged):
+            writer.write(isTagged ? 33 : 29)
+            write(file, in: conversation, to: &writer)
+        case .part(let index, let file, let conversation, let tag):
+            writer.write(tag == nil ? 30 : 34)
             writer.write(count: index)
-            writer.write(file)
-            writer.write(conversation)
+            write(file, in: conversation, to: &writer)
+            if let tag { writer.write(tag) }
         case .due(let query):
             writer.write(32)
             query.encode(into: &writer)
         }
+    }
+
+    private func write(
+        _ file: FileID, in conversation: ConversationID, to writer: inout ByteWriter
+    ) {
+        writer.write(file)
+        writer.write(conversation)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -106,10 +112,16 @@ extension Query: WireValue {
         case 27: self = .accounts(try reader.readName())
         case 28: self = .signing
         case 31: self = .allAccounts(after: try Optional(from: &reader))
-        case 29: self = .file(try reader.readName(), in: try reader.readName())
+        case 29:
+            self = .file(try reader.readName(), in: try reader.readName(), isTagged: false)
+        case 33: self = .file(try reader.readName(), in: try reader.readName())
         case 30:
             self = .part(
                 try reader.readNumber(), of: try reader.readName(), in: try reader.readName())
+        case 34:
+            self = .part(
+                try reader.readNumber(), of: try reader.readName(), in: try reader.readName(),
+                tag: try reader.readText(limit: Query.tagBytesMax))
         // 21 was one whose rule had a single vector of what was acknowledged.
         case 32: self = .due(try DueQuery(from: &reader))
         default: throw .unknown

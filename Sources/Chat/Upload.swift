@@ -3,9 +3,10 @@ import Wire
 
 /// An upload of a file: who began it and, once it has ended, what it consists of.
 ///
-/// Two uploads under one name, on two sides of a network partition, are two values, of which one
-/// counts as a whole: the smaller one. An upload that has ended comes before one that has not, an
-/// earlier beginning before a later one. What is read is therefore what one client has uploaded.
+/// Two uploads of a user under one name, on two sides of a network partition, are two values, of
+/// which one counts as a whole: the smaller one. An upload that has ended comes before one that has
+/// not, an earlier beginning before a later one. What is read is therefore what one client has
+/// uploaded.
 struct Upload: Hashable, Sendable {
     /// The content of a file, as the end of its upload names it.
     struct Content: Hashable, Sendable {
@@ -15,6 +16,15 @@ struct Upload: Hashable, Sendable {
         let size: UInt64
         /// The parts in the order of their bytes; one may be there several times.
         let parts: [PartID]
+
+        /// A name of these bytes: the same bytes have the same one.
+        var tag: String {
+            var writer = ByteWriter()
+            writer.write(varint: size)
+            parts.encode(into: &writer)
+            let hash = Hash128(of: writer.bytes)
+            return hexadecimal(hash.high) + hexadecimal(hash.low)
+        }
     }
 
     let begun: Stamp

@@ -52,14 +52,16 @@ extension Verb {
             .read(.file(try words.name(1), in: try words.name(0)), of: try words.name(2))
         },
         Verb(
-            "FILE GET", .reads, ["<conversation>", "<file>", "<user>", "<number>"], reply: .list,
+            "FILE GET", .reads, ["<conversation>", "<file>", "<user>", "<number>"],
+            options: [.tag], reply: .list,
             example: "FILE GET lunch f1 alice 0",
-            about: "Shows a part of a file, by its number from 0."
+            about: "Shows a part of a file, by its number from 0; with a tag, of the content that "
+                + "has it."
         ) { words throws(LineError) in
             .read(
                 .part(
                     try words.number(3, atMost: FilePart.countMax - 1), of: try words.name(1),
-                    in: try words.name(0)),
+                    in: try words.name(0), tag: try words.tag()),
                 of: try words.name(2))
         },
     ]
@@ -105,6 +107,7 @@ extension Option {
     static let contentType = Option("type", "…")
     static let fileID = Option("id", "<id>", isRequired: true)
     static let parts = Option("parts", "<part>[,<part>…]")
+    static let tag = Option("tag", "<tag>")
     static let size = Option("size", "<bytes>", isRequired: true)
 }
 
@@ -125,6 +128,13 @@ extension ParsedLine {
             throw refused("<file> is 1-\(LineLimits.fileNameBytesMax) of A-Z a-z 0-9 _ . : @ -")
         }
         return name
+    }
+
+    /// Returns the name of a content, as `FILE SHOW` gives it.
+    func tag() throws(LineError) -> String? {
+        guard let tag = try value(.tag) else { return nil }
+        guard tag.utf8.count <= Query.tagBytesMax else { throw refusedOption("tag=: too long") }
+        return tag
     }
 
     func part(_ index: Int) throws(LineError) -> PartID {

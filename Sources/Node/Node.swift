@@ -560,6 +560,7 @@ extension Node {
         tickLock()
         tickScrub(now: now)
         tickCheckpoints(now: now)
+        tickFiles()
         checkForeign(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }

@@ -64,9 +64,12 @@ extension Node {
 
 extension Document {
     /// Whether a full disk takes this document in the place of `old`: it is a deleted item, a
-    /// message deleted for everyone, or a message whose `deletedBy` differs from that of `old`.
+    /// message deleted for everyone, a message whose `deletedBy` differs from that of `old`, a
+    /// purged part, or a closed file that is here.
     func deletes(over old: Document?) -> Bool {
         if let item { return item.isDeleted }
+        if let part { return part.isPurged }
+        if let file { return file.isClosed && old != nil }
         guard let message else { return false }
         guard !message.isRetracted else { return true }
         return old?.message.map { $0.deletedBy != message.deletedBy } ?? false

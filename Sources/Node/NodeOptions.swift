@@ -39,6 +39,10 @@ package struct NodeOptions: Hashable, Sendable {
     package let earlierMessagesMax: Int
     /// How long an event is held back from watchers until its causes have arrived, in milliseconds.
     package let causePatienceMilliseconds: UInt64
+    /// How long a file may be unsent before it is closed, in milliseconds.
+    package let unsentMilliseconds: UInt64
+
+    package static let unsentMillisecondsDefault: UInt64 = 60 * 60 * 1_000
 
     /// How long a dead member keeps its shards by default, in milliseconds.
     package static let evictAfterMillisecondsDefault: UInt64 = 10 * 60 * 1_000
@@ -54,8 +58,10 @@ package struct NodeOptions: Hashable, Sendable {
         peerLimits: PeerLimits = .standard, versions: PeerVersions = .current,
         restRangesMax: Int = VectorBase.restRangesMax,
         earlierMessagesMax: Int = ShardMachine.earlierMessagesMax,
-        causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault
+        causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault,
+        unsentMilliseconds: UInt64 = unsentMillisecondsDefault
     ) {
+        self.unsentMilliseconds = unsentMilliseconds
         self.causePatienceMilliseconds = causePatienceMilliseconds
         self.earlierMessagesMax = earlierMessagesMax
         self.restRangesMax = restRangesMax

@@ -86,12 +86,6 @@ extension Node {
         return owners.first { membership.state(of: $0) == .alive } == me.name
     }
 
-    /// Whether all owners of a shard, dead ones too, are known to hold what is here, and this node
-    /// what they hold.
-    package func isInSync(_ shard: Shard) -> Bool {
-        shard.assumeIsolated { $0.isOnAllOwners($0.stored.vector) } && isConverged
-    }
-
     /// The other owners of the shards that this node owns, ascending.
     private var coOwners: [NodeName] {
         var names: Set<NodeName> = []

@@ -80,6 +80,13 @@ package protocol DocumentReader {
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey]
 
+    /// The first keys of the documents of a kind under a term of the index, ascending, behind
+    /// `last`; fewer than `limit` only where there are no more.
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
+        after last: DocumentKey?, limit: Int
+    ) throws(StoreFailure) -> [DocumentKey]
+
     /// The shards up to `last` whose index has a term that concerns a user.
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID>
 
@@ -114,6 +121,14 @@ package protocol DocumentReader {
 }
 
 extension DocumentReader {
+    package func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
+        after last: DocumentKey?, limit: Int
+    ) throws(StoreFailure) -> [DocumentKey] {
+        let keys = try keys(of: kind, carrying: term, in: shard, partition: nil)
+        return Array(keys.lazy.filter { key in last.map { $0 < key } ?? true }.prefix(limit))
+    }
+
     package func countedRuns(
         of conversation: ConversationID, in shard: ShardID, level: UInt8,
         from start: HybridTimestamp, to end: HybridTimestamp

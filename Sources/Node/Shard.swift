@@ -87,22 +87,39 @@ package actor Shard {
 
     /// Returns files of the shard that somebody can look after now.
     ///
-    /// - Parameters:
-    ///   - age: how long a file may be unsent, in milliseconds.
-    ///   - isInSync: whether all owners hold what is here, and this node what they hold.
-    package func dueFiles(
-        limit: Int, age: UInt64, isInSync: Bool
-    ) -> Result<[DueFile], ShardFailure> {
+    /// - Parameter age: how long a file may be unsent, in milliseconds.
+    package func dueFiles(limit: Int, age: UInt64) -> Result<[DueFile], ShardFailure> {
         do throws(ShardFailure) {
-            let now = world.judge.wallMilliseconds
-            let deadline = HybridTimestamp(milliseconds: now - min(now, age))
             return .success(
-                try machine.dueFiles(
-                    limit: limit, unsentBy: deadline, isInSync: isInSync, in: world))
+                try machine.dueFiles(limit: limit, unsentBy: deadline(of: age), in: world))
         } catch {
             return .failure(error)
         }
     }
+
+    private func deadline(of age: UInt64) -> HybridTimestamp {
+        let now = world.judge.wallMilliseconds
+        return HybridTimestamp(milliseconds: now - min(now, age))
+    }
+
+    var hasFilesToTend: Bool { machine.hasFilesToTend(now: ports.clock.milliseconds) }
+
+    /// Purges parts of closed files, and closes those that were not sent within `age` milliseconds.
+    ///
+    /// - Returns: the number of documents that were changed, at most about `limit`.
+    func tendFiles(limit: Int, age: UInt64, isFirst: Bool) -> Int {
+        let duty = ShardMachine.FileDuty(
+            limit: limit, isFirst: isFirst, deadline: deadline(of: age))
+        do throws(ShardFailure) {
+            return try machine.tendFiles(duty, in: world)
+        } catch {
+            // A damaged record is set aside at the end of the turn, and the disk searched again.
+            return 0
+        }
+    }
+
+    /// Whether all owners of the shard, dead ones too, are known to hold just what is here.
+    package var isLevelWithAllOwners: Bool { machine.replica.isLevelWithAllOwners }
 
     /// Whether a reply that shows what is here has to wait for the disk; if so, `slot` waits.
     package func showsLater(in slot: ReplySlot) -> Bool {

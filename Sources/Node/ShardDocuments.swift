@@ -114,7 +114,7 @@ struct ShardDocuments: Sendable {
         guard let document = try reader.document(key, in: shard) else { return nil }
         let (bytes, digest) = document.encodedWithDigest
         let found = Found(document: document, digest: digest, size: bytes.count)
-        cache(found)
+        if key.kind != .filePart { cache(found) }
         return found
     }
 
@@ -188,8 +188,9 @@ struct ShardDocuments: Sendable {
                     pending.values[index].isStored(by: ticket)
                 else { continue }
                 let entry = pending.remove(at: index).value
-                // A message is seldom read again; a conversation is read with every write in it.
-                if key.kind != .message {
+                // A message is seldom read again, and the part of a file is large; a conversation
+                // is read with every write in it.
+                if key.kind != .message, key.kind != .filePart {
                     cache(entry.found)
                 }
             }

@@ -3,7 +3,11 @@ import Chat
 import Replication
 import Wire
 
-/// A shard's answers about files, and the changes of files that come with those of messages.
+/// A shard's answers about files, and the changes of files that follow from those of messages.
+///
+/// One rule says which files are closed: those of which all messages that name them are deleted. It
+/// is evaluated where a message changes, in the same commit, and where a message, a file or a part
+/// is merged, since the two sides of a network partition may each know a part of it only.
 extension ShardMachine {
     // MARK: Changes
 
@@ -11,6 +15,13 @@ extension ShardMachine {
     struct NamedFile {
         let id: FileID
         let found: ShardDocuments.Found?
+    }
+
+    /// A change that a rule made, and not a user.
+    package struct DerivedChange: Sendable {
+        package let mutation: Mutation
+        package let document: Document
+        package let dot: Dot
     }
 
     mutating func files(
@@ -27,8 +38,7 @@ extension ShardMachine {
 
     /// Changes a message's files with the message, in the same commit.
     ///
-    /// A message may be here, and deleted, before its file has arrived: the file is then closed
-    /// before it comes.
+    /// A file that has not arrived is changed when it does.
     ///
     /// - Returns: the documents that were changed.
     mutating func change(
@@ -46,23 +56,119 @@ extension ShardMachine {
         }
     }
 
+    /// Makes a change that follows from what is here.
+    mutating func derive(
+        _ mutation: Mutation, over found: ShardDocuments.Found, in world: ShardWorld
+    ) {
+        guard replica.mayNumber, !replica.isDropping else { return }
+        // Such a change leaves no stamp in its document.
+        let stamp = Stamp(
+            time: found.document.greatestTime, process: ProcessID(high: 0, low: 0), counter: 1)
+        let (document, dot) = write(
+            Operation(mutation, stamp), at: mutation.key, with: ParticipantFindings(), over: found,
+            in: world)
+        derived.append(DerivedChange(mutation: mutation, document: document, dot: dot))
+    }
+
+    /// Takes the changes that rules have made since the last call, in this turn.
+    package mutating func takeDerived() -> [DerivedChange] {
+        defer { derived = [] }
+        return derived
+    }
+
+    // MARK: Merges
+
+    /// Notes the files that a merged document concerns, and settles a part at once.
+    mutating func noteFiles(
+        of document: Document, replacing old: Document?, in world: ShardWorld
+    ) throws(ShardFailure) {
+        switch document.content {
+        case .part:
+            guard let found = try find(document.key, in: world) else { return }
+            try settlePart(found, replacing: old?.part, in: world)
+        case .message(let message):
+            guard message.isRetracted, !message.files.isEmpty,
+                let conversation = ConversationID(document.key.partition)
+            else { return }
+            if let old = old?.message, old.isRetracted, old.files == message.files { return }
+            filesToSettle += message.files.map { .file($0, in: conversation) }
+        case .file: filesToSettle.append(document.key)
+        default: return
+        }
+    }
+
+    /// Notes in the files that a frame's documents concern which of their messages are deleted.
+    mutating func settleFiles(in world: ShardWorld) throws(ShardFailure) {
+        guard !filesToSettle.isEmpty else { return }
+        #if PlantedBugs
+            if PlantedBug.filesSettledAtCommitOnly.isOn { filesToSettle = [] }
+        #endif
+        let keys = Set(filesToSettle).sorted()
+        filesToSettle = []
+        for key in keys {
+            guard let (file, id, conversation) = try file(at: key, in: world) else { continue }
+            for message in file.namingMessages {
+                let named = try find(.message(message, in: conversation), in: world)
+                guard named?.document.message?.isRetracted == true,
+                    let found = try find(key, in: world)
+                else { continue }
+                let change = File.Action.detach(message)
+                derive(
+                    Mutation(change, of: id, in: conversation, by: Mutation.cluster), over: found,
+                    in: world)
+            }
+            if try self.file(at: key, in: world)?.file.isDue == true {
+                filesToPurge.append(key, at: world.milliseconds)
+            }
+        }
+    }
+
+    /// Purges a part that has arrived and is of no use, or puts one again that another node has
+    /// purged and that is of use.
+    ///
+    /// - Parameter old: the part as it was here.
+    private mutating func settlePart(
+        _ found: ShardDocuments.Found, replacing old: FilePart?, in world: ShardWorld
+    ) throws(ShardFailure) {
+        let key = found.document.key
+        guard let part = found.document.part, let (id, name) = key.partOfFile,
+            let conversation = ConversationID(key.partition),
+            let file = try find(.file(id, in: conversation), in: world)?.document.file
+        else { return }
+        let action: FilePart.Action
+        if part.isPurged {
+            guard let old, !old.isPurged, file.needs(name) else { return }
+            #if PlantedBugs
+                if PlantedBug.purgedPartStaysPurged.isOn { return }
+            #endif
+            action = .put(old.bytes)
+        } else {
+            guard !file.needs(name) else { return }
+            action = .purge
+        }
+        derive(
+            Mutation(action, on: name, of: id, in: conversation, by: Mutation.cluster),
+            over: found, in: world)
+    }
+
     // MARK: Answers
 
     mutating func file(
-        _ id: FileID, in conversation: ConversationID, _ world: ShardWorld
+        _ id: FileID, in conversation: ConversationID, isTagged: Bool, _ world: ShardWorld
     ) throws(ShardFailure) -> FileView {
         let found = try find(.file(id, in: conversation), in: world)
-        guard let view = found?.document.file?.view(as: id) else {
+        guard let view = found?.document.file?.view(as: id, isTagged: isTagged) else {
             throw .refused(.fileNotFound)
         }
         return view
     }
 
     mutating func part(
-        _ index: Int, of id: FileID, in conversation: ConversationID, _ world: ShardWorld
+        _ index: Int, of id: FileID, in conversation: ConversationID, tag: String?,
+        _ world: ShardWorld
     ) throws(ShardFailure) -> [UInt8] {
         let file = try find(.file(id, in: conversation), in: world)?.document.file
-        guard let file, !file.isClosed, let parts = file.parts, parts.indices.contains(index)
+        guard let parts = file?.parts(tagged: tag), parts.indices.contains(index)
         else { throw .refused(.fileNotFound) }
         let found = try find(.part(parts[index], of: id, in: conversation), in: world)
         guard let part = found?.document.part, !part.isPurged else {
@@ -71,44 +177,38 @@ extension ShardMachine {
         return part.bytes
     }
 
-    /// Returns files of the shard that somebody can look after now, at most `limit`.
-    ///
-    /// As long as an owner may hold parts that are not known here, these are closed files with
-    /// parts. Once all are in sync, they are also closed files without parts, which are purged, and
-    /// those that were not sent by `deadline`, which are closed.
+    /// Returns files of the shard that wait to be purged or closed, at most `limit`.
     mutating func dueFiles(
-        limit: Int, unsentBy deadline: HybridTimestamp, isInSync: Bool, in world: ShardWorld
+        limit: Int, unsentBy deadline: HybridTimestamp, in world: ShardWorld
     ) throws(ShardFailure) -> [DueFile] {
         var due: [DueFile] = []
-        for key in try someFiles(carrying: Term.closed, world) where due.count < limit {
-            guard let (file, id, conversation) = try dueFile(key, in: world), file.isClosed,
-                !file.isPurged
+        for key in try page(of: Term.closed, after: nil, limit: limit, world) {
+            guard let (file, id, conversation) = try file(at: key, in: world), file.isDue
             else { continue }
-            let parts = try parts(of: id, in: conversation, world)
-            guard isInSync || !parts.isEmpty else { continue }
+            let parts = try parts(of: id, in: conversation, beyond: file, world)
             due.append(
                 DueFile(
-                    conversation: conversation, id: id, createdAt: file.created.time,
-                    isClosed: true, parts: parts))
+                    conversation: conversation, id: id, createdAt: file.begun, isClosed: true,
+                    parts: Array(parts.prefix(ShardMachine.partsNamedMax))))
         }
-        guard isInSync else { return due }
-        for key in try someFiles(carrying: Term.unsent, world) where due.count < limit {
-            guard let (file, id, conversation) = try dueFile(key, in: world), !file.isClosed,
-                file.message == nil, file.created.time < deadline
+        for key in try page(of: Term.unsent, after: nil, limit: limit, world)
+        where due.count < limit {
+            guard let (file, id, conversation) = try file(at: key, in: world),
+                file.isUnsent(before: deadline)
             else { continue }
             due.append(
                 DueFile(
-                    conversation: conversation, id: id, createdAt: file.created.time,
-                    isClosed: false, parts: []))
+                    conversation: conversation, id: id, createdAt: file.begun, isClosed: false,
+                    parts: []))
         }
         return due
     }
 
-    /// The most files of one kind that are looked at for one list.
-    private static let filesReadMax = 64
+    /// The most parts of a file that are named at once.
+    static let partsNamedMax = 64
 
-    private mutating func dueFile(
-        _ key: DocumentKey, in world: ShardWorld
+    mutating func file(
+        at key: DocumentKey, in world: ShardWorld
     ) throws(ShardFailure) -> (file: File, id: FileID, conversation: ConversationID)? {
         guard let file = try find(key, in: world)?.document.file,
             let conversation = ConversationID(key.partition), let id = FileID(key.id)
@@ -116,47 +216,32 @@ extension ShardMachine {
         return (file, id, conversation)
     }
 
-    /// Returns files with a term; of many, others each time.
-    private mutating func someFiles(
-        carrying term: String, _ world: ShardWorld
-    ) throws(ShardFailure) -> ArraySlice<DocumentKey> {
-        let files = try files(carrying: term, world)
-        guard files.count > ShardMachine.filesReadMax else { return files[...] }
-        let start = Int(world.entropy.next() % UInt64(files.count))
-        return (files[start...] + files[..<start]).prefix(ShardMachine.filesReadMax)
-    }
-
-    private mutating func files(
-        carrying term: String, _ world: ShardWorld
+    /// Returns the keys of files on disk with a term, ascending from the one behind `last`.
+    mutating func page(
+        of term: String, after last: DocumentKey?, limit: Int, _ world: ShardWorld
     ) throws(ShardFailure) -> [DocumentKey] {
         let shard = replica.shard
         return try read { () throws(StoreFailure) in
-            try world.reader.keys(of: .file, carrying: term, in: shard, partition: nil)
+            try world.reader.keys(of: .file, carrying: term, in: shard, after: last, limit: limit)
         }
     }
 
-    /// The most parts of a file that are named at once.
-    static let partsNamedMax = 64
-
-    /// Returns parts of a file that are not purged.
-    private mutating func parts(
-        of id: FileID, in conversation: ConversationID, _ world: ShardWorld
+    /// Returns the parts of a file that are not purged and that nobody needs.
+    mutating func parts(
+        of id: FileID, in conversation: ConversationID, beyond file: File, _ world: ShardWorld
     ) throws(ShardFailure) -> [PartID] {
         let shard = replica.shard
-        let prefix = "\(id)."
         let pending = documents.pending.filter {
             $0.key.kind == .filePart && $0.key.partition == conversation.text
-                && $0.key.id.hasPrefix(prefix)
+                && $0.key.partOfFile?.file == id
         }
         let stored = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .filePart, carrying: Term.part(of: id), in: shard,
                 partition: conversation.text)
         }
-        let waiting = pending.filter { $0.value.document.part?.isPurged == false }.keys
-        let keys = stored.lazy.filter { pending[$0] == nil } + Array(waiting)
-        return keys.prefix(ShardMachine.partsNamedMax).compactMap {
-            PartID(String($0.id.dropFirst(prefix.count)))
-        }
+        let waiting = pending.filter { $0.value.document.part?.isPurged == false }.keys.sorted()
+        let keys = stored.filter { pending[$0] == nil } + waiting
+        return keys.compactMap(\.partOfFile?.part).filter { !file.needs($0) }
     }
 }

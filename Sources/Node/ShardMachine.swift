@@ -100,6 +100,11 @@ package struct ShardMachine: Sendable {
     /// Documents with changes accepted in this turn that the co-owners have not been sent; each
     /// once.
     private var accepted: [DocumentKey] = []
+    /// The files that merged documents of the present frame concern; each maybe several times.
+    var filesToSettle: [DocumentKey] = []
+    var filesToPurge = FilesToPurge()
+    /// The changes that rules have made in this turn.
+    var derived: [DerivedChange] = []
     /// For documents that changed several times, the changes before the last.
     private var superseded: [DocumentKey: Vector] = [:]
 
@@ -223,6 +228,9 @@ extension ShardMachine {
         let isNewest = target == nil && document.historyTime > latest
         replica.noteWrite(put(document, replacing: target), by: dot)
         count(document, replacing: target?.document, isNewest: isNewest, in: world)
+        if key.kind == .file, document.file?.isDue == true {
+            filesToPurge.append(key, at: world.milliseconds)
+        }
         return (document, dot)
     }
 
@@ -310,6 +318,7 @@ extension ShardMachine {
                 failure = failure ?? error
             }
         }
+        try settleFiles(in: world)
         if let failure { throw failure }
     }
 
@@ -377,6 +386,7 @@ extension ShardMachine {
             superseded.insert(dot)
         }
         replica.noteMerge(change, naming: theirs.changedBy, superseding: superseded, from: peer)
+        if change != nil { try noteFiles(of: document, replacing: old?.document, in: world) }
         return true
     }
 
@@ -414,6 +424,7 @@ extension ShardMachine {
     /// - Parameter ticket: the number of the commit, greater than all before.
     package mutating func takeWrite(_ ticket: UInt64) -> ShardWrite? {
         pushAccepted()
+        derived = []
         guard let (header, isBaseNew) = replica.beginCommit(ticket) else { return nil }
         return ShardWrite(
             shard: replica.shard, header: header,
@@ -484,6 +495,8 @@ extension ShardMachine {
         counts.removeAll()
         accepted = []
         superseded = [:]
+        filesToSettle = []
+        derived = []
         return replica.onCommitFailed(now: now)
     }
 }

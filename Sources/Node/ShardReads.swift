@@ -47,12 +47,12 @@ extension ShardMachine {
         case .signing:
             let found = try find(.signing, in: world)
             findings = .signing(found?.document.signing ?? Signing())
-        case .file(let id, let conversation):
+        case .file(let id, let conversation, let isTagged):
             _ = try listing(of: conversation, for: user, query, world)
-            findings = .file(try file(id, in: conversation, world))
-        case .part(let index, let id, let conversation):
+            findings = .file(try file(id, in: conversation, isTagged: isTagged, world))
+        case .part(let index, let id, let conversation, let tag):
             _ = try listing(of: conversation, for: user, query, world)
-            findings = .part(try part(index, of: id, in: conversation, world))
+            findings = .part(try part(index, of: id, in: conversation, tag: tag, world))
         case .due(let query):
             findings = .candidates(try candidates(query, in: world))
         case .history(let conversation, let place, let limit):

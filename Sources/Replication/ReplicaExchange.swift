@@ -126,6 +126,7 @@ extension ShardReplica {
         peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
         peers[index].isServing = isServing
+        peers[index].levelHash = storedHash
         if stored.isComplete, isServing, !needsPull { serve() }
         serveBesideLevelOwners()
     }

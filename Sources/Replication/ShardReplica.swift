@@ -558,6 +558,16 @@ extension ShardReplica {
     /// Whether replies wait for this replica.
     var isAwaited: Bool { !acknowledgements.isEmpty }
 
+    /// Whether all owners, this node among them, are known to hold just what is on this disk, and
+    /// no more is here.
+    public var isLevelWithAllOwners: Bool {
+        isSettled
+            && ownership.owners.allSatisfy { owner in
+                owner == ownership.me
+                    || index(of: owner).map { peers[$0].levelHash == storedHash } ?? false
+            }
+    }
+
     /// Returns, over all of these seqs, the smallest number of owners that have one on disk.
     public func copies(of vector: Vector) -> Int {
         vector.entries.map { entry in

@@ -31,7 +31,6 @@ actor AppPort: AppHost {
     private nonisolated let worker: PasswordWorker
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
-    private var fileKeeper: FileKeeper?
     private var pushKeeper: PushKeeper?
     private let pushFormat: PushFormat?
     /// The clients with which push services are told: those that users name, and the operator's.
@@ -89,7 +88,6 @@ actor AppPort: AppHost {
         self.node = node
         self.host = host
         startPushing()
-        fileKeeper = FileKeeper(host: self, clock: clock, executor: loop)
         if keySet == nil {
             ownAccounts = Accounts(
                 host: self, isSignUpOpen: isSignUpOpen, clock: clock, executor: loop)
@@ -166,7 +164,6 @@ actor AppPort: AppHost {
         for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
         ownAccounts?.assumeIsolated { $0.onTick() }
         guard !isDraining else { return }
-        fileKeeper?.assumeIsolated { $0.onTick() }
         pushKeeper?.assumeIsolated { $0.onTick() }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }

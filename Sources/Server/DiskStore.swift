@@ -123,6 +123,18 @@ final class DiskStore: Store {
         }
     }
 
+    func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
+        after last: DocumentKey?, limit: Int
+    ) throws(StoreFailure) -> [DocumentKey] {
+        do throws(StorageError) {
+            return try database.reader.keys(
+                of: kind, carrying: term, in: shard, after: last, limit: limit)
+        } catch {
+            throw failure(error)
+        }
+    }
+
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID> {
         do throws(StorageError) {
             return try database.reader.shards(concerning: user, upTo: last)

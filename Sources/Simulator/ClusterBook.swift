@@ -22,6 +22,8 @@ struct ClusterMessage {
     let text: String
     /// The id of the file that it is sent with.
     let file: String?
+    /// Other files that it was to be sent with, under the same id.
+    var otherFiles: [String] = []
     /// The times of the first request to send it and of the first acknowledgement, in microseconds.
     var askedAt: UInt64?
     var answeredAt: UInt64?
@@ -137,11 +139,16 @@ struct ClusterBook {
     }
 
     /// Returns the request that sends a message, for the first time or again.
-    mutating func send(_ name: ClusterMessage.Name) -> ClusterRequest {
+    ///
+    /// - Parameter other: another file than the message was sent with before.
+    mutating func send(
+        _ name: ClusterMessage.Name, with other: String? = nil
+    ) -> ClusterRequest {
         messages[name.id]?.attempts += 1
+        if let other { messages[name.id]?.otherFiles.append(other) }
         let message = messages[name.id]
         let (sender, text) = (message?.sender ?? "", message?.text ?? "")
-        let blob = message?.file.map { " type=image blob=\($0)" } ?? ""
+        let blob = (other ?? message?.file).map { " type=image blob=\($0)" } ?? ""
         return ClusterRequest(
             .send(name), "SEND \(name.conversation) \(sender) id=\(name.id)\(blob) -- \(text)",
             hasFile: message?.file != nil)

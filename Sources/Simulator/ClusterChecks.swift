@@ -234,6 +234,7 @@ extension ClusterWorld {
         _ = run(until: now + ClusterWorld.apartMicroseconds)
         for machine in members { writeToAll(at: machine.index) }
         checkPushes()
+        awaitPurges()
         // A node's report about the others is at most two seconds old: not older than these writes.
         _ = run(until: now + ClusterWorld.confirmedMicroseconds)
         guard settle() else { return }

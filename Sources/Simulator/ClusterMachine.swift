@@ -136,7 +136,8 @@ final class ClusterMachine {
                 evictAfterMilliseconds: plan.evictAfterMilliseconds, mayBlock: true,
                 peerLimits: plan.peerLimits,
                 restRangesMax: VectorBase.restRangesMaxOfSimulation, earlierMessagesMax: 2,
-                causePatienceMilliseconds: plan.causePatienceMilliseconds),
+                causePatienceMilliseconds: plan.causePatienceMilliseconds,
+                unsentMilliseconds: ClusterPlan.unsentMilliseconds),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }

@@ -86,6 +86,9 @@ struct ClusterPlan {
     /// Whether watchers disconnect often and return quickly.
     let isRestless: Bool
 
+    /// How long a file may be unsent.
+    static let unsentMilliseconds: UInt64 = 2_000
+
     init(seed: UInt64) {
         var random = SeededRandom(seed: seed, stream: 101)
         self.seed = seed

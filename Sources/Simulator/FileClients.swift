@@ -23,24 +23,27 @@ extension World {
         case ..<60: return end(of: file, in: conversation, by: user)
         case ..<75:
             clients.texts += 1
+            let message = MessageID(checked: "i\(clients.texts)")
             let preview = FileID(checked: "f\(fileRandom.below(3) + Int(milliseconds / 1_000))")
             let hasPreview = preview != file && fileRandom.chance(percent: 30)
             let send = Message.Action.send(
                 type: .image, item: nil, text: text(),
                 Attachment(file, preview: hasPreview ? preview : nil))
+            // Sometimes the file goes with a message that another file was sent with: on the other
+            // side of a network partition both are accepted.
+            let known = clients.messagesWithFiles.last { $0.user == user }?.message
+            let isAgain = fileRandom.chance(percent: 20)
             let mutation = Mutation(
-                send, of: MessageID(checked: "i\(clients.texts)"), in: conversation, by: user)
+                send, of: isAgain ? known ?? message : message, in: conversation, by: user)
             clients.messagesWithFiles.append(mutation)
             return mutation
         case ..<87: return deletion() ?? part(of: file, in: conversation, by: user)
-        case ..<91:
-            return Mutation(File.Action.close, of: file, in: conversation, by: Mutation.cluster)
-        case ..<98:
+        case ..<95:
             return Mutation(
                 FilePart.Action.purge, on: PartContent.named(fileRandom.below(4)), of: file,
                 in: conversation, by: Mutation.cluster)
         default:
-            return Mutation(File.Action.purge, of: file, in: conversation, by: Mutation.cluster)
+            return Mutation(File.Action.close, of: file, in: conversation, by: Mutation.cluster)
         }
     }
 

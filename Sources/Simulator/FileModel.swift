@@ -5,81 +5,161 @@ import Wire
 /// The expected content of files and their parts, derived from the changes that they name.
 extension Model {
     func check(_ file: File) throws(Violation) {
-        var attached: (stamp: Stamp, message: MessageID)?
-        var closed: [HybridTimestamp] = []
-        var isPurged = false
-        for entry in entries.sorted(by: { $0.operation < $1.operation }) {
-            guard case .file(_, let action) = entry.mutation.action else { continue }
-            switch action {
-            case .begin, .end: break
-            case .attach(let message): attached = attached ?? (entry.operation, message)
-            case .close: closed.append(entry.operation.time)
-            case .purge:
-                closed.append(entry.operation.time)
-                isPurged = true
-            }
+        var states = FileStates(entries)
+        let closed = entries.compactMap { entry in
+            if case .file(_, .close) = entry.mutation.action { entry.operation.time } else { nil }
         }
-        guard let upload = upload(of: entries) else { throw violation(.claims, "was never begun") }
-        guard file.closedAt == closed.min(), file.isPurged == isPurged else {
-            throw violation(.deleted, "is closed: \(file.isClosed), purged: \(file.isPurged)")
+        guard file.closedAt == closed.min() else {
+            throw violation(.deleted, "is closed at \(String(describing: file.closedAt))")
         }
-        let (size, parts) =
-            isPurged
-            ? (upload.size.map { _ in 0 }, upload.parts.map { _ in [] })
-            : (upload.size, upload.parts)
-        guard file.created == upload.begun, file.owner == upload.owner,
-            file.type == (isPurged ? "" : upload.type), file.size == size, file.parts == parts,
-            file.message == attached?.message
-        else { throw violation(.claims, "says \(file)") }
+        let expected = states.all(of: entries)
+        guard file.states.map(\.owner) == expected.map(\.owner) else {
+            throw violation(.claims, "says \(file)")
+        }
+        for (state, expected) in zip(file.states, expected) { try check(state, as: expected) }
     }
 
-    /// An upload as one client began and ended it.
-    private struct ClientUpload {
-        let begun: Stamp
+    private func check(
+        _ state: File.OwnerState, as expected: FileStates.OwnerState
+    ) throws(Violation) {
+        var deleted: Set<MessageID> = []
+        var messages: Set<MessageID> = []
+        for sending in state.sendings {
+            messages.insert(sending.message)
+            if sending.isDeleted { deleted.insert(sending.message) }
+        }
+        guard deleted == expected.deleted, state.isPurged == expected.isPurged,
+            state.isExpired == expected.isExpired
+        else { throw violation(.deleted, "says \(state), not \(expected)") }
+        let content = expected.isPurged ? expected.purged : expected
+        guard state.begun == content.begun, state.type == content.type,
+            messages == content.messages
+        else { throw violation(.claims, "says \(state), not \(expected)") }
+        guard state.size == content.size, state.parts == content.parts else {
+            throw violation(.claims, "has the parts of \(state), not of \(expected)")
+        }
+    }
+
+    func check(_ part: FilePart) throws(Violation) {
+        let puts = entries.compactMap { entry in
+            if case .part(_, _, .put(let bytes)) = entry.mutation.action { bytes } else { nil }
+        }
+        guard part.isPurged == (generation % 2 == 1), !part.isPurged || part.bytes.isEmpty else {
+            throw violation(.deleted, "is purged: \(part.isPurged), with \(part.bytes.count) bytes")
+        }
+        guard part.isPurged || puts.allSatisfy({ $0 == part.bytes }) else {
+            throw violation(.claims, "has other bytes than were put")
+        }
+    }
+
+    /// How often a part was purged and put again: the longest chain of changes of which each undoes
+    /// one that it knew.
+    private var generation: Int {
+        var found: [Dot: Int] = [:]
+        func generation(of entry: Ledger.Entry) -> Int {
+            if let known = found[entry.dot] { return known }
+            let before = entries.filter(entry.knew).map(generation).max()
+            var isPurge = false
+            if case .part(_, _, .purge) = entry.mutation.action { isPurge = true }
+            let number = before.map { $0 + (($0 % 2 == 1) == isPurge ? 0 : 1) } ?? 0
+            found[entry.dot] = number
+            return number
+        }
+        return entries.map(generation).max() ?? 0
+    }
+}
+
+/// What users uploaded under a file's id, and what became of it, derived from the changes.
+struct FileStates {
+    /// The state of one user's upload.
+    struct OwnerState {
         let owner: UserID
-        let type: String
+        var begun: Stamp
+        var type: String
         var ended: Stamp?
         var size: UInt64?
         var parts: [PartID]?
+        var messages: Set<MessageID> = []
+        var deleted: Set<MessageID> = []
+        var isExpired = false
+        var isPurged = false
+        var isClosed: Bool {
+            isPurged || (messages.isEmpty ? isExpired : messages.isSubset(of: deleted))
+        }
+
+        /// The state without what it consists of.
+        var purged: OwnerState {
+            var purged = self
+            purged.type = ""
+            if size != nil { (purged.size, purged.parts) = (0, []) }
+            return purged
+        }
 
         var rank: (Int, Stamp, Stamp) { (ended == nil ? 1 : 0, begun, ended ?? begun) }
     }
 
-    /// The upload that counts after these changes: the earliest of those that have ended, if any.
-    ///
-    /// An end belongs to the upload that counted where it was executed.
-    private func upload(of entries: [Ledger.Entry]) -> ClientUpload? {
-        entries.compactMap { entry -> ClientUpload? in
-            guard case .file(_, let action) = entry.mutation.action else { return nil }
-            let known = entries.filter(entry.knew)
-            let unknown = ClientUpload(begun: entry.operation, owner: entry.mutation.user, type: "")
-            switch action {
-            case .begin(let type):
-                return ClientUpload(
-                    begun: entry.operation, owner: entry.mutation.user, type: type.text)
-            case .end(let size, let parts):
-                var upload = upload(of: known) ?? unknown
-                (upload.ended, upload.size, upload.parts) = (entry.operation, size, parts)
-                return upload
-            // It was closed before it had arrived.
-            case .close: return known.isEmpty ? unknown : nil
-            case .attach, .purge: return nil
-            }
-        }.min { $0.rank < $1.rank }
+    private let entries: [Ledger.Entry]
+    /// The states that each change found.
+    private var before: [Dot: [OwnerState]] = [:]
+
+    init(_ entries: [Ledger.Entry]) { self.entries = entries }
+
+    /// Returns the states that these changes make, ascending by owner.
+    mutating func all(of entries: [Ledger.Entry]) -> [OwnerState] {
+        let owners = Set(
+            entries.filter { entry in
+                if case .file(_, .begin) = entry.mutation.action { true } else { false }
+            }.map(\.mutation.user))
+        return owners.sorted().compactMap { state(of: $0, entries) }
     }
 
-    func check(_ part: FilePart) throws(Violation) {
-        let puts = entries.sorted { $0.operation < $1.operation }.compactMap { entry in
-            if case .part(_, _, .put(let bytes)) = entry.mutation.action { bytes } else { nil }
+    private mutating func known(to entry: Ledger.Entry) -> [OwnerState] {
+        if let states = before[entry.dot] { return states }
+        let states = all(of: entries.filter(entry.knew))
+        before[entry.dot] = states
+        return states
+    }
+
+    /// Whether an operator had closed all of the file.
+    private func isAllClosed(before entry: Ledger.Entry) -> Bool {
+        entries.contains { other in
+            guard case .file(_, .close) = other.mutation.action else { return false }
+            return entry.knew(of: other)
         }
-        let isPurged = entries.contains { entry in
-            if case .part(_, _, .purge) = entry.mutation.action { true } else { false }
+    }
+
+    private mutating func state(of owner: UserID, _ entries: [Ledger.Entry]) -> OwnerState? {
+        var uploads: [OwnerState] = []
+        var (messages, deleted): (Set<MessageID>, Set<MessageID>) = ([], [])
+        var (isExpired, isPurged) = (false, false)
+        for entry in entries {
+            guard case .file(_, let action) = entry.mutation.action else { continue }
+            let isOwn = entry.mutation.user == owner
+            let found = known(to: entry).first { $0.owner == owner }
+            switch action {
+            case .begin(let type) where isOwn:
+                uploads.append(
+                    OwnerState(owner: owner, begun: entry.operation, type: type.text))
+            case .end(let size, let parts) where isOwn:
+                // An end belongs to the upload that counted where it was executed.
+                guard var upload = found else { break }
+                (upload.ended, upload.size, upload.parts) = (entry.operation, size, parts)
+                uploads.append(upload)
+            case .attach(let message) where isOwn: messages.insert(message)
+            case .detach(let message):
+                if found?.messages.contains(message) ?? false { deleted.insert(message) }
+            case .expire(let deadline):
+                guard let found, found.messages.isEmpty, found.begun.time < deadline else { break }
+                isExpired = true
+            case .purge:
+                guard let found, found.isClosed || isAllClosed(before: entry) else { break }
+                isPurged = true
+            case .begin, .end, .attach, .close: break
+            }
         }
-        guard part.isPurged == isPurged, !isPurged || part.bytes.isEmpty else {
-            throw violation(.deleted, "is purged: \(part.isPurged), with \(part.bytes.count) bytes")
-        }
-        guard isPurged || puts.allSatisfy({ $0 == part.bytes }) else {
-            throw violation(.claims, "has other bytes than were put")
-        }
+        guard var state = uploads.min(by: { $0.rank < $1.rank }) else { return nil }
+        (state.messages, state.deleted) = (messages, deleted)
+        (state.isExpired, state.isPurged) = (isExpired, isPurged)
+        return state
     }
 }

@@ -255,6 +255,8 @@ extension File.Action {
         case .end: "end file"
         case .close: "close file"
         case .attach: "attach file"
+        case .detach: "detach file"
+        case .expire: "expire file"
         case .purge: "purge file"
         }
     }

@@ -36,7 +36,8 @@ package struct SeededBug: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
-                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushedAfterMove,
+                .filesSettledAtCommitOnly, .minimumIgnored, .notificationSentTwice,
+                .purgedPartStaysPurged, .profileToldToStrangers, .pushedAfterMove,
                 .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -84,6 +85,8 @@ package struct SeededBug: Hashable, Sendable {
                 [.oneDot]
             case .evictedNotDialled, .refutesWithoutRaising: [.oneView]
             case .evictedNotHeard: [.reads, .answered]
+            case .filesSettledAtCommitOnly: [.deleted]
+            case .purgedPartStaysPurged: [.kept]
             case .minorityEvicts: [.eviction]
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk,

@@ -89,6 +89,22 @@ extension World {
         try ledger.add(entry(for: dot, file, submission, change, node))
     }
 
+    /// Records the changes that rules have made in a shard since the last call, so that each dot
+    /// names one change.
+    func noteDerived(_ shard: Int, _ node: SimNode, _ shell: Shell) throws(Violation) {
+        for change in shell.machines[shard].takeDerived() {
+            coverage.count("derived: \(change.mutation.action.verb)")
+            try ledger.add(
+                Ledger.Entry(
+                    dot: change.dot, shard: shard, node: node.index, mutation: change.mutation,
+                    operation: Stamp(
+                        time: change.document.greatestTime, process: change.dot.replica,
+                        counter: change.dot.seq),
+                    past: change.document.changedBy, stamp: nil, base: nil,
+                    bytes: Hash128(of: change.document.encoded)))
+        }
+    }
+
     private func entry(
         for dot: Dot, _ document: Document, _ submission: Submission, _ mutation: Mutation,
         _ node: SimNode

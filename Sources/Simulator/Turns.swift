@@ -78,6 +78,7 @@ extension World {
                     explanation: "\(node.name) cannot take \(frame.name): \(error)")
             }
         }
+        try noteDerived(Int(shard.number), node, shell)
         if !wasComplete, shell.machines[Int(shard.number)].replica.current.isComplete {
             try checkVoucher(frame, node)
         }
@@ -139,6 +140,7 @@ extension World {
                 lowerFloor(of: node, shard, shell)
             }
         }
+        try tendFiles(node, shell)
         for peer in shell.links.indices where peer != address.node {
             if let link = shell.links[peer] {
                 if link.isSilent(now: milliseconds), let index = shell.connections[peer] {
@@ -160,6 +162,32 @@ extension World {
         }
         if !shell.isAlone { shell.wasAlone = false }
         try onTurn(address)
+    }
+
+    /// The time for which a file may be unsent, in milliseconds.
+    private static let unsentMilliseconds: UInt64 = 1_000
+
+    private func tendFiles(_ node: SimNode, _ shell: Shell) throws(Violation) {
+        // In the quiet phase nothing is written any more.
+        guard plan.hasFiles, !shell.isUnwell, !conditions.isFair else { return }
+        for shard in shell.held where shell.machines[shard].hasFilesToTend(now: milliseconds) {
+            let world = world(of: node, shell)
+            let wall = world.judge.wallMilliseconds
+            let owners = shell.machines[shard].replica.ownership.owners
+            let duty = ShardMachine.FileDuty(
+                limit: 4, isFirst: owners.first == node.name,
+                deadline: HybridTimestamp(
+                    milliseconds: wall - min(wall, World.unsentMilliseconds)))
+            do throws(ShardFailure) {
+                _ = try shell.machines[shard].tendFiles(duty, in: world)
+            } catch {
+                guard error.isDamage else {
+                    throw Violation(
+                        invariant: .badRecord, explanation: "\(node.name) cannot purge: \(error)")
+                }
+            }
+            try noteDerived(shard, node, shell)
+        }
     }
 
     /// Lowers the minimum of a shard that serves because no complete replica could be reached: it

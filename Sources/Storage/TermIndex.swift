@@ -6,6 +6,7 @@ import Wire
 struct TermIndex {
     let ofShard: Statement
     let ofPartition: Statement
+    let ofPage: Statement
     let ofUser: Statement
     let participantStates: Statement
 
@@ -13,16 +14,17 @@ struct TermIndex {
     private static let concerning = Term.concerning(UserID(checked: "anybody")).count
 
     init(_ connection: Connection) throws(StorageError) {
-        func prepare(_ place: String) throws(StorageError) -> Statement {
+        func prepare(_ place: String, _ end: String = "") throws(StorageError) -> Statement {
             try Statement(
                 connection,
                 """
                 SELECT partition, id, sum FROM term
-                WHERE shard = ?1 AND kind = ?2 AND word = ?3 \(place) ORDER BY partition, id
+                WHERE shard = ?1 AND kind = ?2 AND word = ?3 \(place) ORDER BY partition, id \(end)
                 """, doing: "reading the index of terms")
         }
         ofShard = try prepare("")
         ofPartition = try prepare("AND partition = ?4")
+        ofPage = try prepare("AND (partition, id) > (?4, ?5)", "LIMIT ?6")
         let isConcerned = (0..<TermIndex.concerning).map { number in
             """
             EXISTS(SELECT 1 FROM term t WHERE t.shard = held.shard
@@ -61,6 +63,38 @@ extension Reader {
         try statement.bind(Int64(kind.number), at: 2)
         try statement.bind(term, at: 3)
         if let partition { try statement.bind(partition, at: 4) }
+        let keys = try readKeys(of: kind, carrying: term, in: shard, statement)
+        let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
+        let added = journaled.filter { partition == nil || $0.partition == partition }
+        return added.isEmpty ? keys : Set(keys + added).sorted()
+    }
+
+    /// Returns the first `limit` keys of the documents of a kind that carry a term, ascending,
+    /// behind `last`.
+    ///
+    /// - Throws: `badIndex` at a damaged row.
+    package func keys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
+        after last: DocumentKey?, limit: Int
+    ) throws(StorageError) -> [DocumentKey] {
+        try checkOpen()
+        let statement = indexKeys.ofPage
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(Int64(kind.number), at: 2)
+        try statement.bind(term, at: 3)
+        try statement.bind(last?.partition ?? "", at: 4)
+        try statement.bind(last?.id ?? "", at: 5)
+        try statement.bind(Int64(limit), at: 6)
+        let keys = try readKeys(of: kind, carrying: term, in: shard, statement)
+        let added = (overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? [])
+            .filter { key in last.map { $0 < key } ?? true }
+        return added.isEmpty ? keys : Array(Set(keys + added).sorted().prefix(limit))
+    }
+
+    private func readKeys(
+        of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
+        _ statement: Statement
+    ) throws(StorageError) -> [DocumentKey] {
         defer { statement.reset() }
         var keys: [DocumentKey] = []
         var term = term
@@ -74,9 +108,7 @@ extension Reader {
             let (partition, id) = (statement.text(0), statement.text(1))
             keys.append(DocumentKey(checked: kind, partition: partition, id: id))
         }
-        let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
-        let added = journaled.filter { partition == nil || $0.partition == partition }
-        return added.isEmpty ? keys : Set(keys + added).sorted()
+        return keys
     }
 
     /// Returns the shards up to `last` with a conversation or an item that is or was the user's.

@@ -1,3 +1,4 @@
+import Foundation
 import TestKit
 import Testing
 import Wire
@@ -9,10 +10,11 @@ struct FileTests {
     static let file = FileID(checked: "f1")
     static let part = PartID(checked: "LPJNul-wow4m6Dsqxbning")
     static let key = DocumentKey.file(file, in: People.conversation)
+    private static let never = HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax)
     static let actions: [File.Action] = [
         .begin(type: FieldText("image/png")), .end(size: 9, parts: [part, part]), .close,
-        .attach(People.message),
-        .purge,
+        .attach(People.message), .purge, .detach(People.message),
+        .expire(before: HybridTimestamp(milliseconds: 7)),
     ]
 
     private static func changed(
@@ -27,36 +29,38 @@ struct FileTests {
     }
 
     private static let laws = DocumentTests.laws(of: key) { document, writer, random in
+        let file = document?.file
         let user = random.pick(People.all)
-        let first = File.Action.begin(type: FieldText("t\(random.below(3))"))
+        let state = file?.open(of: user)
+        let messages = [People.message, MessageID(checked: "m9")]
         let action: File.Action
-        switch document == nil ? 0 : random.below(8) {
-        case 0: action = random.chance(80) ? first : .close
-        case 1: action = first
-        case 2, 3:
+        switch file == nil ? 0 : random.below(8) {
+        case 0 where state == nil: action = .begin(type: FieldText("t\(random.below(3))"))
+        case 1...2:
+            guard state != nil, state?.parts == nil else { return document }
             let count = random.below(4)
-            action = .end(
-                size: UInt64(count), parts: [PartID](repeating: part, count: count))
-        case 4, 5: action = .attach(random.pick([People.message, MessageID(checked: "m9")]))
-        case 6: action = .close
-        default: action = .purge
+            action = .end(size: UInt64(count), parts: [PartID](repeating: part, count: count))
+        case 3...4:
+            guard state?.parts != nil else { return document }
+            action = .attach(random.pick(messages))
+        case 5: action = .detach(random.pick(messages))
+        case 6: action = random.chance(30) ? .close : .expire(before: FileTests.never)
+        case 7 where random.chance(30): action = .purge
+        default: return document
         }
-        switch action {
-        case .begin where document != nil: return document
-        case .end where document?.file?.ended != nil || document?.file?.isClosed == true:
-            return document
-        default: break
-        }
-        return changed(document, by: .file(file, action), of: user, &writer)
+        guard file == nil || action.changes(file) else { return document }
+        return changed(document, by: .file(Self.file, action), of: user, &writer)
     }
 
     private static let parts = DocumentTests.laws(
         of: .part(part, of: file, in: People.conversation)
     ) { document, writer, random in
         let bytes = random.bytes(random.below(5))
-        let action: FilePart.Action = document == nil ? .put(bytes) : .purge
+        let isPurged = document?.part?.isPurged ?? true
         guard document == nil || random.chance(30) else { return document }
-        return changed(document, by: .part(part, of: file, action), of: People.alice, &writer)
+        return changed(
+            document, by: .part(part, of: file, isPurged ? .put(bytes) : .purge),
+            of: People.alice, &writer)
     }
 
     @Test func `files and parts merge as joins, any order gives the same bytes`() throws {
@@ -67,6 +71,21 @@ struct FileTests {
     @Test func `the bytes on disk are those of the first version`() throws {
         #expect(try Self.laws.golden("file") == nil)
         #expect(try Self.parts.golden("file-part") == nil)
+    }
+
+    @Test func `files that one message names are read as an earlier version wrote them`() throws {
+        let text = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "Golden/file-of-one-message.txt"), encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { !$0.contains(" ") }
+        #expect(lines.count > 10)
+        for line in lines {
+            let digits = Array(line)
+            let bytes = try stride(from: 0, to: digits.count, by: 2).map { place in
+                try #require(UInt8(String(digits[place...(place + 1)]), radix: 16))
+            }
+            #expect(try Document(Self.key, decoding: bytes).encoded == bytes)
+        }
     }
 
     @Test func `damaged bytes never trap, and what is read is canonical`() throws {
@@ -168,24 +187,34 @@ struct FileTests {
     @Test func `a file is due until it is sent, and from its closing until it is purged`() {
         #expect(after(begin, end)?.indexKeys == [Term.unsent])
         #expect(after(begin, .attach(People.message))?.indexKeys == [])
-        #expect(after(begin, .attach(People.message), .close)?.indexKeys == [Term.closed])
-        let purged = after(begin, .attach(People.message), .close, .purge)
+        #expect(
+            after(begin, .attach(People.message), .detach(People.message))?.indexKeys
+                == [Term.closed])
+        #expect(after(begin, end, .close)?.indexKeys == [Term.closed])
+        #expect(after(begin, end, .expire(before: FileTests.never))?.indexKeys == [Term.closed])
+        let purged = after(begin, .attach(People.message), .detach(People.message), .purge)
         #expect(purged?.indexKeys == [] && purged?.purges == true)
-        #expect(purged?.file?.view(as: Self.file) == nil && purged?.file?.type == "")
+        #expect(purged?.file?.view(as: Self.file) == nil && purged?.file?.states[0].type == "")
+    }
+
+    /// Returns what the file becomes where other changes are made to it on another side.
+    private func beside(
+        _ document: Document?, _ process: UInt64, _ actions: File.Action..., by user: UserID
+    ) -> Document? {
+        var author = Author(process)
+        return actions.reduce(document) { document, action in
+            author.apply(
+                Mutation(action, of: Self.file, in: People.conversation, by: user), to: document)
+        }
     }
 
     @Test func `of two uploads one counts as a whole, and one that has ended before another`()
         throws
     {
         let early = try #require(after(begin, end))
-        var author = Author(9)
-        func change(_ document: Document?, _ action: File.Action) -> Document {
-            author.apply(
-                Mutation(action, of: Self.file, in: People.conversation, by: People.bob),
-                to: document)
-        }
-        let begun = change(nil, .begin(type: FieldText("image/gif")))
-        let late = change(begun, otherEnd)
+        let begun = try #require(
+            beside(nil, 9, .begin(type: FieldText("image/gif")), by: People.alice))
+        let late = try #require(beside(begun, 8, otherEnd, by: People.alice))
         for (one, other, winner) in [
             (early, late, early), (early, begun, early), (after(begin)!, late, late),
             (after(begin)!, begun, after(begin)!),
@@ -195,11 +224,83 @@ struct FileTests {
         }
     }
 
-    @Test func `a file that is closed before it arrives stays closed`() throws {
-        let closed = try #require(after(.close))
-        let whole = try #require(after(begin, end, .attach(People.message)))
-        #expect(whole.merged(with: closed).file?.isClosed == true)
-        #expect(closed.merged(with: whole).file?.isClosed == true)
+    private let first = MessageID(checked: "m1")
+    private let second = MessageID(checked: "m2")
+
+    @Test func `a file that two messages name stays until both are deleted`() throws {
+        let whole = after(begin, end)
+        let here = try #require(
+            beside(whole, 2, .attach(first), .detach(first), by: People.alice))
+        let there = try #require(beside(whole, 3, .attach(second), by: People.alice))
+        #expect(here.file?.isClosed == true)
+        for merged in [here.merged(with: there), there.merged(with: here)] {
+            #expect(merged.file?.isClosed == false && merged.file?.needs(Self.part) == true)
+            let deleted = beside(merged, 4, .detach(second), by: Mutation.cluster)
+            #expect(deleted?.file?.isClosed == true && deleted?.file?.needs(Self.part) == false)
+        }
+    }
+
+    @Test func `a stranger's upload under the same id neither replaces nor closes a file`() throws {
+        let mine = try #require(beside(nil, 2, begin, end, .attach(first), by: People.alice))
+        // The clock of the other side is behind: the stranger's upload is the earlier one.
+        let unsent = try #require(beside(nil, 1, begin, otherEnd, by: People.bob))
+        let sent = try #require(beside(unsent, 1, .attach(second), by: People.bob))
+        let deleted = try #require(beside(sent, 1, .detach(second), by: People.bob))
+        for theirs in [unsent, deleted] {
+            let merged = mine.merged(with: theirs)
+            #expect(merged.file == theirs.merged(with: mine).file)
+            #expect(merged.file?.view(as: Self.file) == mine.file?.view(as: Self.file))
+            #expect(merged.file?.needs(Self.part) == true)
+        }
+        // And the owner's deletion leaves what the stranger has sent.
+        let gone = beside(mine.merged(with: sent), 3, .detach(first), by: People.alice)
+        #expect(gone?.file?.view(as: Self.file)?.owner == People.bob)
+        #expect(gone?.indexKeys == [Term.closed] && gone?.file?.needs(Self.part) == false)
+    }
+
+    @Test func `a tag stands for the bytes`() throws {
+        let tag = try #require(after(begin, end)?.file?.view(as: Self.file)?.tag)
+        #expect(beside(nil, 7, begin, end, by: People.bob)?.file?.view(as: Self.file)?.tag == tag)
+        #expect(after(begin, otherEnd)?.file?.view(as: Self.file)?.tag != tag)
+        #expect(after(begin)?.file?.view(as: Self.file)?.tag == nil)
+        #expect(after(begin, end)?.file?.parts(tagged: tag) == [Self.part])
+        #expect(after(begin, otherEnd)?.file?.parts(tagged: tag) == nil)
+    }
+
+    @Test func `a message keeps the files of all its sends`() throws {
+        var (one, other) = (Author(1), Author(2))
+        func send(_ author: inout Author, _ file: String) -> Document {
+            author.apply(
+                Mutation(
+                    .send(type: .image, item: nil, text: "", Attachment(FileID(checked: file))),
+                    of: People.message, in: People.conversation, by: People.alice), to: nil)
+        }
+        let (fa, fb) = (send(&one, "fa"), send(&other, "fb"))
+        let deleted = one.apply(
+            Mutation(.retract, of: People.message, in: People.conversation, by: People.alice),
+            to: fa)
+        for merged in [deleted.merged(with: fb), fb.merged(with: deleted)] {
+            #expect(merged.message?.files.sorted().map(\.text) == ["fa", "fb"])
+            #expect(try Document(merged.key, decoding: merged.encoded) == merged)
+            #expect(merged.merged(with: fb) == merged)
+        }
+    }
+
+    @Test func `a part that was purged and put again has its bytes`() throws {
+        var author = Author(1)
+        func change(_ document: Document?, _ action: FilePart.Action) -> Document {
+            author.apply(
+                Mutation(
+                    action, on: Self.part, of: Self.file, in: People.conversation,
+                    by: People.alice), to: document)
+        }
+        let part = change(nil, .put([1, 2, 3]))
+        let purged = change(part, .purge)
+        let again = change(purged, .put([1, 2, 3]))
+        #expect(again.part?.bytes == [1, 2, 3] && again.indexKeys == ["f1"])
+        #expect(purged.merged(with: again) == again && part.merged(with: again) == again)
+        #expect(change(again, .purge).merged(with: again).part?.bytes == [])
+        #expect(try Document(again.key, decoding: again.encoded) == again)
     }
 
     @Test func `a purged part has no bytes, and none come back`() throws {

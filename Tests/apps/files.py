@@ -7,6 +7,7 @@ usage: files.py BINARY [NAME…]    all checks, or those whose names contain one
 import base64
 import concurrent.futures
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -791,6 +792,77 @@ def many_files_are_purged_while_a_node_is_down(cluster):
 
 
 @check
+def two_thousand_files_are_purged_within_seconds(cluster):
+    """Also while a node is down, and behind many files that wait for it."""
+    alice, = chat(cluster, "thousands", "alice")
+    first = cluster.nodes[0]
+    text = "many-" + uuid.uuid4().hex
+    count = 1_000
+
+    def left(node, start):
+        folder = os.path.join(cluster.folder, node.name)
+        found = subprocess.run(
+            ["grep", "-r", "-a", "-l", "-F", "-e", f"{text}-{start}-", folder], stdout=subprocess.PIPE)
+        return found.stdout.split()
+
+    def share(start):
+        lines = [f"AUTH {alice.bearer}"]
+        for number in range(start, start + count):
+            data = f"{text}-{start}-{number}".encode()
+            part = base64.urlsafe_b64encode(hashlib.sha256(data).digest()[:16]).decode().rstrip("=")
+            coded = base64.urlsafe_b64encode(data).decode().rstrip("=")
+            place = f"thousands n{number} alice"
+            lines += [
+                f"FILE ADD thousands alice id=n{number}", f"FILE PUT {place} {part} {coded}",
+                f"FILE END {place} size={len(data)} parts={part}",
+                f"SEND thousands alice id=m{number} type=image blob=n{number} --"]
+        assert not [line for line in first.ask(*lines) if not line.startswith("OK")]
+
+    def retract(start):
+        lines = [f"DELETE thousands m{number} alice for=everyone"
+                 for number in range(start, start + count)]
+        assert set(first.ask(f"AUTH {alice.bearer}", *lines)) == {"OK"}
+
+    share(0)
+    converge(cluster)
+    with down(cluster, cluster.nodes[2]):
+        share(count)
+        for start in (0, count):
+            retract(start)
+            for node in cluster.nodes[:2]:
+                until(lambda: not left(node, start), f"{node.name} has purged them", PURGED_WITHIN)
+    until(lambda: not left(cluster.nodes[2], 0), "so has the node that was down", PURGED_WITHIN)
+
+
+@check
+def a_part_that_an_evicted_node_alone_had_does_not_spread(cluster):
+    alice, = chat(cluster, "evicted", "alice")
+    first, second, third = cluster.nodes
+    marked = Marked(cluster, 20_000)
+    part = base64.urlsafe_b64encode(hashlib.sha256(marked.data).digest()[:16]).decode().rstrip("=")
+    coded = base64.urlsafe_b64encode(marked.data).decode().rstrip("=")
+    sign_in = f"AUTH {alice.bearer}"
+    assert first.ask(sign_in, "FILE ADD evicted alice id=e1") == ["OK", "OK"]
+    converge(cluster)
+    for node, other in ((third, first), (third, second), (first, third), (second, third)):
+        assert node.ask(f"BLOCK {other.name}") == ["OK"]
+    assert third.ask(sign_in, f"FILE PUT evicted e1 alice {part} {coded}") == ["OK", "OK"]
+    third.kill()
+    for node in (first, second):
+        node.ask("UNBLOCK *")
+    assert first.ask("FILE CLOSE evicted e1") == ["OK"]
+    until(lambda: first.ask("FORGET n3") == ["OK"], "a dead node is forgotten", 30)
+    until(lambda: not any("id=e1" in line for line in first.ask("FILES")),
+          "the file is purged without the evicted node", PURGED_WITHIN)
+    assert marked.files(third) and not marked.files(first)
+    third.start(*cluster.nodes)
+    converge(cluster)
+    gone(marked, *cluster.nodes)
+    first.ask("SCRUB")
+    assert not marked.files()
+
+
+@check
 def a_deletion_on_one_side_of_a_cut_holds_on_both(cluster):
     alice, bob = chat(cluster, "cut", "alice", "bob")
     marked, sent_later, loser = Marked(cluster), Marked(cluster), Marked(cluster)
@@ -818,9 +890,11 @@ def a_deletion_on_one_side_of_a_cut_holds_on_both(cluster):
         for file, data in (("c2", sent_later.data), ("c3", loser.data), ("c4", content(90_000, 4))):
             assert bob.fresh(node).download("cut", file).body == data, (node.name, file)
     gone(marked, *cluster.nodes)
-    # The earlier message has the file: without it nobody reads it.
+    # Both messages have the file: without them nobody reads it.
     for each in (here, "here-c3"):
         alice.fresh(first).retract("cut", each)
+    assert bob.fresh(third).download("cut", "c3").body == loser.data
+    alice.fresh(first).retract("cut", "there-c3")
     gone(sent_later, *cluster.nodes)
     gone(loser, *cluster.nodes)
     converge(cluster)
@@ -858,6 +932,145 @@ def two_uploads_of_one_id_on_two_sides_of_a_cut_are_not_mixed(cluster):
                     "image/gif" if reply.body.startswith(b"GIF") else "image/png"):
                 wrong.append((file, node.name, "the type of the other"))
     assert not wrong, wrong
+
+
+@check
+def a_message_that_was_sent_with_two_files_closes_both(cluster):
+    """Its id is sent on both sides of a cut, as after a lost answer, with another file on each."""
+    alice, bob = chat(cluster, "two", "alice", "bob")
+    first, second, third = cluster.nodes
+    here, there, late = Marked(cluster), Marked(cluster), Marked(cluster)
+    converge(cluster)
+    with cut_off(cluster, third):
+        for number in range(2):
+            alice.share("two", f"fa{number}", here.data, id=f"m{number}")
+            alice.fresh(third).share("two", f"fb{number}", there.data, id=f"m{number}")
+        # Of this one the deletion is asked before the other side is known.
+        alice.share("two", "fa2", here.data, id="m2")
+        alice.retract("two", "m2")
+        time.sleep(0.05)
+        alice.fresh(third).share("two", "fb2", late.data, id="m2")
+    converge(cluster)
+    for node in cluster.nodes:
+        assert bob.fresh(node).download("two", "fa0").body == here.data
+        assert bob.fresh(node).download("two", "fb0").body == there.data
+        bob.fresh(node).download("two", "fb2", status=404)
+    for message, node in (("m0", second), ("m1", third)):
+        alice.fresh(node).retract("two", message)
+    converge(cluster)
+    for node in cluster.nodes:
+        for file in ("fa0", "fb0", "fa1", "fb1", "fa2", "fb2"):
+            bob.fresh(node).download("two", file, status=404)
+    for marked in (here, there, late):
+        gone(marked, *cluster.nodes)
+
+
+@check
+def a_file_that_two_messages_name_goes_with_the_last_of_them(cluster):
+    alice, bob = chat(cluster, "last", "alice", "bob")
+    first, _, third = cluster.nodes
+    files = {f"f{number}": Marked(cluster) for number in range(3)}
+    for file, marked in files.items():
+        alice.upload("last", file, marked.data)
+    converge(cluster)
+    with cut_off(cluster, third):
+        away = alice.fresh(third)
+        for file in files:
+            alice.send("last", file, id=f"here-{file}")
+            away.send("last", file, id=f"there-{file}")
+        # On one side, on the other, and on neither: on this side its parts are purged at once.
+        alice.retract("last", "here-f0")
+        away.retract("last", "there-f1")
+        until(lambda: not files["f0"].files(first), "its parts have left the disk here", 10)
+    converge(cluster)
+    for file, marked in files.items():
+        for node in cluster.nodes:
+            until(lambda: bob.fresh(node).download("last", file, status=(200, 404)).status == 200,
+                  f"{file}, which a message names, is read at {node.name}", 5)
+            assert bob.fresh(node).download("last", file).body == marked.data, (file, node.name)
+    for message in ("there-f0", "here-f1", "here-f2"):
+        alice.fresh(first).retract("last", message)
+    converge(cluster)
+    for node in cluster.nodes:
+        assert bob.fresh(node).download("last", "f2").body == files["f2"].data
+    alice.fresh(third).retract("last", "there-f2")
+    for marked in files.values():
+        gone(marked, *cluster.nodes)
+
+
+@check
+def nobody_takes_or_deletes_the_file_of_another(cluster):
+    """By an upload under the id that an event names, on the other side of a cut."""
+    alice, mallory = chat(cluster, "theft", "alice", "mallory")
+    third = cluster.nodes[2]
+    converge(cluster)
+    mine, theirs = content(60_000, 1), content(60_000, 2)
+    with cut_off(cluster, third):
+        away = mallory.fresh(third)
+        for file in ("kept", "unsent", "deleted", "same"):
+            alice.share("theft", file, mine, id=f"a-{file}")
+            away.upload("theft", file, mine if file == "same" else theirs)
+            if file != "unsent":
+                away.send("theft", file, id=f"m-{file}")
+            if file in ("deleted", "same"):
+                away.retract("theft", f"m-{file}")
+    converge(cluster)
+    for node in cluster.nodes:
+        for file in ("kept", "unsent", "deleted", "same"):
+            got = mallory.fresh(node).download("theft", file)
+            assert got.body == mine, (file, node.name)
+    mallory.fresh(third).retract("theft", "m-kept")
+    converge(cluster)
+    time.sleep(2)
+    for node in cluster.nodes:
+        for file in ("kept", "unsent", "deleted", "same"):
+            assert alice.fresh(node).download("theft", file).body == mine, (file, node.name)
+
+
+@check
+def a_tag_stands_for_the_bytes(cluster):
+    """A download that was begun with one of two files under an id is not ended with the other."""
+    alice, bob = chat(cluster, "tagged", "alice", "bob")
+    first, _, third = cluster.nodes
+    converge(cluster)
+    with cut_off(cluster, third):
+        alice.fresh(third).upload("tagged", "photo", content(100_000, 1))
+        time.sleep(0.02)
+        alice.fresh(first).upload("tagged", "photo", content(100_000, 2))
+        tags = [bob.fresh(node).download("tagged", "photo").headers["ETag"]
+                for node in (first, third)]
+    converge(cluster)
+    for node in cluster.nodes:
+        whole = bob.fresh(node).download("tagged", "photo")
+        assert whole.headers["ETag"] == tags[1] != tags[0], (whole.headers["ETag"], tags)
+        for tag, status in ((tags[0], 200), (tags[1], 206)):
+            fields = {"Range": "bytes=50000-", "If-Range": tag}
+            got = bob.fresh(node).download("tagged", "photo", headers=fields, status=status)
+            assert got.body == whole.body[-len(got.body):]
+        for tag, status in ((tags[0], 200), (tags[1], 304)):
+            fields = {"If-None-Match": tag}
+            bob.fresh(node).download("tagged", "photo", headers=fields, status=status)
+    alice.fresh(first).upload("tagged", "same", content(100_000, 1))
+    assert bob.fresh(first).download("tagged", "same").headers["ETag"] == tags[1]
+
+
+@check
+def a_token_carries_an_upload_to_other_nodes(cluster):
+    """At a node that cannot know of it: 503, and not that there is none."""
+    alice, bob = chat(cluster, "carried", "alice", "bob")
+    first, _, third = cluster.nodes
+    data = content(50_000)
+    converge(cluster)
+    with cut_off(cluster, third):
+        away = alice.fresh(third)
+        assert away.upload("carried", "c1", data).token, "the answer to an upload has no token"
+        away.at(first).download("carried", "c1", status=503)
+        away.at(first).upload("carried", "c2", data, status=503)
+        reader = bob.fresh(third)
+        reader.download("carried", "c1")
+        reader.at(first).download("carried", "c1", status=503)
+    converge(cluster)
+    assert away.at(first).download("carried", "c1").body == data
 
 
 @check

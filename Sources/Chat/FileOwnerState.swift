@@ -1,0 +1,162 @@
+import CRDT
+import Wire
+
+extension File {
+    /// A message that names a file.
+    public struct Sending: Hashable, Sendable {
+        public let message: MessageID
+        /// The stamp of the sending; of two, the smaller one.
+        var stamp: Stamp
+        /// Whether the message is deleted for everyone; once set it stays set.
+        public var isDeleted = false
+    }
+
+    /// What one user uploaded under a file's id, and the messages by which that user sent it.
+    ///
+    /// It is *open* until all its messages are deleted for everyone, or no message came in time.
+    /// A message that names it on another side of a network partition opens it again when it
+    /// arrives: the bytes are still there where the message was accepted. Once all owners of the
+    /// shard know that it is closed, it is *purged*, which is final, and only names remain.
+    public struct OwnerState: Hashable, Sendable {
+        /// Of two uploads of one user, on two sides of a network partition, the smaller one.
+        private(set) var upload: Upload
+        /// Ascending by message.
+        public private(set) var sendings: [Sending] = []
+        /// Whether no message came in time; it counts as long as there is none.
+        public private(set) var isExpired = false
+        public private(set) var isPurged = false
+
+        init(_ upload: Upload) { self.upload = upload }
+
+        public var owner: UserID { upload.owner }
+        /// The stamp of the upload's beginning.
+        public var begun: Stamp { upload.begun }
+        /// The type of its content, as `image/png`; empty once it is purged.
+        public var type: String { upload.type.text }
+        /// The size in bytes; nil until all parts have arrived.
+        public var size: UInt64? { upload.content?.size }
+        /// The parts in the order of their bytes; nil until all have arrived.
+        public var parts: [PartID]? { upload.content?.parts }
+
+        var isClosed: Bool {
+            isPurged || (sendings.isEmpty ? isExpired : sendings.allSatisfy(\.isDeleted))
+        }
+
+        /// Whether there is more to say than one message that is not deleted.
+        var hasRest: Bool {
+            isExpired || sendings.count > 1 || sendings.contains(where: \.isDeleted)
+        }
+
+        /// The messages that are not known to be deleted.
+        var living: [MessageID] { sendings.filter { !$0.isDeleted }.map(\.message) }
+
+        /// The earliest sending.
+        var firstSending: Sending? {
+            sendings.min { ($0.stamp, $0.message) < ($1.stamp, $1.message) }
+        }
+
+        var greatestTime: HybridTimestamp {
+            sendings.reduce(upload.greatestTime) { max($0, $1.stamp.time) }
+        }
+
+        /// Whether the bytes of a part may be needed: all parts are, until the upload has ended.
+        func needs(_ part: PartID) -> Bool { upload.content?.parts.contains(part) ?? true }
+
+        mutating func end(with content: Upload.Content) { upload = upload.ended(with: content) }
+
+        mutating func add(_ sending: Sending) {
+            sendings = File.merged(sendings, [sending])
+        }
+
+        mutating func delete(_ message: MessageID) {
+            for index in sendings.indices where sendings[index].message == message {
+                sendings[index].isDeleted = true
+            }
+        }
+
+        mutating func expire() { isExpired = true }
+
+        mutating func purge() {
+            isPurged = true
+            normalize()
+        }
+
+        private mutating func normalize() { if isPurged { upload = upload.emptied } }
+
+        /// Whether it is in the normal form in which a merge leaves it.
+        private var isNormal: Bool { !isPurged || upload == upload.emptied }
+    }
+}
+
+extension File {
+    static func merged(_ mine: [Sending], _ theirs: [Sending]) -> [Sending] {
+        mergedAscending(mine, theirs, by: \.message) { $0.merged(with: $1) }
+    }
+}
+
+extension File.Sending {
+    func merged(with other: File.Sending) -> File.Sending {
+        File.Sending(
+            message: message, stamp: min(stamp, other.stamp),
+            isDeleted: isDeleted || other.isDeleted)
+    }
+}
+
+extension File.OwnerState {
+    func merged(with other: File.OwnerState) -> File.OwnerState {
+        var merged = File.OwnerState(min(upload, other.upload))
+        merged.sendings = File.merged(sendings, other.sendings)
+        merged.isExpired = isExpired || other.isExpired
+        merged.isPurged = isPurged || other.isPurged
+        merged.normalize()
+        return merged
+    }
+}
+
+extension File.Sending: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(message)
+        stamp.encode(into: &writer)
+        writer.write(isDeleted)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        message = try reader.readName()
+        stamp = try Stamp(from: &reader)
+        isDeleted = try reader.readFlag()
+    }
+}
+
+/// The coding of a state in a document that has several.
+extension File.OwnerState: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        upload.begun.encode(into: &writer)
+        writer.write(owner)
+        upload.type.encode(into: &writer)
+        upload.content.encode(into: &writer)
+        encodeRest(into: &writer)
+    }
+
+    /// Writes what follows the upload.
+    func encodeRest(into writer: inout ByteWriter) {
+        sendings.encode(into: &writer)
+        writer.write(isExpired)
+        writer.write(isPurged)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let (begun, owner): (Stamp, UserID) = (try Stamp(from: &reader), try reader.readName())
+        let (type, content): (FieldText, Upload.Content?) = (
+            try FieldText(from: &reader), try Optional(from: &reader)
+        )
+        self.init(Upload(begun: begun, owner: owner, type: type, content: content))
+        try readRest(from: &reader)
+    }
+
+    mutating func readRest(from reader: inout ByteReader) throws(WireError) {
+        sendings = try reader.readList().ascending("sendings of a file", by: \.message)
+        isExpired = try reader.readFlag()
+        isPurged = try reader.readFlag()
+        guard isNormal else { throw .invalid("a file as a merge leaves it") }
+    }
+}

@@ -1,0 +1,19 @@
+import Chat
+import Wire
+
+/// The purging of closed files in the shards that this node holds.
+extension Node {
+    /// The most parts that are purged at each tick: 4 MiB, 40 MiB a second.
+    private static let partsPurgedPerTick = 128
+
+    func tickFiles() {
+        guard !isCongested else { return }
+        var left = Node.partsPurgedPerTick
+        for shard in shards where left > 0 {
+            guard shard.assumeIsolated({ $0.hasFilesToTend }) else { continue }
+            let (limit, age) = (left, options.unsentMilliseconds)
+            let isFirst = isFirstOwner(of: shard)
+            left -= within(shard) { $0.tendFiles(limit: limit, age: age, isFirst: isFirst) }
+        }
+    }
+}
