@@ -20,6 +20,9 @@ extension AccountRoute {
         writer.pair(
             "summary", about + (needsSignIn ? "" : " Nobody has to be signed in."))
         if !needsSignIn { writer.list("security") { _ in } }
+        writer.list("parameters") { list in
+            list.object { $0.pair("$ref", "#/components/parameters/Token") }
+        }
         if !keys.isEmpty {
             writer.object("requestBody") {
                 $0.pair("required", true)
@@ -34,6 +37,7 @@ extension AccountRoute {
                 $0.object("content") {
                     $0.object("application/json") { $0.object("schema") { describeAnswer(&$0) } }
                 }
+                $0.describeToken()
             }
             $0.object("default") { $0.pair("$ref", "#/components/responses/Error") }
         }

@@ -28,11 +28,15 @@ extension AppConnection {
             route: route, values: try route.values(of: members), access: access,
             source: source(of: request.head))
         let awaited = AwaitedAnswer(request)
+        let carried = CarriedToken(
+            since: try AppRequest.sessionToken(request.head), on: executor)
         phase = .awaiting(awaited)
         // What a sign-in may take is limited by the accounts.
         host.onSignIn(id)
         Task(executorPreference: accounts.tasks) { [self] in
-            await answer(awaited, asked, by: accounts)
+            await CarriedToken.$current.withValue(carried) {
+                await answer(awaited, asked, by: accounts)
+            }
         }
     }
 
@@ -41,7 +45,9 @@ extension AppConnection {
     ) async {
         do throws(LineError) {
             let body = try await accounts.answer(asked)
-            finish(awaited, AppResponse(.ok, body: [body]))
+            var response = AppResponse(.ok, body: [body])
+            response.token = await CarriedToken.current?.token
+            finish(awaited, response)
         } catch {
             finish(awaited, AppResponse(error))
         }

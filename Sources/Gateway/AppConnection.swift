@@ -46,7 +46,7 @@ package actor AppConnection: SessionInput {
     let host: any AppHost
     let clock: any Clock
     let output: any SessionOutput
-    private nonisolated let executor: any SerialExecutor
+    nonisolated let executor: any SerialExecutor
     private let memory: ClientMemory?
 
     var phase = Phase.reading

@@ -68,6 +68,7 @@ extension BlobRoute {
                 $0.object("content") {
                     $0.object("application/json") { $0.object("schema") { writeAnswer(&$0) } }
                 }
+                $0.describeToken()
             }
             $0.object("default") { $0.pair("$ref", "#/components/responses/Error") }
         }
@@ -99,7 +100,10 @@ extension BlobRoute {
         writer.object("responses") {
             $0.object("200") { write("The file", &$0) }
             $0.object("206") { write("The range", &$0) }
-            $0.object("304") { $0.pair("description", "The client has the file") }
+            $0.object("304") {
+                $0.pair("description", "The client has the file")
+                $0.describeToken()
+            }
             $0.object("416") { $0.pair("description", "The file has no such range") }
             $0.object("default") { $0.pair("$ref", "#/components/responses/Error") }
         }
@@ -108,6 +112,7 @@ extension BlobRoute {
     private static func write(_ answer: String, _ writer: inout JSONWriter) {
         writer.pair("description", answer)
         write(bodyOf: types, &writer)
+        writer.describeToken()
     }
 
     private static func write(bodyOf types: [String], _ writer: inout JSONWriter) {

@@ -23,6 +23,9 @@ final class Download {
     private var next = 0
     private var waiting = 0
     private var size: UInt64 = 0
+    /// Stands for the bytes: of another content under the same id nothing is sent.
+    private var tagName = ""
+    private var tag: EntityTag { EntityTag(tagName) }
 
     init(_ route: BlobRoute, _ file: FileID, by user: UserID, _ request: AppRequest) {
         conversation = route.conversation
@@ -36,17 +39,31 @@ final class Download {
         held = request.head.fields.values(of: "if-none-match")
     }
 
-    var firstLine: String { "FILE SHOW \(conversation) \(file) \(user)\n" }
+    /// The lines whose replies say what the answer's head has.
+    var firstLines: String { "FILE SHOW \(conversation) \(file) \(user)\nTOKEN\n" }
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
-    private var tag: EntityTag { EntityTag(file.text) }
+    /// The response, without its body, until its head is sent.
+    private var answer: (response: AppResponse, length: ResponseHead.Body)?
+
+    /// Whether the head has been sent.
+    var isAnswered: Bool { rest != nil && answer == nil }
+
+    /// Returns the response that is to be sent now.
+    func takeAnswer() -> (response: AppResponse, length: ResponseHead.Body)? {
+        defer { answer = nil }
+        return answer
+    }
 
     /// Decides what to send of the file.
-    ///
-    /// - Returns: the response, without its body.
-    func begin(_ line: LineView) -> (AppResponse, ResponseHead.Body) {
+    func begin(_ line: LineView) { answer = decided(by: line) }
+
+    private func decided(
+        by line: LineView
+    ) -> (response: AppResponse, length: ResponseHead.Body) {
         size = line.plainValue(of: "size").flatMap { UInt64($0) } ?? 0
+        tagName = line.plainValue(of: "tag") ?? ""
         let type = ContentType.known(line.plainValue(of: "type"))
         var response = AppResponse(.ok, body: [])
         response.contentType = type
@@ -85,7 +102,7 @@ final class Download {
         while waiting < Download.aheadMax,
             UInt64(next * LineLimits.filePartBytes) < rest.upperBound
         {
-            lines += "FILE GET \(conversation) \(file) \(user) \(next)\n".utf8
+            lines += "FILE GET \(conversation) \(file) \(user) \(next) tag=\(tagName)\n".utf8
             next += 1
             waiting += 1
         }

@@ -25,7 +25,8 @@ extension AppConnection {
                 file = name
             }
             upload = Upload(
-                to: route.conversation, as: file, by: user, now: clock.milliseconds)
+                to: route.conversation, as: file, by: user,
+                since: try AppRequest.sessionToken(request.head), now: clock.milliseconds)
             // The session of the request before may still be there.
             endSession()
             isSessionFull = false
@@ -114,7 +115,7 @@ extension AppConnection {
         if let since = try AppRequest.sessionToken(request.head) {
             feed(Array("SINCE \(since)\n".utf8))
         }
-        feed(Array(download.firstLine.utf8))
+        feed(Array(download.firstLines.utf8))
     }
 
     /// Goes on with an upload that has arrived, and answers it once it is stored.
@@ -127,6 +128,7 @@ extension AppConnection {
         self.stored = nil
         var response =
             upload.failure.map { AppResponse($0) } ?? AppResponse(.ok, body: [upload.json])
+        response.token = upload.failure == nil ? upload.token : nil
         response.closes = stored.closes || isDraining
         response.origin = stored.origin
         respond(response, isHead: false)
@@ -143,7 +145,10 @@ extension AppConnection {
             response.origin = download.origin
             return respond(response, isHead: download.isHead)
         }
-        guard !line.isOK else { return }
+        guard !line.isOK else {
+            if let token = line.plainValue(of: "token") { sendHead(of: download, token) }
+            return
+        }
         guard download.rest != nil else { return begin(download, line) }
         guard let bytes = download.take(line, number: download.number) else { return abort() }
         download.onReply()
@@ -154,16 +159,23 @@ extension AppConnection {
         guard line.plainValue(of: "size") != nil else {
             return respond(AppResponse(LineError(404, "File not found")), isHead: download.isHead)
         }
-        var (response, length) = download.begin(line)
+        download.begin(line)
+    }
+
+    private func sendHead(of download: Download, _ token: String) {
+        guard let answer = download.takeAnswer() else { return }
+        var response = answer.response
+        response.token = token
         response.isEncrypted = host.isEncrypted
-        var writer = ByteWriter(reserving: 512)
-        writer.write(response.head(length), date: HTTPDate.text(of: clock.wallMilliseconds))
+        var writer = ByteWriter(reserving: 1_024)
+        writer.write(response.head(answer.length), date: HTTPDate.text(of: clock.wallMilliseconds))
         send(writer.bytes)
     }
 
     /// Fetches the next parts, as far as the client keeps up; ends with the last one.
     func fetch(_ download: Download) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
+        guard download.isAnswered else { return }
         if download.isDone {
             since = clock.milliseconds
             if download.closes { return close() }

@@ -15,10 +15,16 @@ struct LineCall: Sendable {
     private var reply = Reply()
     /// The number of status lines that are left.
     private var left: Int
+    /// The token that the last line asks for; nil where the last line is one of those to answer.
+    private let carried: CarriedToken?
     private let continuation: CheckedContinuation<Result, Never>
 
-    init(of count: Int, _ continuation: CheckedContinuation<Result, Never>) {
+    init(
+        of count: Int, carrying carried: CarriedToken?,
+        _ continuation: CheckedContinuation<Result, Never>
+    ) {
         left = count
+        self.carried = carried
         self.continuation = continuation
     }
 
@@ -43,12 +49,17 @@ struct LineCall: Sendable {
             return true
         case .ok(let fields):
             left -= 1
+            if left == 0, let carried {
+                carried.assumeIsolated { $0.set(fields["token"]) }
+                end(.success(reply))
+                return true
+            }
             reply.status = fields
             if left == 0 {
                 end(.success(reply))
                 return true
             }
-            reply = Reply()
+            if left > 1 || carried == nil { reply = Reply() }
         }
         return false
     }

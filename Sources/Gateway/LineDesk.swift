@@ -25,13 +25,23 @@ package actor LineDesk {
     }
 
     /// Has the node answer lines; the reply to the last one is returned, or the first error.
+    ///
+    /// Where the task answers a request, the lines are answered as of the request's token.
     func ask(_ lines: [String]) async -> LineCall.Result {
         lastCall += 1
         let id = lastCall
+        let carried = CarriedToken.current
+        var lines = lines
+        if let carried {
+            if let token = await carried.token {
+                lines.insert("SINCE \(token)", at: 0)
+            }
+            lines.append("TOKEN")
+        }
         let session = host.openSession(replyingTo: CallOutput(of: id, at: self))
         let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
         let result = await withCheckedContinuation { continuation in
-            calls[id] = LineCall(of: lines.count, continuation)
+            calls[id] = LineCall(of: lines.count, carrying: carried, continuation)
             bytes.withUnsafeBytes { bytes in
                 // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
                 nonisolated(unsafe) let bytes = bytes

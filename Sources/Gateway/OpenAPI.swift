@@ -122,11 +122,7 @@ enum OpenAPI {
                 }
             }
             guard !isStream else { return }
-            $0.object("headers") {
-                $0.object("Grapevine-Token") {
-                    $0.pair("$ref", "#/components/headers/Token")
-                }
-            }
+            $0.describeToken()
         }
         writer.object("default") { $0.pair("$ref", "#/components/responses/Error") }
     }
@@ -395,4 +391,13 @@ extension Option {
 extension LineShape {
     /// The name of the shape in the description of the API: `Message`.
     var title: String { noun.prefix(1) + noun.dropFirst().lowercased() }
+}
+
+extension JSONWriter {
+    /// Writes that an answer has the token that stands for what its request has seen and done.
+    mutating func describeToken() {
+        object("headers") {
+            $0.object("Grapevine-Token") { $0.pair("$ref", "#/components/headers/Token") }
+        }
+    }
 }

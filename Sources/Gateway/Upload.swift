@@ -23,8 +23,10 @@ final class Upload {
     private var parts: [PartID] = []
     /// The number of parts that are being stored.
     private(set) var places = 0
-    /// Whether the reply to the upload's beginning has come.
-    private var hasBegun = false
+    /// The replies to the lines before the first part that have not come.
+    private var preface = 0
+    /// The token that stands for the upload, once it is stored.
+    private(set) var token: String?
     private(set) var size = 0
     /// Whether all of the file has arrived.
     private var hasArrived = false
@@ -32,11 +34,19 @@ final class Upload {
     private var isEnding = false
     private(set) var failure: LineError?
 
-    init(to conversation: ConversationID, as file: String, by user: UserID, now: UInt64) {
+    /// - Parameter since: the token that the client carries.
+    init(
+        to conversation: ConversationID, as file: String, by user: UserID, since: String?,
+        now: UInt64
+    ) {
         self.conversation = conversation
         self.file = file
         self.user = user
         began = now
+        if let since {
+            preface += 1
+            ask("SINCE \(since)")
+        }
     }
 
     var heldBytes: Int { unsent.count + lines.reduce(0) { $0 + $1.count } }
@@ -81,11 +91,13 @@ final class Upload {
         let names = parts.map(\.text).joined(separator: ",")
         let content = parts.isEmpty ? "size=0" : "size=\(size) parts=\(names)"
         ask("FILE END \(conversation) \(file) \(user) \(content)")
+        ask("TOKEN")
     }
 
     private func begin() {
         let type = ContentType.sniff(unsent)
         self.type = type
+        preface += 1
         ask("FILE ADD \(conversation) \(user) id=\(file) type=\(type)")
     }
 
@@ -114,11 +126,15 @@ final class Upload {
         guard line.isOK || line.error != nil else { return false }
         waiting -= 1
         if let error = line.error, failure == nil { failure = error }
+        token = line.plainValue(of: "token") ?? token
         // The parts come behind the beginning, and before the end.
-        let isOfPart = hasBegun && places > 0
-        hasBegun = true
-        if isOfPart { places -= 1 }
-        return isOfPart
+        guard preface == 0 else {
+            preface -= 1
+            return false
+        }
+        guard places > 0 else { return false }
+        places -= 1
+        return true
     }
 
     /// Returns the number of places that an upload which is given up still has.

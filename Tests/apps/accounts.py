@@ -623,6 +623,46 @@ def a_deleted_account_does_not_come_back_with_a_node_that_was_down(cluster):
     sign_in_refused(third, gone.email, gone.password)
 
 
+@check
+def what_a_deleted_account_had_stored_leaves_the_disks(cluster):
+    """Its address, its password's hash, its name, push tokens and items, as deleted texts do."""
+    first, second, third = cluster.nodes
+    gone = sign_up(first, f"leaver-{uuid.uuid4().hex}")
+    mark = f"marker-{uuid.uuid4().hex}"
+    gone.request("PATCH", "profile", {
+        "name": f"{mark}-name", "email": f"{mark}-email", "photo": f"{mark}-photo"})
+    gone.put("devices/phone", {"token": f"{mark}-push"})
+    gone.post("items", {"title": f"{mark}-item"})
+    address = base64.urlsafe_b64encode(hashlib.sha256(gone.email.encode()).digest())
+    said = first.ask(f"ACCOUNTS {address.decode().rstrip('=')}")[0]
+    secret = re.search(r'password="?([^ "]+)', said).group(1).split("$")[-1]
+    needles = [gone.email, secret, mark]
+
+    def files():
+        words = [word for needle in needles for word in ("-e", needle)]
+        found = subprocess.run(
+            ["grep", "-r", "-a", "-o", "-F", *words, cluster.folder], stdout=subprocess.PIPE)
+        return set(found.stdout.decode().split())
+
+    found = " ".join(files())
+    assert all(needle in found for needle in needles), found
+    gone.post("account/delete", {"password": gone.password})
+    until(lambda: not files(), "what a deleted account had stored has left all disks", 10)
+
+
+@check
+def what_accounts_answer_is_carried_to_other_nodes(cluster):
+    """What one node has answered about an account is known at another, or the answer is 503."""
+    first, _, third = cluster.nodes
+    converge(cluster)
+    with cut_off(cluster, third):
+        alone = sign_up(third, "alone")
+        assert alone.session, "the answer to a sign-up has no token"
+        assert alone.at(first).attempt("GET", "account").status == 503
+    converge(cluster)
+    assert alone.at(first).get("account").json["email"] == alone.email
+
+
 # MARK: Conversations
 
 
