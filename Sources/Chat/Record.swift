@@ -37,7 +37,8 @@ public final class Record: Sendable {
     public let indexKeys: [String]
     /// Nil where the disk does not hold the document.
     public let previous: Previous?
-    /// Whether texts must be removed from disk: the document is deleted for everyone.
+    /// Whether texts must be removed from disk: the document is deleted for everyone, or lacks a
+    /// text that the disk has of it.
     public let purges: Bool
 
     public init(
@@ -53,11 +54,14 @@ public final class Record: Sendable {
         self.purges = purges
     }
 
-    public convenience init(of document: Document, bytes: [UInt8], previous: Previous?) {
+    /// - Parameter base: the document as the disk has it when this record reaches it.
+    public convenience init(
+        of document: Document, bytes: [UInt8], previous: Previous?, over base: Document? = nil
+    ) {
         self.init(
             key: document.key, changedBy: document.changedBy, time: document.historyTime,
             bytes: bytes, indexKeys: document.indexKeys, previous: previous,
-            purges: document.purges)
+            purges: document.purges || base.map(document.discards) ?? false)
     }
 }
 

@@ -155,6 +155,9 @@ extension Accounts {
         for (_, fields) in try await ask("DEVICES \(user)").get().lines {
             if let id = fields["id"] { _ = try await write("DEVICE REMOVE \(user) \(id)").get() }
         }
+        for (_, fields) in try await ask("ACTIONS \(user)").get().lines {
+            if let id = fields["id"] { _ = try await write("ACTION DELETE \(user) \(id)").get() }
+        }
         try await remove(account, at: address)
     }
 

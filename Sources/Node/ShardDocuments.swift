@@ -74,7 +74,7 @@ struct ShardDocuments: Sendable {
                         previous: previous, purges: document.purges)
                 }
             #endif
-            return Record(of: document, bytes: bytes, previous: previous)
+            return Record(of: document, bytes: bytes, previous: previous, over: base)
         }
     }
 
