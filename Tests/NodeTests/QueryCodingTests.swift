@@ -21,6 +21,18 @@ import Wire
             .devices(of: UserID(checked: "a")), .contacts, .profiles(of: [UserID(checked: "a")]),
         ] + Query.Shown.allCases.map { .chats($0) } + NotificationTests.queries
         + [.chats(.all, finding: WordSearch("a B"))]
+        + [
+            .file(file, in: room, isTagged: false), .part(3, of: file, in: room),
+            .file(file, in: room), .part(3, of: file, in: room, tag: "t"),
+        ]
+    private static let file = FileID(checked: "f")
+
+    private static func view(tag: String?) -> Findings {
+        .file(
+            FileView(
+                id: file, owner: UserID(checked: "a"), type: "image/png", size: 7, message: id,
+                createdAt: time, tag: tag))
+    }
 
     private static func chat(_ number: Int, at milliseconds: UInt64, unread: Int = 0) -> ChatView {
         ChatView(
@@ -65,7 +77,7 @@ import Wire
                 DeviceView(id: DeviceID(checked: "e"), token: nil, viewing: nil),
             ]),
             .profiles([DatedProfile(view: profile, at: time)]),
-        ] + NotificationTests.findings
+        ] + NotificationTests.findings + [view(tag: nil), view(tag: "t")]
 
     private static let failures: [ShardFailure] = [
         .refused(.editForbidden), .notReady, .store(.full),
