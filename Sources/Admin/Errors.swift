@@ -133,6 +133,14 @@ extension LineError {
         case .signInBehind:
             self.init(503, "The sign-in went on elsewhere; ask again, or another node")
         case .signInEnded: self.init(401, "The sign-in has ended; sign in again")
+        case .signInDisplaced:
+            self.init(
+                401,
+                "Signed out: \(Credentials.SignIn.countMax) other devices are signed in; sign in "
+                    + "again")
+        case .passwordChanged: self.init(401, "The password was changed; sign in again")
+        case .passwordUnsettled:
+            self.init(503, "The password of this account is being changed; try again")
         case .notOwner: self.init(403, "Only the owner can do this")
         case .itemExists:
             self.init(409, "Action item exists with another owner, title, link or time")

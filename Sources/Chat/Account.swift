@@ -6,7 +6,8 @@ extension Credentials {
     ///
     /// An account lives from a sign-up to the next removal. As with devices, a removal wins over
     /// everything that had not seen it, and the next life starts empty: of two states, the one with
-    /// the later removal is the whole result, and only states of one life merge field by field.
+    /// the later removal is the result, and only states of one life merge field by field. The ends
+    /// of sign-ins are of no life: a node that ends one need not know in which life it began.
     public struct Account: Hashable, Sendable {
         public let user: UserID
         /// The stamp of the last removal; nil before the first.
@@ -20,12 +21,20 @@ extension Credentials {
         private(set) var accessField: Register<Access>?
         /// The stamp of the last sign-out of all devices: sign-ins that began no later have ended.
         public private(set) var ended: Stamp?
-        /// Ascending by beginning: the latest, at most `SignIn.countMax`; ended ones too.
+        /// Ascending by beginning; those that have ended are in `ends`, unless an earlier version
+        /// ended them.
         public private(set) var signIns: [SignIn]
+        /// The ends of sign-ins, also of those that were never known here; ascending by id.
+        private(set) var ends: [SignInEnd]
+        /// Sign-ins that began no later, and that are not in `signIns`, have ended: what is left of
+        /// ends that are not kept one by one.
+        private(set) var endedThrough: HybridTimestamp
 
         init(user: UserID) {
             self.user = user
             signIns = []
+            ends = []
+            endedThrough = .zero
         }
 
         public var isPresent: Bool { created != nil }
@@ -35,12 +44,33 @@ extension Credentials {
         var passwordStamp: Stamp? { passwordField?.stamp }
         var accessStamp: Stamp? { accessField?.stamp }
 
-        /// Whether a sign-in that is not here may still arrive: it was dropped by neither of the
-        /// rules by which sign-ins are, both of which go by its beginning.
-        func mayLack(signInBegunAt began: HybridTimestamp) -> Bool {
-            let isFull = signIns.count >= SignIn.countMax
-            let earliest = isFull ? signIns.first?.began.time ?? .zero : .zero
-            return max(ended?.time ?? .zero, earliest) < began
+        /// The beginning up to which a sign-in that is not here has ended.
+        private var lastKnownEnd: HybridTimestamp { max(lastEndOfAll, endedThrough) }
+
+        /// The beginning up to which every sign-in has ended.
+        private var lastEndOfAll: HybridTimestamp {
+            max(ended?.time ?? .zero, removed?.time ?? .zero)
+        }
+
+        /// Why a sign-in that is not here may not go on: it has ended, or may still arrive.
+        func refusal(of id: SignInID, begunAt began: HybridTimestamp) -> Refusal {
+            if let end = ends.first(where: { $0.id == id }) { return end.reason.refusal }
+            return lastKnownEnd < began ? .signInBehind : .signInEnded
+        }
+
+        /// Whether the end of a sign-in is known here.
+        func hasEnd(of id: SignInID) -> Bool { ends.contains { $0.id == id } }
+
+        /// Whether the end of a sign-in has to be recorded, also where the sign-in is not known.
+        ///
+        /// - Parameter began: its beginning; nil where that is not known.
+        func lacksEnd(of id: SignInID, begunAt began: HybridTimestamp?) -> Bool {
+            if let signIn = signIn(id) { return signIn.isOpen }
+            #if PlantedBugs
+                if PlantedBug.unknownEndDropped.isOn { return false }
+            #endif
+            guard !hasEnd(of: id) else { return false }
+            return began.map { lastKnownEnd < $0 } ?? true
         }
 
         /// The stamps that the end of all sign-ins has to exceed: an access token names the last of
@@ -59,7 +89,8 @@ extension Credentials {
                 ended,
             ]
             let latest = stamps.reduce(HybridTimestamp.zero) { max($0, $1?.time ?? .zero) }
-            return signIns.reduce(latest) { max($0, $1.greatestTime) }
+            let known = ends.reduce(max(latest, endedThrough)) { max($0, $1.began) }
+            return signIns.reduce(known) { max($0, $1.greatestTime) }
         }
     }
 
@@ -77,7 +108,7 @@ extension Credentials.Account {
     public func time(of action: Credentials.Action) -> HybridTimestamp? {
         switch action {
         case .signUp: created?.time
-        case .begin(let id, _): signIn(id)?.began.time
+        case .begin(let id, _, _): signIn(id)?.began.time
         case .renew(let id, _, _, _): signIn(id)?.renewed?.time
         case .setPassword, .endAll: ended?.time
         case .setDisabled: accessStamp?.time
@@ -97,8 +128,10 @@ extension Credentials.Account {
     }
 
     mutating func remove(at stamp: Stamp) {
-        self = Credentials.Account(user: user)
-        removed = stamp
+        var next = Credentials.Account(user: user)
+        next.removed = stamp
+        next.mergeEnds(of: self)
+        self = next
     }
 
     mutating func setPassword(_ password: FieldText, at stamp: Stamp) {
@@ -109,30 +142,79 @@ extension Credentials.Account {
         accessField = Register(access, at: stamp)
     }
 
+    /// Adds a sign-in, judged by the present password; where there are too many, those that were
+    /// not used for longest end.
     mutating func begin(_ id: SignInID, _ secret: SecretDigest, at stamp: Stamp) {
-        mergeSignIns([Credentials.SignIn(id, secret, began: stamp)])
+        let open = signIns.filter(\.isOpen).sorted { $0.greatestTime < $1.greatestTime }
+        var more = signIns.filter { !$0.isOpen }.map {
+            Credentials.SignInEnd(id: $0.id, began: $0.began.time, reason: .signedOut)
+        }
+        more += open.prefix(max(0, open.count + 1 - Credentials.SignIn.countMax)).map {
+            Credentials.SignInEnd(id: $0.id, began: $0.began.time, reason: .displaced)
+        }
+        let signIn = Credentials.SignIn(
+            id, secret, began: stamp, password: passwordField?.stamp.time)
+        settle(merging: [signIn], more.sorted { $0.id < $1.id })
+        forgetEnds()
     }
 
     mutating func update(_ id: SignInID, _ body: (inout Credentials.SignIn) -> Void) {
         for index in signIns.indices where signIns[index].id == id { body(&signIns[index]) }
     }
 
+    /// Ends a sign-in, which need not be known here.
+    ///
+    /// - Parameter began: its beginning, or any later time where that is not known.
+    mutating func end(_ id: SignInID, began: HybridTimestamp) {
+        let known = signIns.filter { $0.id == id }.map(\.began.time).max() ?? .zero
+        let end = Credentials.SignInEnd(id: id, began: max(known, began), reason: .signedOut)
+        settle(merging: [], [end])
+        forgetEnds()
+    }
+
     mutating func endAll(at stamp: Stamp) {
         ended = stamp
-        mergeSignIns([])
+        settle()
+    }
+
+    /// Makes room for more ends.
+    ///
+    /// It is part of a change and never of a merge, in which the sign-ins that one side does not
+    /// know would depend on the order.
+    private mutating func forgetEnds() {
+        let surplus = ends.count - Credentials.SignInEnd.countMax
+        guard surplus > 0 else { return }
+        endedThrough = ends.map(\.began).sorted()[surplus - 1]
+        settle()
     }
 
     mutating func merge(_ other: Credentials.Account) {
         guard removed == other.removed else {
-            if isEarlier(removed, than: other.removed) { self = other }
-            return
+            let isEarlier = isEarlier(removed, than: other.removed)
+            let ended = isEarlier ? self : other
+            if isEarlier { self = other }
+            return mergeEnds(of: ended)
         }
         created = [created, other.created].compactMap(\.self).min()
         emailField.merge(other.emailField)
         passwordField.merge(other.passwordField)
         accessField.merge(other.accessField)
+        let theirs = other.signIns.filter { !hasForgotten($0) }
+        mergeEnds(of: other, adding: theirs)
+    }
+
+    private mutating func mergeEnds(
+        of other: Credentials.Account, adding signIns: [Credentials.SignIn] = []
+    ) {
+        self.signIns = self.signIns.filter { !other.hasForgotten($0) }
         ended = [ended, other.ended].compactMap(\.self).max()
-        mergeSignIns(other.signIns)
+        endedThrough = max(endedThrough, other.endedThrough)
+        settle(merging: signIns, other.ends)
+    }
+
+    /// Whether a sign-in of another replica was known here, and has ended.
+    private func hasForgotten(_ signIn: Credentials.SignIn) -> Bool {
+        signIn.began.time <= endedThrough && !signIns.contains { $0.began == signIn.began }
     }
 
     private func isEarlier(_ mine: Stamp?, than theirs: Stamp?) -> Bool {
@@ -140,30 +222,55 @@ extension Credentials.Account {
         return mine.map { $0 < theirs } ?? true
     }
 
-    /// Adds sign-ins and keeps those that may be in use.
+    /// Adds sign-ins and ends, and keeps the sign-ins that may be in use, and the ends by which
+    /// others are told apart.
     ///
-    /// Both rules keep the greatest by a stamp that never changes: what one replica has dropped, no
-    /// merge brings back.
-    private mutating func mergeSignIns(_ more: [Credentials.SignIn]) {
+    /// A sign-in that names an earlier password ends by itself, since the side that changed the
+    /// password had not heard of it.
+    private mutating func settle(
+        merging more: [Credentials.SignIn] = [], _ moreEnds: [Credentials.SignInEnd] = []
+    ) {
         let all = mergedAscending(signIns, more, by: \.began) { mine, theirs in
             var both = mine
             both.merge(theirs)
             return both
         }
-        let open = all.filter { signIn in ended.map { signIn.began > $0 } ?? true }
-        signIns = Array(open.suffix(Credentials.SignIn.countMax))
+        ends = mergedAscending(ends, moreEnds, by: \.id) { $0.merged(with: $1) }
+        let outdated = all.filter(isOutdated).map {
+            Credentials.SignInEnd(id: $0.id, began: $0.began.time, reason: .password)
+        }
+        for end in outdated {
+            ends = mergedAscending(ends, [end], by: \.id) { $0.merged(with: $1) }
+        }
+        let (ends, last) = (ends, lastEndOfAll)
+        signIns = all.filter { signIn in
+            signIn.began.time > last && !ends.contains { $0.covers(signIn) }
+        }
+        self.ends = ends.filter { $0.began > lastKnownEnd }
+    }
+
+    private func isOutdated(_ signIn: Credentials.SignIn) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.oldPasswordSurvives.isOn { return false }
+        #endif
+        guard let password = signIn.password, let passwordStamp else { return false }
+        return password < passwordStamp.time
     }
 
     /// Whether the account is in the normal form in which a merge leaves it.
     var isNormal: Bool {
         let isBare =
-            emailField == nil && passwordField == nil && accessField == nil && ended == nil
-            && signIns.isEmpty
+            emailField == nil && passwordField == nil && accessField == nil && signIns.isEmpty
+        let isKnown = removed != nil || ended != nil || !ends.isEmpty || endedThrough > .zero
         let isWhole = emailField != nil && passwordField != nil
-        return (isPresent ? isWhole : isBare && removed != nil)
-            && signIns.count <= Credentials.SignIn.countMax
+        return (isPresent ? isWhole : isBare && isKnown)
             && zip(signIns, signIns.dropFirst()).allSatisfy { $0.began < $1.began }
-            && signIns.allSatisfy { signIn in ended.map { signIn.began > $0 } ?? true }
+            && zip(ends, ends.dropFirst()).allSatisfy { $0.id < $1.id }
+            && ends.allSatisfy { $0.began > lastKnownEnd }
+            && signIns.allSatisfy { signIn in
+                (ended.map { signIn.began > $0 } ?? true) && !isOutdated(signIn)
+                    && !ends.contains { $0.covers(signIn) }
+            }
     }
 }
 
@@ -182,7 +289,11 @@ extension Credentials.Account: WireValue {
         static let password: UInt64 = 4
         static let access: UInt64 = 5
         static let ended: UInt64 = 6
+        /// Those that name no password, as earlier versions wrote them.
         static let signIns: UInt64 = 7
+        static let judgedSignIns: UInt64 = 8
+        static let ends: UInt64 = 9
+        static let endedThrough: UInt64 = 10
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -194,7 +305,11 @@ extension Credentials.Account: WireValue {
         fields.set(FieldNumber.password, to: passwordField)
         fields.set(FieldNumber.access, to: accessField)
         fields.set(FieldNumber.ended, to: ended)
-        fields.set(FieldNumber.signIns, toList: signIns)
+        fields.set(FieldNumber.signIns, toList: signIns.filter { $0.password == nil })
+        fields.set(
+            FieldNumber.judgedSignIns, toList: signIns.compactMap(Credentials.JudgedSignIn.init))
+        fields.set(FieldNumber.ends, toList: ends)
+        if endedThrough > .zero { fields.set(FieldNumber.endedThrough, to: endedThrough) }
         fields.encode(into: &writer)
     }
 
@@ -207,7 +322,18 @@ extension Credentials.Account: WireValue {
         passwordField = try fields.take(FieldNumber.password)
         accessField = try fields.take(FieldNumber.access)
         ended = try fields.take(FieldNumber.ended)
-        signIns = try fields.take(FieldNumber.signIns, orEmpty: [], "sign-ins")
+        let unjudged: [Credentials.SignIn] = try fields.take(
+            FieldNumber.signIns, orEmpty: [], "sign-ins")
+        let judged: [Credentials.JudgedSignIn] = try fields.take(
+            FieldNumber.judgedSignIns, orEmpty: [], "sign-ins")
+        for list in [unjudged.map(\.began), judged.map(\.signIn.began)] {
+            _ = try list.ascending("sign-ins", by: \.self)
+        }
+        signIns = mergedAscending(unjudged, judged.map(\.signIn), by: \.began) { mine, _ in mine }
+        guard signIns.count == unjudged.count + judged.count else { throw .invalid("sign-ins") }
+        ends = try fields.take(FieldNumber.ends, orEmpty: [], "ends of sign-ins")
+        endedThrough = try fields.take(
+            FieldNumber.endedThrough, orEmpty: .zero, "a time of sign-ins")
         guard fields.isEmpty else { throw .invalid("the fields of an account") }
     }
 }

@@ -7,15 +7,19 @@ extension Credentials {
         case signUp(email: FieldText, password: FieldText)
         /// Ends all sign-ins, too.
         case setPassword(FieldText)
-        /// Ends all sign-ins, too, where the account is disabled.
+        /// Ends all sign-ins, too, where the account is disabled, or was.
         case setDisabled(Bool)
         /// Removes the account from this address: it is deleted, or signs in with another one.
         case remove
-        case begin(SignInID, SecretDigest)
+        /// Signs in with a password, which is refused where it is not the present one; nil for the
+        /// present one, whichever it is.
+        case begin(SignInID, SecretDigest, judgedBy: FieldText?)
         /// Replaces the refresh token of a sign-in, which must be `renewal.replaced` and was issued
         /// at this time, for a sign-in that began then.
         case renew(SignInID, Renewal, issued: HybridTimestamp, began: HybridTimestamp)
-        case end(SignInID)
+        /// Ends a sign-in, whether it is known or not, that began at this time; nil where that is
+        /// not known.
+        case end(SignInID, began: HybridTimestamp?)
         /// Ends all sign-ins that began before.
         case endAll
     }
@@ -31,6 +35,11 @@ extension Credentials.Action {
         }
         let known = credentials?.account(of: user)
         guard let account = known, account.isPresent else {
+            // A user who is signed in has an account, which may not have arrived yet.
+            if case .end(let id, let began) = self {
+                return known?.lacksEnd(of: id, begunAt: began) ?? true
+            }
+            if case .endAll = self { return true }
             // A node has seen the account that it signs a user in to; this one may not have yet.
             if case .renew(_, _, _, let began) = self, known?.removed?.time ?? .zero < began {
                 throw .signInBehind
@@ -42,14 +51,17 @@ extension Credentials.Action {
         case .setPassword(let password): return !haveSameBytes(account.password, password.text)
         // Also where it is so already: an earlier change of the same operator may still arrive.
         case .setDisabled: return true
-        case .begin(let id, _):
+        case .begin(let id, _, let password):
             guard !account.isDisabled else { throw .accountDisabled }
-            return account.signIn(id) == nil
-        case .renew(let id, let renewal, let issued, let began):
-            guard !account.isDisabled else { throw .signInEnded }
-            guard let signIn = account.signIn(id) else {
-                throw account.mayLack(signInBegunAt: began) ? .signInBehind : .signInEnded
+            if let password, !haveSameBytes(account.password, password.text) {
+                throw .passwordUnsettled
             }
+            return account.signIn(id) == nil && !account.hasEnd(of: id)
+        case .renew(let id, let renewal, let issued, let began):
+            guard let signIn = account.signIn(id) else {
+                throw account.refusal(of: id, begunAt: began)
+            }
+            guard !account.isDisabled else { throw .accountDisabled }
             guard let current = signIn.renewal, let renewed = signIn.renewed else {
                 throw .signInEnded
             }
@@ -59,7 +71,8 @@ extension Credentials.Action {
                 throw issued > renewed.time ? .signInBehind : .refreshTokenUsed
             }
             return true
-        case .end(let id): return account.signIn(id)?.isOpen ?? false
+        case .end(let id, let began):
+            return account.lacksEnd(of: id, begunAt: began)
         }
     }
 
@@ -74,13 +87,14 @@ extension Credentials.Action {
                 account.setPassword(password, at: stamp)
                 account.endAll(at: stamp)
             case .setDisabled(let isDisabled):
+                let wasDisabled = account.isDisabled
                 account.setAccess(isDisabled ? .disabled : .enabled, at: stamp)
-                if isDisabled { account.endAll(at: stamp) }
+                if isDisabled || wasDisabled { account.endAll(at: stamp) }
             case .remove: account.remove(at: stamp)
-            case .begin(let id, let secret): account.begin(id, secret, at: stamp)
+            case .begin(let id, let secret, _): account.begin(id, secret, at: stamp)
             case .renew(let id, let renewal, _, _):
                 account.update(id) { $0.renew(renewal, at: stamp) }
-            case .end(let id): account.update(id) { $0.end() }
+            case .end(let id, let began): account.end(id, began: began ?? stamp.time)
             case .endAll: account.endAll(at: stamp)
             }
         }
@@ -91,8 +105,9 @@ extension Credentials.Action {
 extension Credentials.Action: DocumentAction {
     func standing(of operation: Stamp, by user: UserID, in content: Credentials) -> Standing {
         guard let account = content.account(of: user) else { return .new }
-        if case .begin = self, account.signIns.contains(where: { $0.began == operation }) {
-            return .done
+        if case .begin = self {
+            if account.signIns.contains(where: { $0.began == operation }) { return .done }
+            if operation.time <= account.endedThrough { return .stale(account.endedThrough) }
         }
         return .ofWriting(operation, over: stampsOverwritten(in: account))
     }
@@ -117,7 +132,8 @@ extension Credentials.Action: DocumentAction {
         case .signUp(let email, let password):
             nameBytesMax + email.text.utf8.count + password.text.utf8.count
         case .setPassword(let password): password.text.utf8.count
-        case .begin, .renew: 4 * nameBytesMax
+        case .begin(_, _, let password): 4 * nameBytesMax + (password?.text.utf8.count ?? 0)
+        case .renew: 4 * nameBytesMax
         case .setDisabled, .remove, .end, .endAll: 0
         }
     }
@@ -163,19 +179,21 @@ extension Credentials.Action: WireValue {
             writer.write(3)
             writer.write(isDisabled)
         case .remove: writer.write(4)
-        case .begin(let id, let secret):
-            writer.write(5)
+        case .begin(let id, let secret, let password):
+            writer.write(password == nil ? 5 : 9)
             writer.write(id)
             writer.write(secret)
+            if let password { password.encode(into: &writer) }
         case .renew(let id, let renewal, let issued, let began):
             writer.write(6)
             writer.write(id)
             renewal.encode(into: &writer)
             issued.encode(into: &writer)
             began.encode(into: &writer)
-        case .end(let id):
-            writer.write(7)
+        case .end(let id, let began):
+            writer.write(began == nil ? 7 : 10)
             writer.write(id)
+            if let began { began.encode(into: &writer) }
         case .endAll: writer.write(8)
         }
     }
@@ -188,14 +206,19 @@ extension Credentials.Action: WireValue {
         case 2: self = .setPassword(try FieldText(from: &reader))
         case 3: self = .setDisabled(try reader.readFlag())
         case 4: self = .remove
-        case 5: self = .begin(try reader.readName(), try reader.readName())
+        case 5: self = .begin(try reader.readName(), try reader.readName(), judgedBy: nil)
         case 6:
             self = .renew(
                 try reader.readName(), try Credentials.Renewal(from: &reader),
                 issued: try HybridTimestamp(from: &reader),
                 began: try HybridTimestamp(from: &reader))
-        case 7: self = .end(try reader.readName())
+        case 7: self = .end(try reader.readName(), began: nil)
         case 8: self = .endAll
+        case 9:
+            self = .begin(
+                try reader.readName(), try reader.readName(),
+                judgedBy: try FieldText(from: &reader))
+        case 10: self = .end(try reader.readName(), began: try HybridTimestamp(from: &reader))
         default: throw .unknown
         }
     }

@@ -42,6 +42,12 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case refreshTokenUsed = 36
     /// The refresh token was issued after what this replica knows of the sign-in.
     case signInBehind = 37
+    /// Newer sign-ins of the account have taken the place of this one.
+    case signInDisplaced = 39
+    /// The password by which the sign-in was judged was changed.
+    case passwordChanged = 40
+    /// The password that was compared is not the one that this replica has.
+    case passwordUnsettled = 41
     /// The file does not exist, is not whole yet, or is closed.
     case fileNotFound = 34
     /// The file was uploaded by another user or with other content, or belongs to another message.

@@ -7,17 +7,21 @@ extension Credentials {
     /// The device proves that it may go on by a refresh token that it uses once and that is
     /// replaced each time. An end is final: it wins over every renewal that had not seen it.
     public struct SignIn: Hashable, Sendable {
-        /// The most sign-ins of an account that are kept, ended ones too; one more ends the oldest.
+        /// The most sign-ins of an account on one side of a network partition; one more ends the
+        /// one that was not used for longest.
         public static let countMax = 32
 
         public let id: SignInID
         public let began: Stamp
-        /// Nil once the sign-in has ended.
+        /// The time of the password by which it was judged; nil where an earlier version began it.
+        private(set) var password: HybridTimestamp?
+        /// Nil once an earlier version has ended the sign-in.
         private(set) var renewalField: Register<Renewal>?
 
-        init(_ id: SignInID, _ secret: SecretDigest, began: Stamp) {
+        init(_ id: SignInID, _ secret: SecretDigest, began: Stamp, password: HybridTimestamp?) {
             self.id = id
             self.began = began
+            self.password = password
             renewalField = Register(
                 Renewal(secret: secret, replaced: nil, request: nil), at: began)
         }
@@ -33,11 +37,63 @@ extension Credentials {
             if isOpen { renewalField = Register(renewal, at: stamp) }
         }
 
-        mutating func end() { renewalField = nil }
-
         mutating func merge(_ other: SignIn) {
-            guard isOpen, other.isOpen else { return end() }
+            password = [password, other.password].compactMap(\.self).max()
+            guard isOpen, other.isOpen else {
+                renewalField = nil
+                return
+            }
             renewalField.merge(other.renewalField)
+        }
+    }
+
+    /// The end of a sign-in, which is final.
+    ///
+    /// It names the sign-in by its beginning, too: a change of the account on a side that never knew
+    /// the sign-in is enough to end it everywhere.
+    struct SignInEnd: Hashable, Sendable {
+        /// The most ends that a change leaves; then the earliest are told apart no more.
+        static let countMax = 128
+
+        let id: SignInID
+        let began: HybridTimestamp
+        let reason: Reason
+
+        /// The greatest counts where two sides ended one sign-in; the raw values are on the wire.
+        enum Reason: UInt8, Comparable, Sendable {
+            /// The password by which it was judged was changed.
+            case password = 1
+            case signedOut = 2
+            /// Others took its place.
+            case displaced = 3
+
+            static func < (left: Reason, right: Reason) -> Bool { left.rawValue < right.rawValue }
+
+            var refusal: Refusal {
+                switch self {
+                case .password: .passwordChanged
+                case .signedOut: .signInEnded
+                case .displaced: .signInDisplaced
+                }
+            }
+        }
+
+        func covers(_ signIn: SignIn) -> Bool { signIn.id == id && signIn.began.time <= began }
+
+        func merged(with other: SignInEnd) -> SignInEnd {
+            SignInEnd(
+                id: id, began: max(began, other.began), reason: max(reason, other.reason))
+        }
+    }
+
+    /// A sign-in with the password by which it was judged, as it is stored.
+    struct JudgedSignIn: Hashable {
+        let signIn: SignIn
+
+        /// Nil for a sign-in that names no password.
+        init?(_ signIn: SignIn) {
+            guard signIn.password != nil else { return nil }
+            self.signIn = signIn
         }
     }
 
@@ -90,5 +146,41 @@ extension Credentials.SignIn: WireValue {
         id = try reader.readName()
         began = try Stamp(from: &reader)
         renewalField = try Optional(from: &reader)
+    }
+
+    fileprivate init(_ signIn: Credentials.SignIn, judgedBy password: HybridTimestamp) {
+        self = signIn
+        self.password = password
+    }
+}
+
+extension Credentials.JudgedSignIn: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        signIn.encode(into: &writer)
+        (signIn.password ?? .zero).encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        let plain = try Credentials.SignIn(from: &reader)
+        signIn = Credentials.SignIn(plain, judgedBy: try HybridTimestamp(from: &reader))
+    }
+}
+
+extension Credentials.SignInEnd.Reason: NumberedChoice, CaseIterable {
+    static var noun: String { "a reason of the end of a sign-in" }
+    var number: UInt8 { rawValue }
+}
+
+extension Credentials.SignInEnd: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(id)
+        began.encode(into: &writer)
+        reason.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        id = try reader.readName()
+        began = try HybridTimestamp(from: &reader)
+        reason = try Reason(from: &reader)
     }
 }

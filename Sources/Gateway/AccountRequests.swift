@@ -51,7 +51,7 @@ extension Accounts {
         let hash = try await hash(password, for: source)
         let user = UserID(checked: random("u"))
         try await add(user, at: email, hash)
-        return try await begin(user, at: email.digest, from: source)
+        return try await begin(user, at: email.digest, judgedBy: hash, from: source)
     }
 
     func signIn(_ email: String, _ password: String, from source: String) async throws(LineError)
@@ -65,7 +65,7 @@ extension Accounts {
             return try await account(among: accounts, with: password, from: source)
         }
         guard let found else { throw LineError(401, "Wrong e-mail address or password") }
-        return try await begin(found.user, at: address, from: source)
+        return try await begin(found.user, at: address, judgedBy: found.password, from: source)
     }
 
     /// Replaces a refresh token, which is used once.
@@ -79,10 +79,7 @@ extension Accounts {
         try await awaitSigner()
         let token = try refreshToken(text)
         // The end of the sign-in may be known, and not have reached the account.
-        guard !isRevoked(token) else {
-            try await end(token.signIn, of: token.user, at: token.address)
-            throw .signedOut
-        }
+        if isRevoked(token) { try await end(token) }
         // A repetition was perhaps answered before a newer key was known.
         let secrets =
             request.map { request in derivingKeys.map { token.nextSecret(for: request, by: $0) } }
@@ -94,20 +91,28 @@ extension Accounts {
                 end(.renewals(from: source))
                 return try tokens(next)
             } catch {
-                guard error.code == 401 else { throw error.code == 404 ? .signedOut : error }
-                refusal = error
+                guard error.code == 401 || error.code == 403 else {
+                    throw error.code == 404 ? .signedOut : error
+                }
+                // A disabled account has no sign-in that goes on.
+                refusal = error.code == 401 ? error : .signedOut
             }
         }
         // Whoever used it before may have stolen it, so that neither goes on. The access tokens of
         // a sign-in that has ended are refused, even if the node died that ended it.
-        try await end(token.signIn, of: token.user, at: token.address)
+        try await end(token)
         throw refusal
     }
 
-    /// Ends a sign-in; one that has ended or is not there any more does no harm.
-    func end(_ signIn: String, of user: UserID, at address: String) async throws(LineError) {
-        let line = "SIGNIN END \(address) \(user) \(signIn)"
-        try await change(line, revoking: signIn, upTo: stamp, mayBeMissing: true)
+    private func end(_ token: RefreshToken) async throws(LineError) {
+        let signIn = SignInName(address: token.address, id: token.signIn, stamp: token.began)
+        try await end(signIn, of: token.user)
+    }
+
+    /// Ends a sign-in; one that has ended or has not arrived yet does no harm.
+    func end(_ signIn: SignInName, of user: UserID) async throws(LineError) {
+        let line = "SIGNIN END \(signIn.address) \(user) \(signIn.id) began=\(signIn.stamp)"
+        try await change(line, revoking: signIn.id, upTo: stamp, mayBeMissing: true)
     }
 
     func endAll(of user: UserID, at address: String) async throws(LineError) {
@@ -126,7 +131,7 @@ extension Accounts {
         let hash = try await hash(newPassword, for: source)
         let line = "ACCOUNT PASSWORD \(address) \(user) password=\(spelledValue(hash))"
         try await change(line, revoking: user.text, upTo: account.signedInStamp)
-        return try await begin(user, at: address, from: source)
+        return try await begin(user, at: address, judgedBy: hash, from: source)
     }
 
     /// Has a user sign in with another address from here on.
@@ -141,9 +146,15 @@ extension Accounts {
         }
         // First the new one: if the node dies in between, the user has both, and asks again.
         let holder = try await accounts(at: email.digest).first
-        if holder?.user != user { try await add(user, at: email, account.password) }
+        let password = account.password
+        if holder?.user != user {
+            try await add(user, at: email, password)
+        } else if holder?.password != password {
+            let value = spelledValue(password)
+            _ = try await write("ACCOUNT PASSWORD \(email.digest) \(user) password=\(value)").get()
+        }
         try await remove(account, at: address)
-        return try await begin(user, at: email.digest, from: source)
+        return try await begin(user, at: email.digest, judgedBy: password, from: source)
     }
 
     func delete(
@@ -228,13 +239,16 @@ extension Accounts {
             line, revoking: account.user.text, upTo: account.signedInStamp, mayBeMissing: true)
     }
 
+    /// - Parameter hash: that of the password which the user has shown to know.
     private func begin(
-        _ user: UserID, at address: String, from source: String
+        _ user: UserID, at address: String, judgedBy hash: String, from source: String
     ) async throws(LineError) -> SignedInTokens {
         try begin([.signIns(of: address), .signIns(from: source)])
         let (id, secret) = (random("s"), Base64.encode(randomSecret()))
         let digest = RefreshToken.digest(of: secret)
-        let stamp = try await stamp("SIGNIN ADD \(address) \(user) \(id) secret=\(digest)")
+        let stamp = try await stamp(
+            "SIGNIN ADD \(address) \(user) \(id) secret=\(digest) "
+                + "password=\(spelledValue(hash))")
         return try tokens(
             RefreshToken(
                 address: address, user: user, signIn: id, secret: secret, began: stamp,

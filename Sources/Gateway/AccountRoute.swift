@@ -138,7 +138,7 @@ extension Accounts {
         let (address, source) = (signIn.address, request.source)
         let password = request.values["password"] ?? ""
         switch request.route {
-        case .signOut: try await end(signIn.id, of: user, at: address)
+        case .signOut: try await end(signIn, of: user)
         case .signOutEverywhere: try await endAll(of: user, at: address)
         case .show: return try await account(of: user, at: address).json
         case .setPassword:

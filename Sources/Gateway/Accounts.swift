@@ -256,7 +256,7 @@ package actor Accounts {
     func tokens(_ refresh: RefreshToken) throws(LineError) -> SignedInTokens {
         let now = Int64(clamping: clock.wallMilliseconds) / 1_000
         let signIn = SignInName(
-            address: refresh.address, id: refresh.signIn, stamp: refresh.stamp)
+            address: refresh.address, id: refresh.signIn, stamp: refresh.began)
         let key = try signer()
         let access = AccessToken.signed(
             by: key, of: refresh.user, signIn, from: now, to: now + Accounts.accessSeconds)

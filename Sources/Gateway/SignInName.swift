@@ -6,7 +6,7 @@ struct SignInName: Hashable, Sendable {
     /// The digest of the e-mail address, under which the account is stored.
     let address: String
     let id: String
-    /// The stamp of the sign-in or of its last renewal, with which revocations are compared.
+    /// The stamp of the sign-in, with which revocations are compared: a renewal makes it no newer.
     let stamp: UInt64
 
     init(address: String, id: String, stamp: UInt64) {

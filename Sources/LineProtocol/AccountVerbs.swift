@@ -62,11 +62,16 @@ extension Verb {
 
     private static let ofSignIns: [Verb] = [
         Verb(
-            "SIGNIN ADD", .writes, [address, "<account>", "<signin>"], options: [.secret],
+            "SIGNIN ADD", .writes, [address, "<account>", "<signin>"],
+            options: [.secret, .judgedBy],
             example: "SIGNIN ADD a1 carol s1 secret=r1",
-            about: "Signs an account in on one device, with the digest of its refresh token."
+            about: "Signs an account in on one device, with the digest of its refresh token; 503 "
+                + "where another password than the one given is stored."
         ) { words throws(LineError) in
-            try words.account(.begin(try words.name(2), try words.required(.secret)))
+            let password = try words.field(.judgedBy).map { FieldText($0) }
+            return try words.account(
+                .begin(
+                    try words.name(2), try words.required(.secret), judgedBy: password))
         },
         Verb(
             "SIGNIN RENEW", .writes, [address, "<account>", "<signin>"],
@@ -85,10 +90,17 @@ extension Verb {
         },
         Verb(
             "SIGNIN END", .writes, [address, "<account>"], optional: ["<signin>"],
+            options: [.beganIfKnown],
             example: "SIGNIN END a1 carol s1",
-            about: "Ends a sign-in of an account, or all of them."
+            about: "Ends a sign-in of an account, or all of them; with its stamp also one that "
+                + "has not arrived yet."
         ) { words throws(LineError) in
-            try words.account(try words.optionalName(2).map { .end($0) } ?? .endAll)
+            let began = try words.stampIfGiven(.beganIfKnown)
+            guard let signIn: SignInID = try words.optionalName(2) else {
+                guard began == nil else { throw words.refusedOption("began= is of one sign-in") }
+                return try words.account(.endAll)
+            }
+            return try words.account(.end(signIn, began: began))
         },
     ]
 
@@ -125,6 +137,9 @@ extension Option {
     static let address = Option("email", "…", isRequired: true)
     static let password = Option("password", "…", isRequired: true)
     static let began = Option("began", "<stamp>", isRequired: true)
+    static let beganIfKnown = Option("began", "<stamp>")
+    /// The password that a sign-in was judged by.
+    static let judgedBy = Option("password", "…")
     static let issued = Option("issued", "<stamp>", isRequired: true)
     static let replaced = Option("replaced", "…", isRequired: true)
     static let request = Option("request", "…")
@@ -139,8 +154,13 @@ extension ParsedLine {
 
     /// Returns the stamp that a required option has as its value.
     func stamp(_ option: Option) throws(LineError) -> HybridTimestamp {
+        try stampIfGiven(option) ?? .zero
+    }
+
+    /// Returns the stamp that an option has as its value; nil where it is not given.
+    func stampIfGiven(_ option: Option) throws(LineError) -> HybridTimestamp? {
         let last = Int(HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax).bits)
-        return HybridTimestamp(bits: UInt64(try number(option, in: 1...last) ?? 0))
+        return try number(option, in: 1...last).map { HybridTimestamp(bits: UInt64($0)) }
     }
 
     /// Returns the name that a required option has as its value.

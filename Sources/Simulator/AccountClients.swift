@@ -10,8 +10,6 @@ struct RefreshToken {
     let secret: SecretDigest
     /// Around the time at which it was given; nobody compares it but to tell two errors apart.
     let issued: HybridTimestamp
-    /// Around the time at which the sign-in began.
-    let began: HybridTimestamp
 }
 
 /// Random changes of accounts: two addresses and few users, so that the changes collide.
@@ -35,10 +33,9 @@ extension World {
             let token = RefreshToken(
                 address: address, user: user, signIn: SignInID(checked: name("s")),
                 secret: SecretDigest(checked: name("r")),
-                issued: HybridTimestamp(milliseconds: milliseconds),
-                began: HybridTimestamp(milliseconds: milliseconds))
+                issued: HybridTimestamp(milliseconds: milliseconds))
             clients.refreshTokens.append(token)
-            action = .begin(token.signIn, token.secret)
+            action = .begin(token.signIn, token.secret, judgedBy: passwordKnown(at: address, user))
         case ..<86: action = .setPassword(FieldText(text()))
         case ..<92: action = .setDisabled(accountRandom.chance(percent: 40))
         case ..<96: action = .endAll
@@ -51,20 +48,35 @@ extension World {
     private func signInChange(_ draw: Int) -> Mutation {
         let back = min(clients.refreshTokens.count, 1 + accountRandom.below(6))
         let token = clients.refreshTokens[clients.refreshTokens.count - back]
+        let began = beginning(of: token)
         guard draw >= 10 else {
-            return Mutation(.end(token.signIn), at: token.address, of: token.user)
+            return Mutation(.end(token.signIn, began: began), at: token.address, of: token.user)
         }
         let next = RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn,
             secret: SecretDigest(checked: name("r")),
-            issued: HybridTimestamp(milliseconds: milliseconds), began: token.began)
+            issued: HybridTimestamp(milliseconds: milliseconds))
         clients.refreshTokens.append(next)
         let renewal = Credentials.Renewal(
             secret: next.secret, replaced: token.secret,
             request: accountRandom.chance(percent: 50) ? SecretDigest(checked: name("q")) : nil)
         return Mutation(
-            .renew(token.signIn, renewal, issued: token.issued, began: token.began),
+            .renew(token.signIn, renewal, issued: token.issued, began: began),
             at: token.address, of: token.user)
+    }
+
+    /// The beginning of a sign-in, as its tokens name it.
+    private func beginning(of token: RefreshToken) -> HybridTimestamp {
+        ledger.entries(of: .credentials(token.address)).last {
+            $0.mutation.action.signInBegun == token.signIn
+        }?.operation.time ?? HybridTimestamp(milliseconds: milliseconds)
+    }
+
+    /// Draws the password that a client may have been judged by; nil for whichever it is.
+    private func passwordKnown(at address: AddressID, _ user: UserID) -> FieldText? {
+        guard accountRandom.chance(percent: 30) else { return nil }
+        return ledger.entries(of: .credentials(address)).last { $0.mutation.user == user }?
+            .mutation.action.password
     }
 
     private func signingAction() -> Signing.Action {
@@ -83,8 +95,99 @@ extension World {
 }
 
 extension Mutation.Action {
-    /// Whether it is a sign-in, whose id is never used for a second one.
-    var isSignIn: Bool {
-        if case .credentials(.begin) = self { true } else { false }
+    /// The sign-in that begins, whose id is never used for a second one; nil for none.
+    var signInBegun: SignInID? {
+        if case .credentials(.begin(let id, _, _)) = self { id } else { nil }
+    }
+
+    /// The sign-in that the action ends; nil for none.
+    var signInEnded: SignInID? {
+        if case .credentials(.end(let id, _)) = self { id } else { nil }
+    }
+
+    /// The password that the action sets; nil for none.
+    fileprivate var password: FieldText? {
+        switch self {
+        case .credentials(.signUp(_, let password)), .credentials(.setPassword(let password)):
+            password
+        default: nil
+        }
+    }
+}
+
+/// What clients were told of sign-ins.
+extension World {
+    /// Notes that a client was told that its sign-in is over.
+    ///
+    /// Nobody who was not told of a sign-in ends it: the request has to name its beginning.
+    func noteToldEnd(of mutation: Mutation) {
+        guard let signIn = mutation.action.signInEnded ?? mutation.action.signInRenewed else {
+            return
+        }
+        let isTold = ledger.entries(of: mutation.key).contains {
+            $0.mutation.action.signInBegun == signIn
+                && $0.operation.time == mutation.action.beginning
+        }
+        if isTold { clients.endedSignIns[signIn] = mutation }
+    }
+
+    /// Notes the refusal of a renewal, if it is for what is on the disk.
+    func noteRefused(
+        _ refusal: Refusal, of mutation: Mutation, in shard: Int, at node: SimNode
+    ) throws(Violation) {
+        guard let signIn = mutation.action.signInRenewed,
+            [.signInEnded, .passwordChanged, .signInDisplaced].contains(refusal)
+        else { return }
+        coverage.count("told of an end: \(refusal)")
+        let account = try account(of: mutation, in: shard, at: node)
+        if account?.signIn(signIn)?.isOpen != true { noteToldEnd(of: mutation) }
+    }
+
+    /// Throws if a sign-in goes on although a client was told that it is over.
+    ///
+    /// A disk that was destroyed may have held what the answer went by.
+    func checkEndedSignIns() throws(Violation) {
+        guard !nodes.contains(where: { $0.destroyedAt > 0 }) else { return }
+        for (signIn, mutation) in clients.endedSignIns.sorted(by: { $0.key < $1.key }) {
+            let shard = shard(of: mutation)
+            for node in owners(of: shard) {
+                let account = try account(of: mutation, in: shard, at: node)
+                guard account?.signIn(signIn)?.isOpen == true else { continue }
+                throw Violation(
+                    invariant: .deleted,
+                    explanation:
+                        "\(node.name) has the sign-in \(signIn), of which a client was told "
+                        + "that it has ended")
+            }
+        }
+    }
+
+    private func account(
+        of mutation: Mutation, in shard: Int, at node: SimNode
+    ) throws(Violation) -> Credentials.Account? {
+        guard let stored = node.disk.state.shards[shard].documents[mutation.key] else {
+            return nil
+        }
+        do throws(WireError) {
+            let document = try Document(mutation.key, decoding: stored.bytes)
+            return document.credentials?.account(of: mutation.user)
+        } catch {
+            throw Violation(invariant: .badRecord, explanation: "an account: \(error)")
+        }
+    }
+}
+
+extension Mutation.Action {
+    /// The beginning of the sign-in that the action ends or renews.
+    fileprivate var beginning: HybridTimestamp? {
+        switch self {
+        case .credentials(.end(_, let began)): began
+        case .credentials(.renew(_, _, _, let began)): began
+        default: nil
+        }
+    }
+
+    fileprivate var signInRenewed: SignInID? {
+        if case .credentials(.renew(let id, _, _, _)) = self { id } else { nil }
     }
 }

@@ -40,7 +40,9 @@ extension Model {
         if let id = open.subtracting(expected.open.keys).min() {
             throw violation(.deleted, "has the sign-in \(id), which has ended")
         }
-        if let id = Set(expected.open.keys).subtracting(open).min() {
+        // Which one a node ends where there are too many is up to what the node knew.
+        let lacking = Set(expected.open.keys).subtracting(open)
+        if let id = lacking.min(), expected.begunCount <= Credentials.SignIn.countMax {
             throw violation(.kept, "lacks the sign-in \(id), which has not ended")
         }
         for signIn in account.signIns.filter(\.isOpen) {
@@ -82,41 +84,84 @@ private struct AccountModel {
     private(set) var ended: Stamp?
     /// The refresh tokens of the sign-ins that have not ended.
     private(set) var open: [SignInID: SecretDigest] = [:]
+    /// The number of sign-ins, ended ones too.
+    private(set) var begunCount = 0
 
     init(of user: UserID, _ entries: [Ledger.Entry]) {
         let own = entries.filter { $0.mutation.user == user }
-        let removals = own.filter { $0.mutation.action == .credentials(.remove) }
-        let last = removals.map(\.operation).max()
-        removed = last
-        // A change belongs to the life that began with the last removal that it had seen.
-        let life = own.filter { change in
-            change.mutation.action != .credentials(.remove)
-                && removals.filter { change.knew(of: $0) }.map(\.operation).max() == last
-        }.sorted { $0.operation < $1.operation }
-        var begun: [(stamp: Stamp, id: SignInID)] = []
-        var signedOut: Set<SignInID> = []
+        removed = AccountModel.lastRemoval(in: own)
+        let life = AccountModel.lastLife(in: own).sorted { $0.operation < $1.operation }
+        ended = own.filter { AccountModel.endsAll($0, of: own) }.map(\.operation).max()
+        let signedOut = Set(own.compactMap(\.mutation.action.signInEnded))
+        var begun: [SignInID: (stamp: Stamp, password: Stamp?)] = [:]
+        var passwordStamp: Stamp?
         for change in life {
             guard case .credentials(let action) = change.mutation.action else { continue }
             switch action {
             case .signUp(let email, let password):
                 if created == nil { created = change.operation }
                 (self.email, self.password) = (email.text, password.text)
+                passwordStamp = change.operation
             case .setPassword(let password):
-                (self.password, ended) = (password.text, change.operation)
-            case .setDisabled(let isDisabled):
-                self.isDisabled = isDisabled
-                if isDisabled { ended = change.operation }
-            case .endAll: ended = change.operation
-            case .end(let id): signedOut.insert(id)
-            case .begin(let id, let secret):
-                if !begun.contains(where: { $0.id == id }) { begun.append((change.operation, id)) }
+                (self.password, passwordStamp) = (password.text, change.operation)
+            case .setDisabled(let isDisabled): self.isDisabled = isDisabled
+            case .begin(let id, let secret, _):
+                // The password that the node knew, of each node that executed it.
+                let password = life.filter { $0.setsPassword && change.knew(of: $0) }
+                    .map(\.operation).max()
+                let known = [password, begun[id]?.password].compactMap(\.self).max()
+                begun[id] = (change.operation, known)
                 open[id] = secret
             case .renew(let id, let renewal, _, _): open[id] = renewal.secret
-            case .remove: break
+            case .end, .endAll, .remove: break
             }
         }
-        let kept = begun.filter { signIn in ended.map { signIn.stamp > $0 } ?? true }
-            .suffix(Credentials.SignIn.countMax).map(\.id)
-        open = open.filter { kept.contains($0.key) && !signedOut.contains($0.key) }
+        begunCount = begun.count
+        open = open.filter { id, _ in
+            guard let signIn = begun[id], !signedOut.contains(id) else { return false }
+            let isLater = ended.map { signIn.stamp.time > $0.time } ?? true
+            return isLater && signIn.password.map(\.time) == passwordStamp.map(\.time)
+        }
+    }
+
+    private static func lastRemoval(in own: [Ledger.Entry]) -> Stamp? {
+        own.filter { $0.mutation.action == .credentials(.remove) }.map(\.operation).max()
+    }
+
+    /// The changes of the present life: a change belongs to the life that began with the last
+    /// removal that it had seen.
+    private static func lastLife(in own: [Ledger.Entry]) -> [Ledger.Entry] {
+        let last = lastRemoval(in: own)
+        return own.filter { change in
+            change.mutation.action != .credentials(.remove)
+                && lastRemoval(in: own.filter { change.knew(of: $0) }) == last
+        }
+    }
+
+    /// Whether a change ends all sign-ins that began before; where it enables an account, only if
+    /// the node knew it as disabled.
+    private static func endsAll(_ change: Ledger.Entry, of own: [Ledger.Entry]) -> Bool {
+        guard case .credentials(let action) = change.mutation.action else { return false }
+        switch action {
+        case .setPassword, .endAll, .setDisabled(true): return true
+        case .setDisabled(false):
+            let known = own.filter { change.knew(of: $0) }
+            let last = lastLife(in: known).filter(\.setsAccess).max { $0.operation < $1.operation }
+            return last?.mutation.action == .credentials(.setDisabled(true))
+        case .signUp, .begin, .renew, .end, .remove: return false
+        }
+    }
+}
+
+extension Ledger.Entry {
+    fileprivate var setsAccess: Bool {
+        if case .credentials(.setDisabled) = mutation.action { true } else { false }
+    }
+
+    fileprivate var setsPassword: Bool {
+        switch mutation.action {
+        case .credentials(.signUp), .credentials(.setPassword): true
+        default: false
+        }
     }
 }

@@ -41,6 +41,8 @@ struct Clients {
     var texts = 0
     /// The refresh tokens that sign-ins were given, of which many were replaced since.
     var refreshTokens: [RefreshToken] = []
+    /// The sign-ins of which a client was told that they have ended, with the request.
+    var endedSignIns: [SignInID: Mutation] = [:]
     /// The messages that were sent with a file.
     var messagesWithFiles: [Mutation] = []
 
@@ -154,7 +156,7 @@ extension World {
         } else {
             let (mutation, isFresh) = mutation(by: clients.sessions[index].user)
             let level = workRandom.pick([AckLevel.local, .local, .majority, .majority, .all])
-            if !mutation.action.isSignIn {
+            if mutation.action.signInBegun == nil {
                 clients.asked.append(Clients.Asked(mutation: mutation, level: level, node: node))
             }
             try submit(mutation, level, index, at: node, isFresh: isFresh)

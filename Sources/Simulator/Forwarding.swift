@@ -108,7 +108,7 @@ extension World {
         }
     }
 
-    private func shard(of mutation: Mutation) -> Int {
+    func shard(of mutation: Mutation) -> Int {
         Int(ShardID(of: mutation.partition, count: UInt16(plan.shards)).number)
     }
 
@@ -163,6 +163,9 @@ extension World {
                     in: world(of: node, shell))
             } catch {
                 try onAskingFailed(error, node, shell)
+                if case .refused(let refusal) = error, forward.session != nil {
+                    try noteRefused(refusal, of: operation.mutation, in: shard, at: node)
+                }
                 guard case .stale(let time) = error, forward.attempt.mayBeRaised,
                     let reader, let asking = reader.shell
                 else { return nil }

@@ -222,8 +222,8 @@ extension Mutation.Action {
         case .profile(.set(let edit)), .profile(.seed(let edit)):
             "profile \(edit.name?.value?.text ?? "-")"
         case .device(let device, let action): "\(action.verb) \(device)"
-        case .credentials(.begin(let id, _)), .credentials(.renew(let id, _, _, _)),
-            .credentials(.end(let id)):
+        case .credentials(.begin(let id, _, _)), .credentials(.renew(let id, _, _, _)),
+            .credentials(.end(let id, _)):
             "\(verb) \(id)"
         case .credentials, .signing: verb
         case .file(let file, _): "\(verb) \(file)"

@@ -202,6 +202,7 @@ extension World {
             }
         }
         for node in nodes { try checkViews(at: node) }
+        try checkEndedSignIns()
         countConflicts()
         quiet.isOver = true
     }

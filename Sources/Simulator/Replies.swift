@@ -55,6 +55,7 @@ extension World {
         // The node's own disk counts even if the node is no owner.
         ledger.noteAcknowledged(context, of: key, on: max(1, stored.on))
         noteDeletion(mutation, mutation.key, context, shard, node)
+        if mutation.action.signInEnded != nil { noteToldEnd(of: mutation) }
         onReply(to: number)
     }
 

@@ -59,7 +59,8 @@ final class UserDialogue {
                 case (.add, nil): add(email)
                 case (.add, _?): end(1, "this e-mail address is in use")
                 case (_, nil): end(1, "no account has this e-mail address")
-                case (.token, let user?): signIn(user, at: email.digest)
+                case (.token, let user?):
+                    signIn(user, at: email.digest, accounts.first?["password"] ?? "")
                 case (_, let user?): apply(to: user, at: email.digest)
                 }
             }
@@ -91,9 +92,12 @@ final class UserDialogue {
     // MARK: Access tokens
 
     /// Signs a user in for as long as one access token, which nobody can renew.
-    private func signIn(_ user: String, at address: String) {
+    private func signIn(_ user: String, at address: String, _ hash: String) {
         let (id, secret) = ("s\(random())", RefreshToken.digest(of: random()))
-        ask("SIGNIN ADD \(address) \(user) \(id) secret=\(secret)") { [self] reply in
+        let password = spelledValue(hash)
+        ask(
+            "SIGNIN ADD \(address) \(user) \(id) secret=\(secret) password=\(password)"
+        ) { [self] reply in
             guard let stamp = reply.ok?["stamp"].flatMap({ UInt64($0) }),
                 let user = UserID(user)
             else { return end(69, "the sign-in has no stamp") }

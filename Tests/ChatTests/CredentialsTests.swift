@@ -14,11 +14,13 @@ struct CredentialsTests {
     static let actions: [Credentials.Action] = [
         .signUp(email: FieldText("Al@example.org"), password: FieldText("hash")),
         .setPassword(FieldText("hash 2")), .setDisabled(true), .setDisabled(false), .remove,
-        .begin(signIn("s1"), secret("r1")),
+        .begin(signIn("s1"), secret("r1"), judgedBy: nil),
         .renew(
             signIn("s1"), renewal, issued: HybridTimestamp(milliseconds: 7),
             began: HybridTimestamp(milliseconds: 5)),
-        .end(signIn("s1")), .endAll,
+        .end(signIn("s1"), began: nil), .endAll,
+        .begin(signIn("s1"), secret("r1"), judgedBy: FieldText("hash")),
+        .end(signIn("s1"), began: HybridTimestamp(milliseconds: 5)),
     ]
 
     static func secret(_ text: String) -> SecretDigest { SecretDigest(checked: text) }
@@ -28,6 +30,7 @@ struct CredentialsTests {
         on account: Credentials.Account?, _ random: inout SplitMix64
     ) -> Credentials.Action {
         guard let account, account.isPresent else {
+            if random.chance(20) { return end(of: nil, &random) }
             return .signUp(email: FieldText("e"), password: FieldText("p\(random.below(9))"))
         }
         let signIns = account.signIns
@@ -36,8 +39,9 @@ struct CredentialsTests {
         case 1: return .setPassword(FieldText("p\(random.below(9))"))
         case 2: return .setDisabled(random.chance(30))
         case 3: return random.chance(30) ? .remove : .endAll
-        case 4...6: return .begin(signIn("s\(random.next())"), secret("r1"))
-        case 7, 8: return .end(signIns.isEmpty ? signIn("s") : random.pick(signIns).id)
+        case 4...6: return .begin(signIn("s\(random.below(200))"), secret("r1"), judgedBy: nil)
+        case 7: return end(of: nil, &random)
+        case 8: return end(of: signIns.isEmpty ? nil : random.pick(signIns), &random)
         default:
             guard !signIns.isEmpty else { return .endAll }
             let chosen = random.pick(signIns)
@@ -50,6 +54,16 @@ struct CredentialsTests {
         }
     }
 
+    /// Ends a sign-in, or one that this replica may not know and may hear of later.
+    private static func end(
+        of signIn: Credentials.SignIn?, _ random: inout SplitMix64
+    ) -> Credentials.Action {
+        let milliseconds = 1_000_000_000 + UInt64(random.below(10)) * 1_800_000
+        return .end(
+            signIn?.id ?? self.signIn("s\(random.below(200))"),
+            began: signIn?.began.time ?? HybridTimestamp(milliseconds: milliseconds))
+    }
+
     private static let laws = DocumentTests.laws(of: key) { document, writer, random in
         let user = random.pick(People.all)
         let account = document?.credentials?.account(of: user)
@@ -58,13 +72,18 @@ struct CredentialsTests {
         defer { writer = author.writer }
         var changed = author.judged(
             Mutation(action(on: account, &random), at: address, of: user), document)
-        // Some accounts have so many sign-ins that the oldest are dropped.
+        // Some accounts have so many sign-ins, or ends, that some are dropped.
         guard random.chance(5), changed?.credentials?.account(of: user)?.isPresent ?? false else {
             return changed
         }
-        for number in 0..<Credentials.SignIn.countMax {
-            let begin = Credentials.Action.begin(signIn("f\(number)x\(random.next())"), secret("r"))
-            changed = author.judged(Mutation(begin, at: address, of: user), changed)
+        let isEnding = random.chance(50)
+        let count = isEnding ? Credentials.SignInEnd.countMax : Credentials.SignIn.countMax
+        for number in 0..<count {
+            let id = signIn("f\(number)x\(random.next())")
+            let action = Credentials.Action.begin(id, secret("r"), judgedBy: nil)
+            changed = author.judged(
+                Mutation(isEnding ? end(of: nil, &random) : action, at: address, of: user),
+                changed)
         }
         return changed
     }
@@ -146,7 +165,7 @@ struct CredentialsTests {
 
     @Test func `a refresh token is used once, and its request may be repeated`() {
         var author = Author(1)
-        let first = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
+        let first = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
         let renew = Credentials.Action.renew(
             Self.signIn("s1"), Self.renewal, issued: .zero, began: .zero)
         let begun = with(&author, People.alice, Self.signUp, first)
@@ -175,8 +194,9 @@ struct CredentialsTests {
         let renew = Credentials.Action.renew(
             Self.signIn("s1"), Self.renewal, issued: .zero, began: .zero)
         let begun = with(
-            &one, People.alice, Self.signUp, .begin(Self.signIn("s1"), Self.secret("r1")))
-        let ended = with(&one, People.alice, .end(Self.signIn("s1")), to: begun)
+            &one, People.alice, Self.signUp,
+            .begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil))
+        let ended = with(&one, People.alice, .end(Self.signIn("s1"), began: nil), to: begun)
         let renewed = with(&other, People.alice, renew, to: begun)
         #expect(refusal(of: renew, on: ended) == .signInEnded)
         let both = try #require(renewed).merged(with: try #require(ended))
@@ -199,10 +219,10 @@ struct CredentialsTests {
         #expect(refusal(of: renew(began: future), on: ended) == .signInBehind)
         var full = signedUp
         for number in 0..<Credentials.SignIn.countMax {
-            let begin = Credentials.Action.begin(Self.signIn("t\(number)"), Self.secret("r"))
+            let begin = Credentials.Action.begin(
+                Self.signIn("t\(number)"), Self.secret("r"), judgedBy: nil)
             full = with(&author, People.alice, begin, to: full)
         }
-        #expect(refusal(of: renew(began: 5), on: full) == .signInEnded)
         #expect(refusal(of: renew(began: future), on: full) == .signInBehind)
         let removed = with(&author, People.alice, .remove, to: full)
         #expect(refusal(of: renew(began: 5), on: removed) == .accountNotFound)
@@ -216,8 +236,8 @@ struct CredentialsTests {
         _ action: Credentials.Action
     ) {
         var author = Author(1)
-        let before = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
-        let after = Credentials.Action.begin(Self.signIn("s2"), Self.secret("r1"))
+        let before = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
+        let after = Credentials.Action.begin(Self.signIn("s2"), Self.secret("r1"), judgedBy: nil)
         let document = with(
             &author, People.alice, Self.signUp, before, action, .setDisabled(false), after)
         let account = document?.credentials?.account(of: People.alice)
@@ -227,7 +247,7 @@ struct CredentialsTests {
 
     @Test func `a disabled account lets nobody in`() {
         var author = Author(1)
-        let begin = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"))
+        let begin = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
         let document = with(&author, People.alice, Self.signUp, .setDisabled(true))
         #expect(refusal(of: begin, on: document) == .accountDisabled)
         #expect(refusal(of: begin, People.bob, on: document) == .accountNotFound)
@@ -238,7 +258,8 @@ struct CredentialsTests {
     @Test func `a removal wins over what did not know of it, and the next life is empty`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let begun = with(
-            &one, People.alice, Self.signUp, .begin(Self.signIn("s1"), Self.secret("r1")))
+            &one, People.alice, Self.signUp,
+            .begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil))
         let removed = with(&one, People.alice, .remove, to: begun)
         let changed = with(&other, People.alice, .setPassword(FieldText("x")), to: begun)
         let both = try #require(changed).merged(with: try #require(removed))
@@ -248,22 +269,141 @@ struct CredentialsTests {
         #expect(again?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
     }
 
-    @Test func `one sign-in too many ends the oldest`() {
+    private static func begin(_ name: String) -> Credentials.Action {
+        .begin(signIn(name), secret("r1"), judgedBy: nil)
+    }
+
+    private func renewal(_ name: String, _ document: Document?) -> Credentials.Action {
+        let account = document?.credentials?.account(of: People.alice)
+        let signIn = account?.signIn(Self.signIn(name))
+        let next = Credentials.Renewal(
+            secret: Self.secret("r2"), replaced: signIn?.secret ?? Self.secret("r1"), request: nil)
+        return .renew(
+            Self.signIn(name), next, issued: .zero, began: signIn?.began.time ?? .zero)
+    }
+
+    @Test func `one sign-in too many ends the one that was not used for longest, and says so`() {
         var author = Author(1)
         var document = with(&author, People.alice, Self.signUp)
-        for number in 0...Credentials.SignIn.countMax {
-            let begin = Credentials.Action.begin(Self.signIn("s\(number)"), Self.secret("r1"))
-            document = with(&author, People.alice, begin, to: document)
+        for number in 0..<Credentials.SignIn.countMax {
+            document = with(&author, People.alice, Self.begin("s\(number)"), to: document)
         }
+        document = with(&author, People.alice, renewal("s0", document), to: document)
+        let late = renewal("s1", document)
+        document = with(&author, People.alice, Self.begin("last"), to: document)
         let account = document?.credentials?.account(of: People.alice)
         #expect(account?.signIns.count == Credentials.SignIn.countMax)
-        #expect(account?.signIn(Self.signIn("s0")) == nil)
+        #expect(account?.signIn(Self.signIn("s0"))?.isOpen == true)
+        #expect(account?.signIn(Self.signIn("s1")) == nil)
+        #expect(refusal(of: late, on: document) == .signInDisplaced)
+    }
+
+    @Test func `sign-ins that have ended take no place of others`() {
+        var author = Author(1)
+        var document = with(&author, People.alice, Self.signUp, Self.begin("phone"))
+        for number in 0..<(2 * Credentials.SignInEnd.countMax) {
+            let id = "browser\(number)"
+            let end = Credentials.Action.end(Self.signIn(id), began: nil)
+            document = with(&author, People.alice, Self.begin(id), end, to: document)
+        }
+        let account = document?.credentials?.account(of: People.alice)
+        #expect(account?.signIns.map(\.id) == [Self.signIn("phone")])
+        #expect(account?.ends.count == Credentials.SignInEnd.countMax)
+        let first = Credentials.Action.renew(
+            Self.signIn("browser0"), Self.renewal, issued: .zero,
+            began: account?.signIns.first?.began.time ?? .zero)
+        #expect(refusal(of: first, on: document) == .signInEnded)
+    }
+
+    @Test(arguments: [false, true])
+    func `a sign-in that is ended where it is not known does not go on`(
+        _ isAccountKnown: Bool
+    ) throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let signedUp = with(&one, People.alice, Self.signUp)
+        let begun = with(&one, People.alice, Self.begin("s1"), to: signedUp)
+        let began = begun?.credentials?.account(of: People.alice)?.signIns.first?.began.time
+        let end = Credentials.Action.end(Self.signIn("s1"), began: began)
+        var ended = with(&other, People.alice, end, to: isAccountKnown ? signedUp : nil)
+        // Many other sign-outs do not bring it back.
+        for number in 0..<(2 * Credentials.SignInEnd.countMax) {
+            let id = Self.signIn("t\(number)")
+            ended = with(
+                &other, People.alice,
+                .end(id, began: HybridTimestamp(milliseconds: 9_500_000 + UInt64(number))),
+                to: ended)
+        }
+        let renewed = with(&one, People.alice, renewal("s1", begun), to: begun)
+        let both = try #require(renewed).merged(with: try #require(ended))
+        #expect(both == ended?.merged(with: try #require(renewed)))
+        #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
+        #expect(refusal(of: renewal("s1", renewed), on: both) == .signInEnded)
+    }
+
+    @Test func `an end that knows nothing of a removal holds in the next life, too`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let first = with(&one, People.alice, Self.signUp)
+        let next = with(&one, People.alice, .remove, Self.signUp, Self.begin("s1"), to: first)
+        let began = next?.credentials?.account(of: People.alice)?.signIns.first?.began.time
+        let ended = with(
+            &other, People.alice, .end(Self.signIn("s1"), began: began), to: first)
+        let both = try #require(next).merged(with: try #require(ended))
+        #expect(both == ended?.merged(with: try #require(next)))
+        #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
+    }
+
+    @Test func `a new password ends what was judged by an earlier one on the other side`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let signedUp = with(&one, People.alice, Self.signUp)
+        let changed = with(&one, People.alice, .setPassword(FieldText("new")), to: signedUp)
+        // It begins after the change, by the clock of its side.
+        let begun = with(&other, People.alice, Self.begin("s1"), to: signedUp)
+        let both = try #require(changed).merged(with: try #require(begun))
+        #expect(both == begun?.merged(with: try #require(changed)))
+        #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
+        #expect(refusal(of: renewal("s1", begun), on: both) == .passwordChanged)
+        let old = Credentials.Action.begin(
+            Self.signIn("s2"), Self.secret("r1"), judgedBy: FieldText("hash"))
+        #expect(refusal(of: old, on: both) == .passwordUnsettled)
+        #expect(refusal(of: old, on: signedUp) == nil)
+    }
+
+    @Test func `an account that is enabled again has none of its earlier sign-ins`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let signedUp = with(&one, People.alice, Self.signUp)
+        let disabled = with(&one, People.alice, .setDisabled(true), to: signedUp)
+        let begun = with(&other, People.alice, Self.begin("s1"), to: signedUp)
+        let both = try #require(disabled).merged(with: try #require(begun))
+        #expect(refusal(of: renewal("s1", begun), on: both) == .accountDisabled)
+        let enabled = with(&other, People.alice, .setDisabled(false), to: both)
+        #expect(enabled?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
+    }
+
+    @Test func `what earlier versions stored of sign-ins is read, and written as it was`() throws {
+        var author = Author(1)
+        let document = try #require(with(&author, People.alice, Self.signUp, Self.begin("s1")))
+        var envelope = try Envelope(document.encoded)
+        let account = try #require(document.credentials?.account(of: People.alice))
+        let bytes = try account.bytesOfEarlierVersions()
+        envelope.fields.set(1) {
+            $0.write(count: 1)
+            $0.write(raw: bytes)
+        }
+        let read = try Document(Self.key, decoding: envelope.bytes)
+        #expect(read.encoded == envelope.bytes)
+        #expect(read.merged(with: read) == read)
+        let signIn = read.credentials?.account(of: People.alice)?.signIns.first
+        #expect(signIn?.isOpen == true && signIn?.password == nil)
+        // A new password ends it by its time, as it always did.
+        let changed = with(&author, People.alice, .setPassword(FieldText("new")), to: read)
+        #expect(changed?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
     }
 
     @Test func `an operation that comes twice or late changes nothing`() {
         var author = Author(1)
         let begin = Mutation(
-            .begin(Self.signIn("s1"), Self.secret("r1")), at: Self.address, of: People.alice)
+            .begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil), at: Self.address,
+            of: People.alice)
         let document = with(&author, People.alice, Self.signUp)
         let stamp = author.writer.nextStamp()
         let ended = with(&author, People.alice, .endAll, to: document)
@@ -274,6 +414,20 @@ struct CredentialsTests {
         let dot = author.writer.nextDot()
         let begun = begin.applied(to: document, by: Authorship(dot: dot, stamp: stamp))
         #expect(begin.standing(of: stamp, in: begun) == .done)
+    }
+}
+
+extension Credentials.Account {
+    /// The bytes of versions in which a sign-in names no password.
+    fileprivate func bytesOfEarlierVersions() throws -> [UInt8] {
+        var reader = ByteReader(encoded)
+        var writer = ByteWriter()
+        writer.write(try reader.readName() as UserID)
+        var fields = try Fields(from: &reader)
+        _ = fields.removeField(8)
+        fields.set(7, toList: signIns)
+        fields.encode(into: &writer)
+        return writer.bytes
     }
 }
 
