@@ -52,6 +52,8 @@ extension LineError {
             self.init(503, "Shard replicas not fetched yet: \(shards) are left")
         case .leaving(let shards): self.init(503, "Leaving: \(shards) shards to hand over are left")
         case .stopping: self.init(503, "Stopping")
+        case .noKeys:
+            self.init(503, "No key of access tokens is known here yet: users cannot sign in")
         case .diskFull: self.init(ShardFailure.store(.full))
         case .locked: self.init(ShardFailure.store(.locked))
         case .clock(let offset): self.init(ShardFailure.clock(offset))
@@ -138,6 +140,11 @@ extension LineError {
                 401,
                 "Signed out: \(Credentials.SignIn.countMax) other devices are signed in; sign in "
                     + "again")
+        case .tooManyRevocations:
+            self.init(
+                503,
+                "\(SigningTable.revocationsMax) sign-ins have ended within ten minutes; try again "
+                    + "in a minute")
         case .passwordChanged: self.init(401, "The password was changed; sign in again")
         case .passwordUnsettled:
             self.init(503, "The password of this account is being changed; try again")

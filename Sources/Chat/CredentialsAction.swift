@@ -65,8 +65,9 @@ extension Credentials.Action {
             guard let current = signIn.renewal, let renewed = signIn.renewed else {
                 throw .signInEnded
             }
-            // A client that was not told the answer asks again, with its own name for the request.
-            if current == renewal, renewal.request != nil { return false }
+            // A client that was not told the answer asks again, and a node looks again whether the
+            // renewal stands: no two of them have one secret.
+            if current == renewal { return false }
             guard current.secret == renewal.replaced else {
                 throw issued > renewed.time ? .signInBehind : .refreshTokenUsed
             }

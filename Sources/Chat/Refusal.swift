@@ -48,6 +48,8 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case passwordChanged = 40
     /// The password that was compared is not the one that this replica has.
     case passwordUnsettled = 41
+    /// As many sign-ins have ended within ten minutes as nodes keep.
+    case tooManyRevocations = 42
     /// The file does not exist, is not whole yet, or is closed.
     case fileNotFound = 34
     /// The file was uploaded by another user or with other content, or belongs to another message.

@@ -49,8 +49,8 @@ extension Credentials {
 
     /// The end of a sign-in, which is final.
     ///
-    /// It names the sign-in by its beginning, too: a change of the account on a side that never knew
-    /// the sign-in is enough to end it everywhere.
+    /// It names the sign-in by its beginning, too, so that it may be recorded where nobody knows the
+    /// sign-in.
     struct SignInEnd: Hashable, Sendable {
         /// The most ends that a change leaves; then the earliest are told apart no more.
         static let countMax = 128
@@ -148,7 +148,7 @@ extension Credentials.SignIn: WireValue {
         renewalField = try Optional(from: &reader)
     }
 
-    fileprivate init(_ signIn: Credentials.SignIn, judgedBy password: HybridTimestamp) {
+    init(_ signIn: Credentials.SignIn, judgedBy password: HybridTimestamp) {
         self = signIn
         self.password = password
     }

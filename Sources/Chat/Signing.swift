@@ -12,6 +12,12 @@ public struct Signing: Hashable, Sendable {
         public let id: SigningKeyID
         public let secret: SecretDigest
         public let created: Stamp
+
+        public init(id: SigningKeyID, secret: SecretDigest, created: Stamp) {
+            self.id = id
+            self.secret = secret
+            self.created = created
+        }
     }
 
     public struct Revocation: Hashable, Sendable {

@@ -10,7 +10,7 @@ extension Mutation {
         /// What the cluster signs access tokens with.
         case signing
 
-        static let signingPartition = "signing"
+        public static let signingPartition = "signing"
 
         /// The string whose hash determines the shard.
         public var partition: String {

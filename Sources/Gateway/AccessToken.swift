@@ -153,6 +153,6 @@ extension LineError {
         401, "Sign in first: send Authorization: Bearer <access token>")
     static let tokenRefused = LineError(401, "The access token is not valid")
     static let keyComing = LineError(
-        503, "This node is about to read the key of the access token; try again")
+        503, "This node is about to hear of the key of the access token; try again")
     static let signedOut = LineError(401, "The sign-in has ended; sign in again")
 }

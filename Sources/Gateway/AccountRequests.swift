@@ -259,10 +259,14 @@ extension Accounts {
         _ token: RefreshToken, to secret: String, as request: String?
     ) async throws(LineError) -> RefreshToken {
         let name = request.map { " request=\(RefreshToken.digest(of: $0))" } ?? ""
-        let stamp = try await stamp(
+        let line =
             "SIGNIN RENEW \(token.address) \(token.user) \(token.signIn) "
-                + "secret=\(RefreshToken.digest(of: secret)) replaced=\(token.digest) "
-                + "issued=\(token.stamp) began=\(token.began)\(name)")
+            + "secret=\(RefreshToken.digest(of: secret)) replaced=\(token.digest) "
+            + "issued=\(token.stamp) began=\(token.began)\(name)"
+        let stamp = try await stamp(line)
+        // Two nodes that are asked at the same moment both accept. When the write is answered, all
+        // owners that are alive have both renewals, and the same line is refused for the lesser.
+        _ = try await write(line).get()
         return RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn, secret: secret,
             began: token.began, stamp: stamp)

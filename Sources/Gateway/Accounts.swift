@@ -13,6 +13,10 @@ package protocol AccountHost: LineHost {
     /// - Returns: false where too much such work waits already.
     func start(_ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void)
         -> Bool
+    /// Takes what has changed of the keys and revocations, at first all of them; nil for nothing.
+    func takeSigningNews() -> SigningNews?
+    /// Whether this node is to make the first key of the cluster.
+    var makesFirstKey: Bool { get }
     /// Notes that the keys of access tokens, or the revocations, have changed.
     func onKeysChanged()
     /// Writes a line to the node's log; it contains no secret.
@@ -66,9 +70,9 @@ package actor Accounts {
     private var attempts = AttemptLimiter()
     /// The passwords that are being hashed for each address of clients.
     private var working: [String: Int] = [:]
-    private var isPolling = false
+    private var isAddingKey = false
     private var tickWaiters: [CheckedContinuation<Void, Never>] = []
-    private var pollAt: UInt64 = 0
+    private var lookAt: UInt64 = 0
 
     /// The lifetime of an access token, in seconds.
     package static let accessSeconds: Int64 = 600
@@ -93,7 +97,7 @@ package actor Accounts {
         executor.asUnownedSerialExecutor()
     }
 
-    /// The keys of access tokens; nil until they were read for the first time.
+    /// The keys of access tokens; nil before the node is in a cluster.
     package var keySet: KeySet? { keys.keySet }
 
     /// Whether a key that is not known here may be known in a moment.
@@ -101,32 +105,29 @@ package actor Accounts {
 
     // MARK: Keys
 
-    /// Reads the keys and revocations if it is time; called at each tick.
+    /// Takes what has changed of the keys and revocations, and has a key made where one is needed;
+    /// called at each tick.
     package func onTick() {
         let now = clock.milliseconds
         let waiting = tickWaiters
         tickWaiters = []
         for waiter in waiting { waiter.resume() }
-        guard !isPolling, now >= pollAt else { return }
         // The first wrong address is not to take longer than others.
-        if keys.readAt == nil, pollAt == 0 { _ = host.start(.find("", among: [])) { _ in } }
-        isPolling = true
-        pollAt = now + ClusterKeys.pollMilliseconds
-        Task(executorPreference: tasks) { [self] in await poll() }
-    }
-
-    private func poll() async {
-        let began = clock.milliseconds
-        if case .success(let reply) = await ask("KEYS") {
-            if keys.insert(reply, readAt: began, now: clock.milliseconds) { host.onKeysChanged() }
-            // Where all nodes see that a key is missing, a few add one.
-            if keys.needsKey(wallMilliseconds: clock.wallMilliseconds),
-                keys.keys.isEmpty || (host.randomBytes(1).first ?? 0) == 0
-            {
-                await addKey()
-            }
+        if lookAt == 0 { _ = host.start(.find("", among: [])) { _ in } }
+        let known = now - min(now, ClusterKeys.comingMilliseconds)
+        keys.noteKnown(upTo: known)
+        if let news = host.takeSigningNews(), keys.insert(news, readAt: known, now: now) {
+            host.onKeysChanged()
         }
-        isPolling = false
+        guard !isAddingKey, now >= lookAt else { return }
+        lookAt = now + ClusterKeys.lookMilliseconds
+        guard keys.needsKey(wallMilliseconds: clock.wallMilliseconds) else { return }
+        // Where all nodes see that another key is needed, a few add one.
+        let isMine =
+            keys.keys.isEmpty ? host.makesFirstKey : (host.randomBytes(1).first ?? 0) == 0
+        guard isMine else { return }
+        isAddingKey = true
+        Task(executorPreference: tasks) { [self] in await addKey() }
     }
 
     private func addKey() async {
@@ -134,8 +135,8 @@ package actor Accounts {
         let line = "KEY ADD \(name) secret=\(Base64.encode(host.randomBytes(32)))"
         if case .success = await write(line) {
             host.log("key for access tokens added key=\(name)")
-            pollAt = 0
         }
+        isAddingKey = false
     }
 
     // MARK: Lines

@@ -26,27 +26,19 @@ struct SignInName: Hashable, Sendable {
 
 /// The access tokens that are refused although they are signed and have not expired.
 struct Revocations: Hashable, Sendable {
-    /// The latest stamp that is revoked, by the name of a user or a sign-in.
+    /// The latest beginning that is revoked, by the name of a user or a sign-in.
     private(set) var stamps: [String: UInt64] = [:]
-    /// Tokens of anybody up to this stamp are refused.
-    private(set) var floor: UInt64 = 0
 
     /// A sign-in that has ended is never used again, whatever its stamp.
     func contains(_ access: AccessToken) -> Bool {
         guard let signIn = access.signIn else { return false }
         return stamps[signIn.id] != nil || signIn.stamp <= stamps[access.user.text] ?? 0
-            || signIn.stamp <= floor
     }
 
-    /// Adds revocations; none is ever taken back.
     mutating func insert(_ name: String, through stamp: UInt64) {
-        guard stamp > floor else { return }
         stamps[name] = max(stamps[name] ?? 0, stamp)
     }
 
-    mutating func raiseFloor(to stamp: UInt64) {
-        guard stamp > floor else { return }
-        floor = stamp
-        stamps = stamps.filter { $0.value > stamp }
-    }
+    /// Forgets a revocation of tokens that have all ended.
+    mutating func remove(_ name: String) { stamps[name] = nil }
 }

@@ -142,6 +142,7 @@ package actor Node {
     var ownFrames: [WatchFrame] = []
     var typing = Typing()
     var checkpoints = CheckpointExchange()
+    var signing = SigningDesk()
     var tally = NodeTally()
     /// Whether the process is shutting down.
     var isEnding = false
@@ -157,7 +158,7 @@ package actor Node {
     /// Whether the host has been told that this node serves.
     private var isReady = false
     /// When the node founded or joined its cluster, or the start; in milliseconds.
-    private var joinedAt: UInt64
+    private(set) var joinedAt: UInt64
     private var tickedAt: UInt64
     /// Whether so much waits for the disk that nothing is read from clients and peers.
     var isCongested = false
@@ -218,6 +219,7 @@ extension Node {
                 membership = Node.membership(
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
             }
+            try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {
                 try resume(ClusterSettings.decode(bytes), headers, bases, damaged)
@@ -309,8 +311,7 @@ extension Node {
         for number in 0..<settings.shards {
             let id = ShardID(number)
             guard isFounded || stored[id] != nil else { continue }
-            let header = stored[id] ?? ReplicaHeader(isComplete: false)
-            open(id, stored: header, isFounded: isFounded)
+            open(id, stored: stored[id] ?? ReplicaHeader(isComplete: false), isFounded: isFounded)
         }
         keepMembers()
         placeShards()
@@ -322,8 +323,7 @@ extension Node {
 
     func keepMembers() {
         guard cluster != nil else { return }
-        settingsToKeep.append(
-            Setting(name: SettingName.members, value: membership.table.encoded))
+        settingsToKeep.append(Setting(name: SettingName.members, value: membership.table.encoded))
     }
 }
 
@@ -359,7 +359,9 @@ extension Node {
             }
             for peer in end.divergences { noteDivergence(of: shard.id, from: peer) }
             if let damage = end.damage { onDamage(damage, of: shard.id) }
+            if let news = end.tokenNews { take(news) }
         }
+        settleSigning()
         followMembership()
         let rewritten = continueScrub()
         continueChecks()
@@ -382,6 +384,7 @@ extension Node {
         unkept = []
         settingsToKeep = []
         ports.store.commit(writes, drops: drops, settings: settings, ticket: nextTicket)
+        signing.noteCommit(nextTicket)
         underway.append(
             Commit(
                 ticket: nextTicket, shards: writes.map(\.shard), drops: drops,
@@ -473,6 +476,7 @@ extension Node {
         tally.isDiskFull = false
         pressure.isLocked = false
         settle(noteCommitted(ticket))
+        finishSigning(signing.takeStored(ticket), .done)
         noteReady()
     }
 
@@ -519,6 +523,7 @@ extension Node {
         keepLater(underway.flatMap(\.settings))
         for id in underway.flatMap(\.drops) { shard(id).map { within($0) { $0.onDropFailed() } } }
         underway = []
+        finishSigning(signing.takeFailed(), .failed(.store(failure)))
         restartRepairs()
         ports.store.resume()
         let slots = failed.map { id in
@@ -561,6 +566,7 @@ extension Node {
         tickScrub(now: now)
         tickCheckpoints(now: now)
         tickFiles()
+        tickSigning(now: now)
         checkForeign(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }

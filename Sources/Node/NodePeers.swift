@@ -186,8 +186,7 @@ extension Node {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
         case .gossip, .replication, .request, .response, .clock, .watch, .typing, .checkpoint,
-            .pulse,
-            .unheard:
+            .pulse, .unheard, .signing:
             drop(greeting)
         }
     }
@@ -436,6 +435,7 @@ extension Node {
                 restRangesMax: options.restRangesMax))
         for shard in shards { within(shard) { $0.onPeerUp(name, wire: wire) } }
         checkpoints.onConnected(name)
+        if let connection = links[name] { tellSigningVersion(on: connection) }
         membership.onUp(name, process: hello.process, now: now)
         subscriptions.isLost = true
         tickLinks(now: now)
@@ -481,6 +481,8 @@ extension Node {
             onTypingFrame(frame, from: name)
         case .checkpoint(let frame):
             onCheckpoint(frame, from: name)
+        case .signing(let frame):
+            onSigningFrame(frame, from: connection)
         case .pulse(let pulse):
             connection.pulse = (pulse, now)
             onSummary(pulse.summary, from: connection, now: now)

@@ -75,6 +75,7 @@ extension Node {
         if let offset = clusterTime.refusedOffset, cluster != nil {
             return .here(.failed(.clock(offset)), isSettled: true)
         }
+        if case .signing(let action) = mutation.action { return change(action, for: slot) }
         let partition = mutation.partition
         let typist = typing.isIdle ? nil : copy mutation
         let operation = Operation(mutation, nextOperation(), after: unsettled)
@@ -89,6 +90,7 @@ extension Node {
         _ query: Query, of user: UserID, for slot: ReplySlot,
         having sessionVectors: SessionVectors = SessionVectors()
     ) -> Reply {
+        if query == .signing { return .here(signingFound, isSettled: true) }
         guard let partition = query.partition else {
             return list(query, of: user, for: slot, having: sessionVectors)
         }
@@ -166,6 +168,7 @@ extension Node {
         if isRefusing, let failure = refusal(of: request) {
             return (.failed(.store(failure)), isSettled: true)
         }
+        if case .read(.signing, _) = request { return (signingFound, isSettled: true) }
         return recordResult(within(shard) { $0.carryOut(request, for: slot) })
     }
 

@@ -152,6 +152,8 @@ package enum PeerFrame: Hashable, Sendable {
     case pulse(Pulse)
     /// The sender lacks the vector of a shard on which one of the receiver's vectors builds.
     case unheard(ShardID)
+    /// The keys of access tokens, and the revocations.
+    case signing(SigningFrame)
 
     /// The version at the head of each frame, which is that of the head: it is the same in all
     /// versions of the wire format that only add kinds of frames.
@@ -192,6 +194,7 @@ extension PeerFrame: WireValue {
         static let checkpoint: UInt8 = 10
         static let pulse: UInt8 = 11
         static let unheard: UInt8 = 12
+        static let signing: UInt8 = 13
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -234,6 +237,9 @@ extension PeerFrame: WireValue {
         case .unheard(let shard):
             writer.write(Kind.unheard)
             writer.write(shard)
+        case .signing(let frame):
+            writer.write(Kind.signing)
+            frame.encode(into: &writer)
         }
     }
 
@@ -285,6 +291,7 @@ extension PeerFrame: WireValue {
         case Kind.checkpoint: self = .checkpoint(try CheckpointFrame(from: &reader))
         case Kind.pulse: self = .pulse(try Pulse(from: &reader))
         case Kind.unheard: self = .unheard(try reader.readShard())
+        case Kind.signing: self = .signing(try SigningFrame(from: &reader))
         default: throw .unknown
         }
     }

@@ -124,6 +124,8 @@ package enum Unreadiness: Hashable, Sendable {
     /// The node hands over what it holds: the number of shards left.
     case leaving(shards: Int)
     case stopping
+    /// Users sign in here, and no key of access tokens is known yet.
+    case noKeys
     case diskFull
     /// Another program keeps the database locked.
     case locked
@@ -144,6 +146,7 @@ extension Node {
         guard left == 0 else { return .fetching(shards: left) }
         if pressure.isLocked { return .locked }
         if isDiskFull { return .diskFull }
+        if signing.lacksKey { return .noKeys }
         return clusterTime.refusedOffset.map(Unreadiness.clock)
     }
 

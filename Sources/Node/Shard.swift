@@ -121,6 +121,16 @@ package actor Shard {
     /// Whether all owners of the shard, dead ones too, are known to hold just what is here.
     package var isLevelWithAllOwners: Bool { machine.replica.isLevelWithAllOwners }
 
+    /// The keys and revocations that earlier versions keep here; nil where there are none.
+    var signing: Signing? {
+        do throws(ShardFailure) {
+            return try machine.find(.signing, in: world)?.document.signing
+        } catch {
+            // The damage is noted, and is repaired.
+            return nil
+        }
+    }
+
     /// Whether a reply that shows what is here has to wait for the disk; if so, `slot` waits.
     package func showsLater(in slot: ReplySlot) -> Bool {
         machine.showsLater(in: slot, now: ports.clock.milliseconds)

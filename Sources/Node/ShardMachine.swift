@@ -95,6 +95,8 @@ package struct ShardMachine: Sendable {
     /// The position of the live feeds: changes in it have been told to their receivers, or were
     /// stored before there were any.
     var feedPosition: Vector
+    /// What changes of this turn say of sign-ins; nil for nothing.
+    var tokenNews: TokenNews?
     /// The size of a page when messages are read that arrived before their conversation's document.
     let earlierMessagesMax: Int
     /// Documents with changes accepted in this turn that the co-owners have not been sent; each
@@ -225,6 +227,7 @@ extension ShardMachine {
             to: target?.document, with: findings, by: author)
         clock.observe(world.judge.wall)
         clock.observe(document.greatestTime, at: world.judge.wall)
+        noteTokens(document, replacing: target?.document)
         let isNewest = target == nil && document.historyTime > latest
         replica.noteWrite(put(document, replacing: target), by: dot)
         count(document, replacing: target?.document, isNewest: isNewest, in: world)
@@ -374,6 +377,7 @@ extension ShardMachine {
             }
             clock.observe(document.greatestTime, at: world.judge.wall)
             change = put(document, as: encoded, replacing: old)
+            noteTokens(document, replacing: old?.document)
             if encoded.bytes != encodedDocument.bytes { documents.noteCrossed(theirs) }
             count(document, replacing: old?.document, isNewest: isNewest, in: world)
         }

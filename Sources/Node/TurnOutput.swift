@@ -17,6 +17,38 @@ extension ShardMachine {
         let isDropped: Bool
         /// The size of rewritten documents that are not on disk yet, in bytes.
         let unsettledBytes: Int
+        /// What all nodes have to know of sign-ins; nil for nothing.
+        let tokenNews: TokenNews?
+    }
+
+    /// What documents have come to say of sign-ins, which all nodes have to know.
+    struct TokenNews: Sendable {
+        /// The sign-ins that were open here, and are not any more.
+        var ended: [SignInID] = []
+        /// The keys and revocations that earlier versions keep in a document.
+        var signing: Signing?
+    }
+
+    /// Notes what a new state of a document says of sign-ins.
+    mutating func noteTokens(_ document: Document, replacing old: Document?) {
+        switch document.content {
+        case .credentials(let credentials):
+            guard let old = old?.credentials else { return }
+            let ended = credentials.ended(since: old)
+            guard !ended.isEmpty else { return }
+            tokenNews = tokenNews ?? TokenNews()
+            tokenNews?.ended += ended
+        case .signing(let signing):
+            tokenNews = tokenNews ?? TokenNews()
+            tokenNews?.signing = signing
+        default: break
+        }
+    }
+
+    private mutating func takeTokenNews() -> TokenNews? {
+        guard let news = tokenNews else { return nil }
+        tokenNews = nil
+        return news
     }
 
     /// Takes all output of a turn.
@@ -32,6 +64,6 @@ extension ShardMachine {
         return TurnOutput(
             write: write, frames: takeOutbox(), settled: takeSettled(now: now),
             served: replica.served, divergences: takeDivergences(), damage: takeDamage(),
-            isDropped: isDropped, unsettledBytes: unsettledBytes)
+            isDropped: isDropped, unsettledBytes: unsettledBytes, tokenNews: takeTokenNews())
     }
 }

@@ -91,6 +91,7 @@ actor AppPort: AppHost {
         if keySet == nil {
             ownAccounts = Accounts(
                 host: self, isSignUpOpen: isSignUpOpen, clock: clock, executor: loop)
+            node.assumeIsolated { $0.expectSigningKeys() }
         }
         try listener.start { [self] connection in
             guard host.assumeIsolated({ $0.hasClientPlace }) else { return connection.close() }
@@ -372,6 +373,14 @@ extension AppPort: AccountHost {
         _ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void
     ) -> Bool {
         worker.start(work, onDone: onDone)
+    }
+
+    nonisolated func takeSigningNews() -> SigningNews? {
+        assumeIsolated { port in port.node?.assumeIsolated { $0.takeSigningNews() } ?? nil }
+    }
+
+    nonisolated var makesFirstKey: Bool {
+        assumeIsolated { port in port.node?.assumeIsolated { $0.makesFirstKey } ?? false }
     }
 
     nonisolated func onKeysChanged() {

@@ -106,7 +106,7 @@ extension Mutation.Action {
     }
 
     /// The password that the action sets; nil for none.
-    fileprivate var password: FieldText? {
+    var password: FieldText? {
         switch self {
         case .credentials(.signUp(_, let password)), .credentials(.setPassword(let password)):
             password
@@ -179,7 +179,7 @@ extension World {
 
 extension Mutation.Action {
     /// The beginning of the sign-in that the action ends or renews.
-    fileprivate var beginning: HybridTimestamp? {
+    var beginning: HybridTimestamp? {
         switch self {
         case .credentials(.end(_, let began)): began
         case .credentials(.renew(_, _, _, let began)): began
@@ -187,7 +187,7 @@ extension Mutation.Action {
         }
     }
 
-    fileprivate var signInRenewed: SignInID? {
+    var signInRenewed: SignInID? {
         if case .credentials(.renew(let id, _, _, _)) = self { id } else { nil }
     }
 }

@@ -154,11 +154,11 @@ private struct AccountModel {
 }
 
 extension Ledger.Entry {
-    fileprivate var setsAccess: Bool {
+    var setsAccess: Bool {
         if case .credentials(.setDisabled) = mutation.action { true } else { false }
     }
 
-    fileprivate var setsPassword: Bool {
+    var setsPassword: Bool {
         switch mutation.action {
         case .credentials(.signUp), .credentials(.setPassword): true
         default: false

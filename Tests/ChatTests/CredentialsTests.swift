@@ -419,7 +419,7 @@ struct CredentialsTests {
 
 extension Credentials.Account {
     /// The bytes of versions in which a sign-in names no password.
-    fileprivate func bytesOfEarlierVersions() throws -> [UInt8] {
+    func bytesOfEarlierVersions() throws -> [UInt8] {
         var reader = ByteReader(encoded)
         var writer = ByteWriter()
         writer.write(try reader.readName() as UserID)

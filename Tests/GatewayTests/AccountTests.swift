@@ -2,6 +2,7 @@ import Crypto
 import HTTP
 import JSON
 import LineProtocol
+import Node
 import Testing
 import Wire
 
@@ -82,7 +83,7 @@ import Wire
     @Test func `a key that is too short to be safe is not used`() {
         var keys = ClusterKeys()
         _ = keys.insert(
-            reply("KEY id=k1 secret=x1 stamp=1", "OK through=0"), readAt: 1, now: 1)
+            news("KEY id=k1 secret=x1 stamp=1"), readAt: 1, now: 1)
         #expect(keys.keys.isEmpty)
     }
 
@@ -93,16 +94,26 @@ import Wire
             name: name, secret: [UInt8](repeating: 7, count: 32), createdAt: createdAt, readAt: 0)
     }
 
-    private func reply(_ lines: String...) -> LineCall.Reply {
-        var reply = LineCall.Reply()
+    /// Returns news of keys and revocations in the form in which `KEYS` lists them.
+    private func news(_ lines: String...) -> SigningNews {
+        var news = SigningNews()
         for line in lines {
-            switch ReplyLine(line) {
-            case .data(let noun, let fields): reply.lines.append((noun, fields))
-            case .ok(let fields): reply.status = fields
-            case .error, nil: Issue.record("\(line) is no line of a reply")
+            guard case .data(let noun, let fields)? = ReplyLine(line) else {
+                Issue.record("\(line) is no line of a reply")
+                continue
+            }
+            func stamp(_ key: String) -> UInt64 { fields[key].flatMap { UInt64($0) } ?? 0 }
+            switch noun {
+            case "KEY":
+                news.keys.append(
+                    SigningNews.Key(
+                        name: fields["id"] ?? "", secret: fields["secret"] ?? "",
+                        stamp: stamp("stamp")))
+            case "REVOKED": news.revoked.append((fields["name"] ?? "", stamp("through")))
+            default: news.forgotten.append(fields["name"] ?? "")
             }
         }
-        return reply
+        return news
     }
 
     private let secret = Base64.encode([UInt8](repeating: 7, count: 32))
@@ -110,15 +121,15 @@ import Wire
     @Test func `a key signs once all nodes have had the time to read it`() {
         var keys = ClusterKeys()
         #expect(keys.keySet == nil && !keys.needsKey(wallMilliseconds: 0))
-        let empty = keys.insert(reply("OK through=0"), readAt: 1, now: 1)
+        let empty = keys.insert(news(), readAt: 1, now: 1)
         #expect(empty && keys.needsKey(wallMilliseconds: 0))
         let line = "KEY id=k1 secret=\(secret) stamp=\(1_000 << 16)"
-        let isNews = keys.insert(reply(line, "OK through=0"), readAt: 2, now: 100)
-        let isNewsAgain = keys.insert(reply(line, "OK through=0"), readAt: 3, now: 200)
+        let isNews = keys.insert(news(line), readAt: 2, now: 100)
+        let isNewsAgain = keys.insert(news(line), readAt: 3, now: 200)
         #expect(isNews && !isNewsAgain)
         #expect(keys.signer(now: 1_099) == nil && keys.signer(now: 1_100)?.name == "k1")
         let later = "KEY id=k2 secret=\(secret) stamp=\(2_000 << 16)"
-        _ = keys.insert(reply(line, later, "OK through=0"), readAt: 4, now: 5_000)
+        _ = keys.insert(news(line, later), readAt: 4, now: 5_000)
         #expect(keys.signer(now: 5_999)?.name == "k1" && keys.signer(now: 6_000)?.name == "k2")
         let month = UInt64(ClusterKeys.ageMaxMilliseconds)
         #expect(!keys.needsKey(wallMilliseconds: 2_000 + month))
@@ -128,13 +139,13 @@ import Wire
     @Test func `a key that was not read yet is waited for until the next read`() {
         var keys = ClusterKeys()
         let first = keys.isComing("k1", now: 5)
-        _ = keys.insert(reply("OK through=0"), readAt: 10, now: 10)
+        _ = keys.insert(news(), readAt: 10, now: 10)
         let second = keys.isComing("k1", now: 11)
         let third = keys.isComing("k2", now: 12)
         // A read that began before the token came may have missed the key.
-        _ = keys.insert(reply("OK through=0"), readAt: 11, now: 13)
+        _ = keys.insert(news(), readAt: 11, now: 13)
         let fourth = keys.isComing("k2", now: 14)
-        _ = keys.insert(reply("OK through=0"), readAt: 15, now: 16)
+        _ = keys.insert(news(), readAt: 15, now: 16)
         let fifth = keys.isComing("k2", now: 17)
         #expect([first, second, third, fourth, fifth] == [true, false, true, true, false])
     }
@@ -159,31 +170,26 @@ import Wire
     @Test func `a token of the cluster names its user and its sign-in`() throws {
         var keys = ClusterKeys()
         _ = keys.insert(
-            reply("KEY id=k1 secret=\(secret) stamp=1", "OK through=0"), readAt: 1, now: 1)
+            news("KEY id=k1 secret=\(secret) stamp=1"), readAt: 1, now: 1)
         let token = try access(1 << 62, in: keys)
         #expect(token.user == UserID(checked: "alice") && token.expiresAt == 700_000)
         #expect(token.signIn == SignInName(address: "a1", id: "s1", stamp: 1 << 62))
     }
 
-    @Test func `a token is revoked by its sign-in, its user up to a stamp, or the floor`() throws {
+    @Test func `a token is revoked by its sign-in, or by its user up to a stamp`() throws {
         var keys = ClusterKeys()
         let key = "KEY id=k1 secret=\(secret) stamp=1"
-        _ = keys.insert(reply(key, "OK through=0"), readAt: 1, now: 1)
+        _ = keys.insert(news(key), readAt: 1, now: 1)
         let (early, late) = (try access(7, in: keys), try access(8, in: keys))
         _ = keys.insert(
-            reply(key, "REVOKED name=alice through=7", "OK through=0"), readAt: 2, now: 2)
+            news(key, "REVOKED name=alice through=7"), readAt: 2, now: 2)
         #expect(throws: LineError.signedOut) { try access(7, in: keys) }
         #expect(!early.isValid("", keys.keySet) && late.isValid("", keys.keySet))
-        // An older replica takes nothing back.
-        _ = keys.insert(reply(key, "OK through=0"), readAt: 3, now: 3)
-        #expect(!early.isValid("", keys.keySet))
-        _ = keys.insert(
-            reply(key, "REVOKED name=s1 through=3", "OK through=0"), readAt: 4, now: 4)
+        _ = keys.insert(news("REVOKED name=s1 through=3"), readAt: 4, now: 4)
         #expect(!late.isValid("", keys.keySet))
-        var others = ClusterKeys()
-        _ = others.insert(reply(key, "OK through=8"), readAt: 1, now: 1)
-        #expect(throws: LineError.signedOut) { try access(8, in: others) }
-        #expect(try access(9, in: others).user == UserID(checked: "alice"))
+        // Once the tokens have ended, nothing is kept of them.
+        _ = keys.insert(news("FORGOTTEN name=s1", "FORGOTTEN name=alice"), readAt: 5, now: 5)
+        #expect(keys.revocations == Revocations())
     }
 
     // MARK: Limits

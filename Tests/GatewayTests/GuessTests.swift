@@ -1,4 +1,5 @@
 import LineProtocol
+import Node
 import Session
 import Testing
 
@@ -16,6 +17,8 @@ private final class SilentHost: AccountHost {
     {
         false
     }
+    func takeSigningNews() -> SigningNews? { nil }
+    var makesFirstKey: Bool { false }
     func onKeysChanged() {}
     func log(_ line: String) {}
 }

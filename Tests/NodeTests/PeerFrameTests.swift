@@ -1,4 +1,5 @@
 import CRDT
+import Chat
 import Membership
 import Placement
 import TestKit
@@ -46,7 +47,15 @@ import Wire
         .replication(.confirm(ShardID(3), Vector())),
         .pulse(
             Pulse(Frame.Summary(hash: .max, unready: [ShardID(0), ShardID(4)]), silence: 3)),
-        .unheard(ShardID(4)),
+        .unheard(ShardID(4)), .signing(.version(7)),
+        .signing(
+            .news(
+                [],
+                [
+                    SigningTable.Revocation(
+                        name: UserID(checked: "s1"), through: HybridTimestamp(milliseconds: 5),
+                        made: 6)
+                ])),
     ]
 
     @Test(arguments: frames)

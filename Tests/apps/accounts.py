@@ -5,6 +5,7 @@ usage: accounts.py BINARY [NAME…]    all checks, or those whose names contain 
 """
 
 import base64
+import concurrent.futures
 import contextlib
 import datetime
 import hashlib
@@ -135,6 +136,10 @@ class Device(App):
         other.__dict__.update({key: self.__dict__[key] for key in kept})
         return other
 
+    def on(self, cluster):
+        """Returns this client at each node, whether it is signed in there or not."""
+        return [self.at(node) for node in cluster.nodes]
+
     def on_each(self, cluster):
         """Returns this client at each node, whose connection has been signed in already."""
         apps = [self.at(node) for node in cluster.nodes]
@@ -145,6 +150,10 @@ class Device(App):
 
 def password(name="x"):
     return MARK + name
+
+
+def email_digest(email):
+    return base64url(hashlib.sha256(email.encode()).digest())
 
 
 def sign_up(node, name):
@@ -521,6 +530,89 @@ def a_sign_out_of_all_devices_holds_on_every_node_within_a_second(cluster):
     # A sign-in that begins later is not concerned.
     for node in cluster.nodes:
         sign_in(node, devices[0]).on_each(cluster)
+
+
+@check
+def a_sign_out_on_the_other_side_of_a_cut_holds_after_the_heal(cluster):
+    """The side that is asked knows nothing of the sign-in, which goes on at the other meanwhile."""
+    first, second, third = cluster.nodes
+    cut = sign_up(first, "cut.out")
+    converge(cluster)
+    with cut_off(cluster, first):
+        phone = sign_in(first, cut)
+        assert phone.at(second).delete("sessions/current").json == {}
+        renewed = phone.at(first).refresh()
+        renewed.at(first).get("account")
+    refused(renewed.on(cluster) + phone.on(cluster))
+    for node in cluster.nodes:
+        renewed.at(node).refresh_refused()
+    cut.at(third).refresh()
+
+
+@check
+def a_new_password_ends_sign_ins_on_the_other_side_of_a_cut(cluster):
+    first, second, third = cluster.nodes
+    owner = sign_up(second, "cut.password")
+    converge(cluster)
+    new = {"password": owner.password, "newPassword": password("cut.new")}
+    with cut_off(cluster, first):
+        changed = owner.at(second).take(owner.put("account/password", new))
+        time.sleep(0.05)
+        thief = sign_in(first, owner)
+        renewed = thief.at(first).refresh()
+    refused(renewed.on(cluster))
+    renewed.at(third).refresh_refused()
+    changed.at(first).get("account")
+    changed.at(third).refresh()
+
+
+@check
+def an_account_that_was_deleted_on_the_other_side_of_a_cut_is_refused(cluster):
+    first, second, _ = cluster.nodes
+    gone = sign_up(second, "cut.gone")
+    converge(cluster)
+    with cut_off(cluster, first):
+        gone.at(second).post("account/delete", {"password": gone.password})
+        renewed = gone.at(first).refresh()
+        later = sign_in(first, gone)
+    refused(renewed.on(cluster) + later.on(cluster))
+    later.at(second).refresh_refused()
+
+
+@check
+def a_browser_that_many_sign_in_with_throws_nobody_out(cluster):
+    first, second, _ = cluster.nodes
+    phone = sign_up(first, "shared")
+    lines = ["SET ack=all"]
+    account = f"{email_digest(phone.email)} {phone.user}"
+    for number in range(40):
+        lines += [f"SIGNIN ADD {account} b{number} secret=x", f"SIGNIN END {account} b{number}"]
+    assert all(reply.startswith("OK") for reply in first.ask(*lines))
+    phone = phone.at(second).refresh()
+    # Of too many, the one that was not used for longest ends, and its device is told why.
+    old = sign_in(first, phone)
+    phone = phone.at(second).refresh()
+    lines = ["SET ack=all"] + [f"SIGNIN ADD {account} c{number} secret=x" for number in range(31)]
+    assert all(reply.startswith("OK") for reply in first.ask(*lines))
+    phone.at(second).refresh()
+    refused([old])
+    answer = Device(second).post("sessions/refresh", {"refreshToken": old.refresh_token}, status=401)
+    assert "32 other devices" in answer.error, answer.error
+
+
+@check
+def one_refresh_token_at_two_nodes_at_once_is_taken_once(cluster):
+    device = sign_up(cluster.nodes[0], "twice")
+    for number in range(30):
+        user = sign_in(cluster.nodes[number % 3], device)
+        body = {"refreshToken": user.refresh_token}
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            nodes = (cluster.nodes[number % 3], cluster.nodes[(number + 1) % 3])
+            asked = [
+                pool.submit(Device(node).attempt, "POST", "sessions/refresh", body)
+                for node in nodes]
+            statuses = sorted(future.result().status for future in asked)
+        assert statuses.count(200) <= 1 and 401 in statuses, statuses
 
 
 # MARK: Changes of an account

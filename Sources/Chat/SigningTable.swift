@@ -1,0 +1,157 @@
+import CRDT
+import Wire
+
+/// What a node knows of the keys with which the cluster signs access tokens, and of the users and
+/// sign-ins whose tokens are revoked.
+///
+/// Every node has all of it, and none owns it: both lists only grow by merging, and a revocation is
+/// forgotten once no token that it revokes can be valid any more.
+public struct SigningTable: Hashable, Sendable {
+    public struct Revocation: Hashable, Sendable {
+        /// A user, or a sign-in.
+        public let name: UserID
+        /// Tokens of sign-ins that began no later are refused.
+        public let through: HybridTimestamp
+        /// When it was last made, in milliseconds since 1970: no such token is issued later.
+        public let made: UInt64
+
+        public init(name: UserID, through: HybridTimestamp, made: UInt64) {
+            self.name = name
+            self.through = through
+            self.made = made
+        }
+    }
+
+    /// The most keys that are kept; one more takes the place of the oldest.
+    public static let keysMax = Signing.keysMax
+    /// The most revocations that are kept: more than nodes can check passwords in that time.
+    public static let revocationsMax = 65_536
+    /// How long a revocation is kept, in milliseconds: the ten minutes of an access token, and what
+    /// the clocks of two nodes may differ by.
+    public static let lifetimeMilliseconds: UInt64 = 620_000
+    /// The time within which a revocation that is made again is no news, in milliseconds.
+    static let repeatMilliseconds: UInt64 = 10_000
+    /// The number of parts in which the revocations are stored.
+    public static let partsCount = 64
+
+    /// Ascending by creation.
+    public private(set) var keys: [Signing.Key] = []
+    private var revocations: [UserID: Revocation] = [:]
+
+    public init() {}
+
+    public var revocationsCount: Int { revocations.count }
+    public var isFull: Bool { revocations.count >= SigningTable.revocationsMax }
+
+    public func revocation(of name: UserID) -> Revocation? { revocations[name] }
+
+    /// The revocations, ascending by name.
+    public var revoked: [Revocation] { revocations.values.sorted { $0.name < $1.name } }
+
+    /// - Returns: whether the key is new here.
+    public mutating func insert(_ key: Signing.Key) -> Bool {
+        guard !keys.contains(where: { $0.created == key.created }) else { return false }
+        let all = mergedAscending(keys, [key], by: \.created) { mine, _ in mine }
+        keys = Array(all.suffix(SigningTable.keysMax))
+        return keys.contains { $0.created == key.created }
+    }
+
+    /// Adds a revocation; where there are too many, the one that was made first goes.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: what is news in it to this node, and so to others; nil for nothing.
+    public mutating func insert(_ revocation: Revocation, now: UInt64) -> Revocation? {
+        let made = min(revocation.made, now + SigningTable.repeatMilliseconds)
+        guard !SigningTable.hasEnded(made, now: now) else { return nil }
+        let known = revocations[revocation.name]
+        let isRepeated = known.map {
+            $0.through >= revocation.through && made < $0.made + SigningTable.repeatMilliseconds
+        }
+        guard isRepeated != true else { return nil }
+        if known == nil, isFull, let first = revocations.values.min(by: SigningTable.isEarlier) {
+            revocations[first.name] = nil
+        }
+        let merged = Revocation(
+            name: revocation.name, through: max(known?.through ?? .zero, revocation.through),
+            made: max(known?.made ?? 0, made))
+        revocations[revocation.name] = merged
+        return merged
+    }
+
+    private static func isEarlier(_ left: Revocation, _ right: Revocation) -> Bool {
+        (left.made, left.name) < (right.made, right.name)
+    }
+
+    /// Forgets the revocations of tokens that have all ended.
+    ///
+    /// - Returns: their names.
+    public mutating func forgetEnded(now: UInt64) -> [UserID] {
+        let ended = revocations.values.filter { SigningTable.hasEnded($0.made, now: now) }
+        for revocation in ended { revocations[revocation.name] = nil }
+        return ended.map(\.name).sorted()
+    }
+
+    private static func hasEnded(_ made: UInt64, now: UInt64) -> Bool {
+        made + lifetimeMilliseconds < now
+    }
+
+    /// A number by which two nodes see that they know the same.
+    public var version: UInt64 {
+        let sum = revocations.values.reduce(UInt64(0)) {
+            $0 &+ checksum(of: $1.name.text, seed: $1.through.bits)
+        }
+        return keys.reduce(sum) { $0 &+ checksum(of: $1.id.text, seed: $1.created.time.bits) }
+    }
+
+    // MARK: Parts
+
+    /// The part in which a revocation is stored.
+    public static func part(of name: UserID) -> Int {
+        Int(checksum(of: name.text, seed: 0) % UInt64(partsCount))
+    }
+
+    /// The stored bytes of a part.
+    public func encodedPart(_ part: Int) -> [UInt8] {
+        revoked.filter { SigningTable.part(of: $0.name) == part }.encoded
+    }
+}
+
+extension SigningTable.Revocation: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(name)
+        through.encode(into: &writer)
+        writer.write(varint: made)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        name = try reader.readName()
+        through = try HybridTimestamp(from: &reader)
+        made = try reader.readVarint()
+    }
+}
+
+extension Signing {
+    /// What a table says in the form in which nodes are asked for it: the latest revocations, as
+    /// many as that form has.
+    public init(_ table: SigningTable) {
+        self.init()
+        let latest = table.revoked.sorted { ($0.made, $0.name) > ($1.made, $1.name) }
+        for key in table.keys { add(key) }
+        for revocation in latest.prefix(Signing.revocationsMax) {
+            revoke(revocation.name, at: revocation.through)
+        }
+    }
+}
+
+extension Credentials {
+    /// The sign-ins that may be used: of accounts that are there and enabled.
+    private var usable: Set<SignInID> {
+        Set(
+            present.filter { !$0.isDisabled }.flatMap(\.signIns).filter(\.isOpen).map(\.id))
+    }
+
+    /// Returns the sign-ins that could be used in an earlier state, and cannot in this one.
+    public func ended(since old: Credentials) -> [SignInID] {
+        old.usable.subtracting(usable).sorted()
+    }
+}

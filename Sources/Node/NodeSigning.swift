@@ -1,0 +1,139 @@
+import CRDT
+import Chat
+import Membership
+import Replication
+import Wire
+
+/// The keys of access tokens and the revocations: every node has all of them on its disk, changes
+/// them alone, and tells the members that it is connected to.
+///
+/// What is news to a node it tells on, so that members which do not reach each other hear of it
+/// through others. On a new connection both sides say their versions, and everything where those
+/// differ. Nothing is sent while nothing changes.
+extension Node {
+    /// How long a node whose cluster has no key waits for others to make one, in milliseconds; each
+    /// member a little longer than the one before.
+    private static let keyPatienceMilliseconds: UInt64 = 300
+
+    /// Makes a change of the keys or the revocations; the slot is answered once it is on disk.
+    func change(_ action: Signing.Action, for slot: ReplySlot) -> Reply {
+        guard cluster != nil else { return .here(.failed(.notReady), isSettled: true) }
+        switch action {
+        case .addKey(let id, let secret):
+            if !signing.table.keys.contains(where: { $0.id == id }) {
+                signing.insert(Signing.Key(id: id, secret: secret, created: nextOperation()))
+            }
+        case .revoke(let name, let through):
+            guard !signing.table.isFull else {
+                return .here(.failed(.refused(.tooManyRevocations)), isSettled: true)
+            }
+            revoke(name, through: through)
+        }
+        signing.wait(slot, storing: action)
+        ports.host.turnAgain()
+        return .awaited
+    }
+
+    private func revoke(_ name: UserID, through: HybridTimestamp) {
+        let now = ports.clock.wallMilliseconds
+        signing.insert(
+            SigningTable.Revocation(name: name, through: through, made: now), now: now)
+    }
+
+    /// Takes what the documents of a shard have come to say of sign-ins.
+    ///
+    /// Whoever held a sign-in as open until now may have renewed it until now: so its access tokens
+    /// are revoked from now on, and not from when it was ended, which may be long ago.
+    func take(_ news: ShardMachine.TokenNews) {
+        let now = HybridTimestamp(milliseconds: ports.clock.wallMilliseconds)
+        for signIn in news.ended { revoke(UserID(checked: signIn.text), through: now) }
+        if let stored = news.signing { importSigning(stored) }
+    }
+
+    /// Takes over what earlier versions keep in a shard.
+    private func importSigning(_ stored: Signing) {
+        for key in stored.keys { signing.insert(key) }
+        for revocation in stored.revocations
+        where signing.table.revocation(of: revocation.name) == nil {
+            let now = ports.clock.wallMilliseconds
+            signing.insert(
+                SigningTable.Revocation(
+                    name: revocation.name, through: revocation.time,
+                    made: min(now, revocation.time.milliseconds)),
+                now: now)
+        }
+    }
+
+    /// Tells the members what has changed, and hands it to the disk.
+    func settleSigning() {
+        settingsToKeep += signing.takeSettings()
+        let news = signing.takeUntold()
+        for connection in links.ascending {
+            let isOwed = signing.owed.remove(connection.name) != nil
+            let frames = isOwed ? signing.all : news
+            if !frames.allSatisfy({ connection.send(.signing($0)) }) {
+                signing.owed.insert(connection.name)
+            }
+        }
+    }
+
+    func onSigningFrame(_ frame: SigningFrame, from connection: PeerConnection) {
+        switch frame {
+        case .version(let theirs):
+            guard theirs != signing.table.version else { return }
+            signing.owed.insert(connection.name)
+            ports.host.turnAgain()
+        case .news(let keys, let revocations):
+            let now = ports.clock.wallMilliseconds
+            for key in keys { signing.insert(key) }
+            for revocation in revocations { signing.insert(revocation, now: now) }
+        }
+    }
+
+    /// Says the version of what is known here on a new connection.
+    func tellSigningVersion(on connection: PeerConnection) {
+        signing.owed.remove(connection.name)
+        let isSent = connection.send(.signing(.version(signing.table.version)))
+        if !isSent { signing.owed.insert(connection.name) }
+    }
+
+    func tickSigning(now: UInt64) {
+        if !signing.isImported, let id = shardID(of: Mutation.Subject.signingPartition),
+            let shard = shard(id), shard.assumeIsolated({ $0.isReady })
+        {
+            signing.isImported = true
+            if let stored = within(shard, { $0.signing }) { importSigning(stored) }
+        }
+        guard now >= signing.sweptAt + SigningDesk.sweepMilliseconds else { return }
+        signing.sweptAt = now
+        signing.forgetEnded(now: ports.clock.wallMilliseconds)
+    }
+
+    func finishSigning(_ slots: [ReplySlot], _ outcome: Completion) {
+        for slot in slots { finish(slot, outcome, nil) }
+    }
+
+    /// The answer to who asks for the keys and revocations.
+    var signingFound: Completion {
+        .found(.signing(Signing(signing.table)), isPartial: false)
+    }
+
+    // MARK: The port for apps
+
+    /// Notes that users sign in at this node with the cluster's own keys.
+    package func expectSigningKeys() { signing.isNeeded = true }
+
+    /// Takes what has changed of the keys and revocations; nil for nothing.
+    package func takeSigningNews() -> SigningNews? {
+        cluster == nil ? nil : signing.takeNews()
+    }
+
+    /// Whether this node is to make the first key of the cluster, as far as it knows: others that
+    /// have one would have told it.
+    package var makesFirstKey: Bool {
+        guard cluster != nil, signing.table.keys.isEmpty else { return false }
+        let rank = membership.ring.sorted().firstIndex(of: me.name) ?? 0
+        return ports.clock.milliseconds
+            >= joinedAt + Node.keyPatienceMilliseconds * UInt64(rank + 1)
+    }
+}

@@ -1,0 +1,235 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// A frame about the keys of access tokens and the revocations.
+package enum SigningFrame: Hashable, Sendable {
+    /// The version of the sender's table, said on each new connection.
+    case version(UInt64)
+    /// What the receiver may not know.
+    case news([Signing.Key], [SigningTable.Revocation])
+
+    /// The most revocations of one frame.
+    static let revocationsMax = 1_000
+}
+
+extension SigningFrame: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .version(let version):
+            writer.write(1)
+            writer.write(fixed: version)
+        case .news(let keys, let revocations):
+            writer.write(2)
+            keys.encode(into: &writer)
+            revocations.encode(into: &writer)
+        }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .version(try reader.readFixed())
+        case 2:
+            self = .news(
+                try reader.readList(limit: SigningTable.keysMax),
+                try reader.readList(limit: SigningFrame.revocationsMax))
+        default: throw .unknown
+        }
+    }
+}
+
+/// A change of the keys and revocations, for the port that checks access tokens.
+package struct SigningNews: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
+        package let name: String
+        package let secret: String
+        /// When it was made, as a stamp.
+        package let stamp: UInt64
+
+        package init(name: String, secret: String, stamp: UInt64) {
+            self.name = name
+            self.secret = secret
+            self.stamp = stamp
+        }
+    }
+
+    package var keys: [Key]
+    /// Names of users and sign-ins, each with the last beginning whose tokens are refused.
+    package var revoked: [(name: String, through: UInt64)]
+    /// Names whose tokens have all ended.
+    package var forgotten: [String]
+
+    package init(
+        keys: [Key] = [], revoked: [(name: String, through: UInt64)] = [],
+        forgotten: [String] = []
+    ) {
+        self.keys = keys
+        self.revoked = revoked
+        self.forgotten = forgotten
+    }
+
+    var isEmpty: Bool { keys.isEmpty && revoked.isEmpty && forgotten.isEmpty }
+
+    package static func == (left: SigningNews, right: SigningNews) -> Bool {
+        left.keys == right.keys && left.forgotten == right.forgotten
+            && left.revoked.elementsEqual(right.revoked) { $0 == $1 }
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
+}
+
+/// The keys and revocations of a node, and what is yet to be stored and told of them.
+struct SigningDesk: Sendable {
+    private(set) var table = SigningTable()
+    /// What the members are told at the end of the turn.
+    private var untold: (keys: [Signing.Key], revocations: [SigningTable.Revocation]) = ([], [])
+    /// What the port for apps has not taken yet; nil while there is no such port.
+    private var untaken: SigningNews?
+    private var areKeysDirty = false
+    private var dirtyParts: Set<Int> = []
+    /// The members to which a part of the news could not be sent.
+    var owed: Set<NodeName> = []
+    /// The replies that wait for the disk, with the commit that stores what they acknowledge.
+    private var waits: [(slot: ReplySlot, ticket: UInt64?)] = []
+    /// Whether what earlier versions kept in a shard has been read.
+    var isImported = false
+    /// Whether the node's port for apps signs users in with these keys.
+    var isNeeded = false
+    /// Whether users cannot sign in here, because no key is known.
+    var lacksKey: Bool { isNeeded && table.keys.isEmpty }
+    var sweptAt: UInt64 = 0
+
+    /// How often revocations are looked at for whether they have ended, in milliseconds.
+    static let sweepMilliseconds: UInt64 = 5_000
+
+    private static let keysName = "signing keys"
+    private static func name(ofPart part: Int) -> String { "revocations \(part)" }
+
+    // MARK: Changes
+
+    mutating func insert(_ key: Signing.Key) {
+        guard table.insert(key) else { return }
+        areKeysDirty = true
+        untold.keys.append(key)
+        untaken?.keys.append(key.news)
+    }
+
+    mutating func insert(_ revocation: SigningTable.Revocation, now: UInt64) {
+        guard let news = table.insert(revocation, now: now) else { return }
+        dirtyParts.insert(SigningTable.part(of: news.name))
+        untold.revocations.append(news)
+        untaken?.revoked.append((news.name.text, news.through.bits))
+    }
+
+    mutating func forgetEnded(now: UInt64) {
+        for name in table.forgetEnded(now: now) {
+            dirtyParts.insert(SigningTable.part(of: name))
+            untaken?.forgotten.append(name.text)
+        }
+    }
+
+    // MARK: Disk
+
+    /// Reads what is on disk.
+    mutating func load(_ settings: [String: [UInt8]], now: UInt64) throws(WireError) {
+        if let bytes = settings[SigningDesk.keysName] {
+            for key in try [Signing.Key].decode(bytes) { _ = table.insert(key) }
+        }
+        for part in 0..<SigningTable.partsCount {
+            guard let bytes = settings[SigningDesk.name(ofPart: part)] else { continue }
+            for revocation in try [SigningTable.Revocation].decode(bytes) {
+                _ = table.insert(revocation, now: now)
+            }
+        }
+    }
+
+    /// Takes what is to be stored with the next commit.
+    mutating func takeSettings() -> [Setting] {
+        var settings: [Setting] = []
+        if areKeysDirty {
+            settings.append(Setting(name: SigningDesk.keysName, value: table.keys.encoded))
+        }
+        for part in dirtyParts.sorted() {
+            settings.append(
+                Setting(name: SigningDesk.name(ofPart: part), value: table.encodedPart(part)))
+        }
+        (areKeysDirty, dirtyParts) = (false, [])
+        return settings
+    }
+
+    /// Notes a reply that waits until a change is stored, which may be one of before: then it is
+    /// stored again.
+    mutating func wait(_ slot: ReplySlot, storing action: Signing.Action) {
+        switch action {
+        case .addKey: areKeysDirty = true
+        case .revoke(let name, _): dirtyParts.insert(SigningTable.part(of: name))
+        }
+        waits.append((slot, nil))
+    }
+
+    /// Notes the commit that stores everything up to now.
+    mutating func noteCommit(_ ticket: UInt64) {
+        for index in waits.indices where waits[index].ticket == nil { waits[index].ticket = ticket }
+    }
+
+    /// Takes the replies whose commit is on disk.
+    mutating func takeStored(_ ticket: UInt64) -> [ReplySlot] {
+        guard !waits.isEmpty else { return [] }
+        func isStored(_ wait: (slot: ReplySlot, ticket: UInt64?)) -> Bool {
+            wait.ticket.map { $0 <= ticket } ?? false
+        }
+        defer { waits.removeAll(where: isStored) }
+        return waits.filter(isStored).map(\.slot)
+    }
+
+    mutating func takeFailed() -> [ReplySlot] {
+        defer { waits = [] }
+        return waits.map(\.slot)
+    }
+
+    // MARK: Members
+
+    /// Takes the frames that tell members what has changed.
+    mutating func takeUntold() -> [SigningFrame] {
+        defer { untold = ([], []) }
+        return SigningDesk.frames(untold.keys, untold.revocations)
+    }
+
+    /// The frames that tell all.
+    var all: [SigningFrame] { SigningDesk.frames(table.keys, table.revoked) }
+
+    private static func frames(
+        _ keys: [Signing.Key], _ revocations: [SigningTable.Revocation]
+    ) -> [SigningFrame] {
+        guard !keys.isEmpty || !revocations.isEmpty else { return [] }
+        let keys = Array(keys.suffix(SigningTable.keysMax))
+        let starts = stride(
+            from: 0, to: max(1, revocations.count), by: SigningFrame.revocationsMax)
+        return starts.map { start in
+            let part = revocations[start...].prefix(SigningFrame.revocationsMax)
+            return .news(start == 0 ? keys : [], Array(part))
+        }
+    }
+
+    // MARK: The port for apps
+
+    /// Takes what is new since the last time: at first, everything.
+    mutating func takeNews() -> SigningNews? {
+        guard let news = untaken else {
+            untaken = SigningNews()
+            return SigningNews(
+                keys: table.keys.map(\.news),
+                revoked: table.revoked.map { ($0.name.text, $0.through.bits) })
+        }
+        guard !news.isEmpty else { return nil }
+        untaken = SigningNews()
+        return news
+    }
+}
+
+extension Signing.Key {
+    var news: SigningNews.Key {
+        SigningNews.Key(name: id.text, secret: secret.text, stamp: created.time.bits)
+    }
+}
