@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import LineProtocol
 import Node
@@ -31,15 +32,16 @@ extension Admin {
         switch shard.assumeIsolated({ $0.registeredDevices() }) {
         case .failure(let failure): writer.error(LineError(failure))
         case .success(let devices):
-            for (user, device) in devices where !writer.isTooLong {
+            for device in devices where !writer.isTooLong {
                 writer.line("SUBSCRIBER") {
-                    $0.pair("user", user)
+                    $0.pair("user", device.user)
                     $0.pair("device", device.id)
                     $0.pair("token", device.token)
+                    $0.pair("stamp", device.registered.bits)
                     $0.flag("first", isFirst)
                 }
             }
-            writer.ok()
+            writer.ok { $0.flag("first", isFirst) }
         }
     }
 }
@@ -62,6 +64,7 @@ extension ReplyWriter {
             $0.pair("from", notification.from)
             $0.pair("fromName", notification.fromName)
             $0.pair("text", notification.text)
+            $0.flag("pushed", notification.isPushed)
         }
     }
 }

@@ -119,6 +119,13 @@ extension Device {
         normalize()
     }
 
+    /// Records that the notification `id` was pushed; does nothing where it is not listed.
+    mutating func notePushed(_ id: NotificationID, as kind: PushedKind) {
+        for index in listed.indices where listed[index].place.id == id {
+            listed[index].notePushed(as: kind)
+        }
+    }
+
     mutating func merge(_ other: Device) {
         guard removed == other.removed else {
             if isEarlier(removed, than: other.removed) { self = other }
@@ -187,6 +194,7 @@ extension Device {
         static let acknowledged: UInt64 = 6
         static let latestAcknowledged: UInt64 = 7
         static let acknowledgedApart: UInt64 = 8
+        static let pushed: UInt64 = 9
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -201,6 +209,10 @@ extension Device {
             fields.set(FieldNumber.latestAcknowledged, to: latestAcknowledged)
         }
         if !rest.isEmpty { fields.set(FieldNumber.acknowledgedApart, to: rest) }
+        let pushed = listed.compactMap { entry in
+            entry.pushed.map { PushedEntry(dot: entry.dot, kind: $0) }
+        }
+        fields.set(FieldNumber.pushed, toList: pushed)
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -222,7 +234,19 @@ extension Device {
         acknowledged.insert(dots, since: added?.time ?? .zero)
         latestAcknowledged = try fields.take(
             FieldNumber.latestAcknowledged, orEmpty: .zero, "a time of an acknowledgement")
+        let pushed: [PushedEntry] = try fields.take(
+            FieldNumber.pushed, orEmpty: [], "pushed notifications")
+        try setPushed(pushed)
         guard isNormal else { throw .invalid("a device as a merge leaves it") }
+    }
+
+    /// Sets what was pushed of the entries, each of which is on the list once.
+    private mutating func setPushed(_ pushed: [PushedEntry]) throws(WireError) {
+        var left = pushed[...]
+        for index in listed.indices where listed[index].dot == left.first?.dot {
+            listed[index].pushed = left.removeFirst().kind
+        }
+        guard left.isEmpty else { throw .invalid("pushed notifications that are listed") }
     }
 }
 

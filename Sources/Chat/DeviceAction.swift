@@ -18,6 +18,8 @@ extension Device {
         case acknowledge(NotificationID)
         /// Acknowledges this notification, and none that is listed less than a day before it.
         case acknowledgeAlone(NotificationID)
+        /// Records that this notification was pushed; it stays listed.
+        case notePushed(NotificationID, as: PushedKind)
 
         /// Lists notifications that were found by a state of the device.
         public static func list(
@@ -55,6 +57,11 @@ extension Device.Action {
         case .acknowledge(let id), .acknowledgeAlone(let id):
             guard let registered else { throw .deviceNotFound }
             return registered.listed.contains { $0.place.id == id }
+        case .notePushed(let id, let kind):
+            guard let registered else { throw .deviceNotFound }
+            return registered.listed.contains {
+                $0.place.id == id && $0.pushed.map { $0 < kind } ?? true
+            }
         }
     }
 
@@ -72,6 +79,7 @@ extension Device.Action {
         case .list(let entries, _, let time): device.list(entries, since: time)
         case .acknowledge(let id): device.acknowledge(id, alone: false)
         case .acknowledgeAlone(let id): device.acknowledge(id, alone: true)
+        case .notePushed(let id, let kind): device.notePushed(id, as: kind)
         }
         return device
     }
@@ -88,14 +96,14 @@ extension Device.Action: DocumentAction {
                 content.viewings.last?.stamp,
             ]
         case .view: [content.removed] + content.viewings.map(\.stamp)
-        case .list, .acknowledge, .acknowledgeAlone: []
+        case .list, .acknowledge, .acknowledgeAlone, .notePushed: []
         }
     }
 
     func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
         switch self {
         case .add, .remove, .removeToken, .view: overwritesOnlyEarly(in: content, time)
-        case .list, .acknowledge, .acknowledgeAlone: false
+        case .list, .acknowledge, .acknowledgeAlone, .notePushed: false
         }
     }
 
@@ -103,14 +111,14 @@ extension Device.Action: DocumentAction {
         switch self {
         case .add, .removeToken: ChatLimits.titleBytesMax
         case .list(let entries, _, _): entries.count * ListedNotification.bytesMax
-        case .remove, .view, .acknowledge, .acknowledgeAlone: nameBytesMax
+        case .remove, .view, .acknowledge, .acknowledgeAlone, .notePushed: nameBytesMax
         }
     }
 
     var growth: ActionGrowth {
         switch self {
         case .add, .view, .list: .adds
-        case .acknowledge, .acknowledgeAlone: .settles
+        case .acknowledge, .acknowledgeAlone, .notePushed: .settles
         case .remove, .removeToken: .empties
         }
     }
@@ -158,6 +166,10 @@ extension Device.Action: WireValue {
         case .removeToken(let token):
             writer.write(8)
             token.encode(into: &writer)
+        case .notePushed(let id, let kind):
+            writer.write(9)
+            writer.write(id)
+            kind.encode(into: &writer)
         }
     }
 
@@ -173,6 +185,8 @@ extension Device.Action: WireValue {
                 life: try Optional(from: &reader), since: try HybridTimestamp(from: &reader))
         case 7: self = .acknowledgeAlone(try reader.readName())
         case 8: self = .removeToken(try FieldText(from: &reader))
+        case 9:
+            self = .notePushed(try reader.readName(), as: try PushedKind(from: &reader))
         default: throw .unknown
         }
     }

@@ -25,6 +25,15 @@ public struct DeviceView: Hashable, Sendable {
     public let viewing: ConversationID?
 }
 
+/// A device as whoever pushes to it knows it.
+public struct RegisteredDevice: Hashable, Sendable {
+    public let user: UserID
+    public let id: DeviceID
+    public let token: String
+    /// When the device was registered with this token.
+    public let registered: HybridTimestamp
+}
+
 extension Profile {
     /// Returns the name that the user goes by; nil if none was given.
     public func nameView(of user: UserID) -> NameView? {
@@ -35,6 +44,14 @@ extension Profile {
 extension Device {
     public func view(as id: DeviceID) -> DeviceView {
         DeviceView(id: id, token: token, viewing: viewed)
+    }
+
+    /// Returns the device of a user as whoever pushes to it knows it; nil where it is removed.
+    public func registered(as id: DeviceID, of user: UserID) -> RegisteredDevice? {
+        tokenField.map {
+            RegisteredDevice(
+                user: user, id: id, token: $0.value.text, registered: $0.stamp.time)
+        }
     }
 }
 

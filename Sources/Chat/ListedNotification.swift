@@ -43,6 +43,8 @@ public struct ListedNotification: Hashable, Sendable {
     /// Acknowledged notifications thus stay one range for each replica, and not one for each
     /// message.
     public internal(set) var considered: SeqSet
+    /// As what it was pushed, under the id of its place; nil where nothing says that it was.
+    public internal(set) var pushed: PushedKind?
 
     /// The most ranges in `considered`; of more, the latest are kept, and later entries may add the
     /// others again.
@@ -74,7 +76,11 @@ public struct ListedNotification: Hashable, Sendable {
     ///
     /// A list that leaves out messages that are due consists of such entries: the lower seqs may be
     /// those of the messages left out, which an acknowledgement must not pass over.
-    public var consideringItselfOnly: ListedNotification { placed(at: place.time, among: SeqSet()) }
+    public var consideringItselfOnly: ListedNotification {
+        var entry = placed(at: place.time, among: SeqSet())
+        entry.pushed = pushed
+        return entry
+    }
 
     /// The entry at the place, and so with the id, of another sending of the same message that the
     /// device was shown.
@@ -87,14 +93,20 @@ public struct ListedNotification: Hashable, Sendable {
             dot: dot, conversation: conversation, message: message, at: time, among: seqs)
     }
 
+    mutating func notePushed(as kind: PushedKind?) {
+        pushed = [pushed, kind].compactMap(\.self).max()
+    }
+
     /// Merges another entry of the same dot.
     ///
-    /// Of two places the lesser wins, with what was considered there.
+    /// Of two places the lesser wins, with what was considered and pushed there: a device that was
+    /// told another id knows nothing of this one.
     mutating func merge(_ other: ListedNotification) {
         if other.sortsBefore(self) {
             self = other
         } else if !sortsBefore(other) {
             considered.formUnion(other.considered)
+            notePushed(as: other.pushed)
         }
     }
 
@@ -103,6 +115,7 @@ public struct ListedNotification: Hashable, Sendable {
     }
 }
 
+/// The form of an entry in a list, in which what was pushed of it is not: the device has that.
 extension ListedNotification: WireValue {
     public func encode(into writer: inout ByteWriter) {
         dot.encode(into: &writer)

@@ -75,6 +75,8 @@ public struct NotificationView: Hashable, Sendable {
     public var fromName: String?
     /// Nil if the message was deleted since it was shown.
     public let text: String?
+    /// Whether it was pushed as what it is.
+    public var isPushed = false
 }
 
 extension NotificationView {
@@ -82,7 +84,9 @@ extension NotificationView {
     public init(of candidate: NotificationCandidate, listedAs entry: ListedNotification) {
         self.init(
             id: entry.place.id, conversation: entry.conversation, message: entry.message,
-            from: candidate.from, text: candidate.text)
+            from: candidate.from, text: candidate.text,
+            isPushed: entry.pushed.map { $0 >= (candidate.text == nil ? .withdrawn : .message) }
+                ?? false)
     }
 }
 
@@ -112,6 +116,7 @@ extension NotificationView: WireValue {
         writer.write(from)
         writer.write(fromName)
         writer.write(text)
+        writer.write(isPushed)
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -122,5 +127,6 @@ extension NotificationView: WireValue {
         fromName =
             try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
         text = try reader.readOptionalText(limit: ChatLimits.textBytesMax)
+        isPushed = try reader.readFlag()
     }
 }

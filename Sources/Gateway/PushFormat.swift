@@ -103,8 +103,9 @@ package struct PushFormat: Sendable {
     /// The key with which browsers subscribe, in base64url.
     package var publicKey: String { Base64.encode(vapid.publicKey) }
 
-    /// Whether a device with this token is told of its notifications.
-    func takes(_ token: String) -> Bool { webhook != nil || Subscription(token) != nil }
+    /// Returns the scheme and the host to which the notifications of a device with this token go;
+    /// nil where it is told of none.
+    func server(of token: String) -> String? { Subscription(token)?.origin ?? webhook }
 
     /// Returns the request that tells a device; nil for a token that is none any more.
     func request(

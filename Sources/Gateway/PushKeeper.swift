@@ -27,31 +27,22 @@ package protocol PushHost: LineHost {
 /// The pusher of what `NOTIFICATIONS` lists to the devices of users.
 ///
 /// The first living owner of a user's shard watches the user and tells the devices, each
-/// notification at least once: where it dies in between, the next owner tells again what was not
-/// acknowledged, with the same ids. A notification stays listed, so that its withdrawal is told,
-/// too, until `keptMax` later ones are.
+/// notification at least once. What was told is recorded in the device, so that the next owner does
+/// not tell it again; where a node dies in between, that happens, with the same ids. A notification
+/// stays listed, so that its withdrawal is told, too, until some later ones are.
 package actor PushKeeper {
     /// What became of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
         case delivered, failed
+        /// The notification would be refused again, and is passed over.
+        case refused
         /// The push service knows the device no more, which was removed.
         case dropped
     }
 
-    private struct Device {
-        let token: String
-        /// The notifications that were told, as `kind id`; of those that are listed.
-        var told: Set<String> = []
-        var failures = 0
-        /// When the device is told again after a failure, in milliseconds.
-        var retryAt: UInt64 = 0
-        /// The first notification that was taken off the list last.
-        var takenFirst: String?
-    }
-
     /// A device with the token by which it is told: what is under way to an earlier one says
     /// nothing of the present one.
-    private struct Target {
+    private struct Target: Hashable {
         let user: String
         let device: String
         let token: String
@@ -60,10 +51,7 @@ package actor PushKeeper {
     private struct User {
         let shard: Int
         var watch: Session?
-        var devices: [String: Device] = [:]
-        /// Whether the user is one of `dirty`.
-        var isDirty = false
-        var isBusy = false
+        var devices: [String: PushedDevice] = [:]
         /// Whether the last look at the shard found the user.
         var isThere = true
     }
@@ -74,15 +62,11 @@ package actor PushKeeper {
     private static let shardsPerScan = 4
     /// The most users whose devices one node tells.
     private static let usersMax = 50_000
-    /// The most users whose devices are told at a time.
-    private static let busyMax = 16
-    /// The notifications of a device that stay listed after they were told.
-    private static let keptMax = 16
-    /// The most notifications that are taken off a device's list at a time.
-    private static let takenMax = 64
-    /// The first and the longest pause after failures, in milliseconds.
-    private static let pauseMin: UInt64 = 1_000
-    private static let pauseMax: UInt64 = 300_000
+    /// How long a node that has become the first owner waits, in milliseconds: the one before
+    /// notices within two seconds, and tells nothing more.
+    private static let graceMilliseconds: UInt64 = 3_000
+    /// The pushes after which it is recorded that they were made, while others follow.
+    private static let recordedMax = 16
 
     private nonisolated let executor: any SerialExecutor
     private nonisolated let tasks: LoopTaskExecutor
@@ -91,9 +75,12 @@ package actor PushKeeper {
     private nonisolated let clock: any Clock
     private nonisolated let format: PushFormat
     private var users: [String: User] = [:]
-    /// The users of whom there may be news, in the order in which they are told.
-    private var dirty: [String] = []
-    private var busy = 0
+    /// The devices that wait for their turn, in that order.
+    private var queue: [Target] = []
+    private var slots = PushSlots()
+    private var isDraining = false
+    /// By shard, since when this node is the first of the owners, in milliseconds.
+    private var firstSince: [Int: UInt64] = [:]
     private var isScanning = false
     private var scanAt: UInt64 = 0
     /// The next shard to look at.
@@ -124,20 +111,52 @@ package actor PushKeeper {
             scanAt = now + PushKeeper.scanMilliseconds
             Task(executorPreference: tasks) { [self] in await scanNext() }
         }
-        let waiting = dirty
-        dirty = []
-        for name in waiting { tellOrWait(name, now: now) }
+        let waiting = queue
+        queue = []
+        for target in waiting where !begin(target, now: now) { queue.append(target) }
     }
 
-    /// Tells the devices of a user, unless it is not time yet, or too many are being told.
-    private func tellOrWait(_ name: String, now: UInt64) {
-        guard let user = users[name], user.isDirty else { return }
-        let isDue = user.devices.values.contains { now >= $0.retryAt }
-        guard isDue, !user.isBusy, busy < PushKeeper.busyMax else { return dirty.append(name) }
-        busy += 1
-        users[name]?.isBusy = true
-        users[name]?.isDirty = false
-        Task(executorPreference: tasks) { [self] in await tell(name) }
+    /// Begins no more pushes; those on their way are recorded, so that no other node repeats them.
+    package func drain() { isDraining = true }
+
+    /// Whether devices are being told.
+    package var isBusy: Bool { !slots.isEmpty }
+
+    /// Begins to tell a device.
+    ///
+    /// - Returns: false where it has to wait.
+    private func begin(_ target: Target, now: UInt64) -> Bool {
+        guard let user = users[target.user], let device = self[target], let dueAt = device.dueAt
+        else {
+            self[target]?.isQueued = false
+            return true
+        }
+        let since = firstSince[user.shard] ?? now
+        let holder = PushSlots.Holder(
+            user: target.user, server: device.server, isSlow: device.isSlow)
+        guard now >= dueAt, now >= since + PushKeeper.graceMilliseconds, !device.isBusy,
+            slots.take(for: holder)
+        else { return false }
+        self[target]?.isBusy = true
+        self[target]?.isQueued = false
+        self[target]?.hasNews = false
+        Task(executorPreference: tasks) { [self] in await tell(target, as: holder) }
+        return true
+    }
+
+    private func tell(_ target: Target, as holder: PushSlots.Holder) async {
+        await tell(target)
+        slots.giveBack(of: holder)
+        self[target]?.isBusy = false
+        enqueue(target)
+    }
+
+    /// Has a device wait for its turn, if there is a reason to look at its list.
+    private func enqueue(_ target: Target) {
+        guard let device = self[target], device.dueAt != nil, !device.isQueued, !device.isBusy
+        else { return }
+        self[target]?.isQueued = true
+        queue.append(target)
     }
 
     // MARK: Devices
@@ -160,19 +179,25 @@ package actor PushKeeper {
     }
 
     private func onScan(of shard: Int, _ reply: LineCall.Reply) {
+        let isFirst = reply.status?.isTrue("first") == true
+        firstSince[shard] = isFirst ? firstSince[shard] ?? clock.milliseconds : nil
         let before = users.filter { $0.value.shard == shard }.keys.sorted()
         for name in before { users[name]?.isThere = false }
         for (_, fields) in reply.lines where fields.isTrue("first") {
             guard let name = fields["user"], let device = fields["device"],
-                let token = fields["token"], format.takes(token),
+                let token = fields["token"], let server = format.server(of: token),
+                let stamp = fields["stamp"].flatMap({ UInt64($0) }),
                 users[name] != nil || users.count < PushKeeper.usersMax
             else { continue }
             var user = users[name] ?? User(shard: shard)
             user.isThere = true
             let isNew = user.devices[device]?.token != token
-            if isNew { user.devices[device] = Device(token: token) }
+            if isNew {
+                user.devices[device] = PushedDevice(
+                    token: token, server: server, registeredAt: stamp >> 16)
+            }
             users[name] = user
-            if isNew { onNews(of: name) }
+            if isNew { enqueue(Target(user: name, device: device, token: token)) }
             if user.watch == nil { watch(name) }
         }
         for name in before where users[name]?.isThere == false { remove(name) }
@@ -199,9 +224,14 @@ package actor PushKeeper {
 
     /// Notes that a user may have to be notified of something.
     func onNews(of name: String) {
-        guard users[name]?.isDirty == false else { return }
-        users[name]?.isDirty = true
-        dirty.append(name)
+        for (device, state) in users[name]?.devices.sorted(by: { $0.key < $1.key }) ?? [] {
+            onNews(of: Target(user: name, device: device, token: state.token))
+        }
+    }
+
+    private func onNews(of target: Target) {
+        self[target]?.hasNews = true
+        enqueue(target)
     }
 
     /// Has a user watched anew, whose watch has ended.
@@ -216,7 +246,7 @@ package actor PushKeeper {
     // MARK: Pushes
 
     /// The state of a device, unless it has another token now.
-    private subscript(target: Target) -> Device? {
+    private subscript(target: Target) -> PushedDevice? {
         get {
             let state = users[target.user]?.devices[target.device]
             return state?.token == target.token ? state : nil
@@ -227,71 +257,91 @@ package actor PushKeeper {
         }
     }
 
-    private func tell(_ name: String) async {
-        defer {
-            busy -= 1
-            users[name]?.isBusy = false
-        }
-        for device in (users[name]?.devices.keys.sorted() ?? []) {
-            guard let state = users[name]?.devices[device] else { continue }
-            guard clock.milliseconds >= state.retryAt else {
-                onNews(of: name)
-                continue
-            }
-            await tell(Target(user: name, device: device, token: state.token))
-        }
-    }
-
     private func tell(_ target: Target) async {
+        let place = "\(target.user) \(target.device)"
         let reply: LineCall.Reply
-        switch await desk.ask(["NOTIFICATIONS \(target.user) \(target.device)"]) {
+        switch await desk.ask(["NOTIFICATIONS \(place)"]) {
         case .success(let list): reply = list
         // The device was removed; one that is added again is found by a look at its shard.
         case .failure(let error) where error.code == 404:
             self[target] = nil
             return
-        case .failure: return onFailure(of: target)
+        case .failure:
+            counts[.failed, default: 0] += 1
+            self[target]?.onListFailed(now: clock.milliseconds)
+            return
         }
-        let listed = reply.lines.map(\.fields)
-        let badge = listed.isEmpty ? 0 : await unread(of: target.user)
-        for fields in listed {
-            let key = PushKeeper.key(of: fields)
-            guard isPushed(target) else { return }
-            guard self[target]?.told.contains(key) == false,
-                let notification = PushNotification(
-                    fields, to: target.device, of: target.user, badge: badge),
-                let request = format.request(
-                    notification, to: target.token, wallMilliseconds: clock.wallMilliseconds)
-            else { continue }
-            guard await push(request, key, to: target) else { return }
-        }
+        let listed = reply.lines.compactMap { ListedPush($0.fields) }
+        await push(listed, to: target)
         // Some nodes did not answer: what is missing was told, or is to be told.
-        guard reply.status?.isTrue("partial") != true else { return pause(target) }
-        self[target]?.told.formIntersection(listed.map(PushKeeper.key))
-        let surplus = min(max(0, listed.count - PushKeeper.keptMax), PushKeeper.takenMax)
-        await takeOff(listed.prefix(surplus).compactMap { $0["id"] }, of: target)
+        guard reply.status?.isTrue("partial") != true else {
+            self[target]?.onListPartial(now: clock.milliseconds)
+            return
+        }
+        self[target]?.onListed(listed, now: clock.milliseconds)
+        let isGivenUp = self[target]?.isGivenUp(
+            by: listed, now: clock.milliseconds, wallMilliseconds: clock.wallMilliseconds)
+        if isGivenUp ?? false { return await remove(target, "no push was taken for a week") }
+        await record(self[target]?.unrecorded(of: listed) ?? [], of: target)
+        await takeSurplus(of: listed, of: target)
+    }
+
+    /// Tells a device what is due of its list.
+    private func push(_ listed: [ListedPush], to target: Target) async {
+        let due = self[target]?.due(of: listed, now: clock.milliseconds) ?? []
+        let badge = due.isEmpty ? 0 : await unread(of: target.user)
+        var unrecorded: [ListedPush] = []
+        for push in due {
+            guard isPushed(target), !isDraining else { break }
+            let began = clock.milliseconds
+            let verdict = await post(push, to: target, badge: badge)
+            if verdict == .delivered { unrecorded.append(push) }
+            if verdict == .gone { return await remove(target, "the push service knows it no more") }
+            let mayFollow = self[target]?.onPushed(
+                push, verdict, began: began, now: clock.milliseconds)
+            guard mayFollow ?? false else { break }
+            if unrecorded.count == PushKeeper.recordedMax {
+                await record(unrecorded, of: target)
+                unrecorded = []
+            }
+        }
+        // Also where another node looks after the device from here on.
+        await record(unrecorded, of: target)
+    }
+
+    /// Records what was pushed; where that fails, it is recorded with the next look at the list.
+    private func record(_ pushed: [ListedPush], of target: Target) async {
+        guard !pushed.isEmpty else { return }
+        let lines = pushed.map {
+            "NOTIFIED \(target.user) \(target.device) \($0.id) pushed=\($0.kind)"
+        }
+        guard case .success = await desk.ask(lines) else {
+            self[target]?.onListFailed(now: clock.milliseconds)
+            return
+        }
+        self[target]?.onRecorded(pushed)
+    }
+
+    /// Takes notifications that have been listed for long off a device's list, each by itself:
+    /// another node may have listed an earlier message meanwhile, of which nobody was told.
+    private func takeSurplus(of listed: [ListedPush], of target: Target) async {
+        guard isPushed(target) else { return }
+        guard let ids = self[target]?.takeSurplus(of: listed) else {
+            self[target]?.onListPartial(now: clock.milliseconds)
+            return
+        }
+        guard !ids.isEmpty else { return }
+        let lines = ids.map { "NOTIFIED \(target.user) \(target.device) \($0) only=true" }
+        guard case .success = await desk.ask(lines) else {
+            self[target]?.onListFailed(now: clock.milliseconds)
+            return
+        }
+        self[target]?.hasNews = true
     }
 
     private func unread(of user: String) async -> Int {
         guard case .success(let reply) = await desk.ask(["UNREAD \(user)"]) else { return 0 }
         return reply.status?["total"].flatMap { Int($0) } ?? 0
-    }
-
-    private static func key(of fields: ReplyFields) -> String {
-        "\(fields["kind"] ?? "") \(fields["id"] ?? "")"
-    }
-
-    /// Takes notifications that were told off a device's list, each by itself: another node may
-    /// have listed an earlier message meanwhile, of which nobody was told.
-    private func takeOff(_ ids: [String], of target: Target) async {
-        guard isPushed(target), let first = ids.first else { return }
-        // Whoever made the list does not know yet what was taken off it.
-        guard self[target]?.takenFirst != first else { return pause(target) }
-        self[target]?.takenFirst = first
-        let place = "\(target.user) \(target.device)"
-        let lines = ids.map { "NOTIFIED \(place) \($0) only=true" }
-        guard case .success = await desk.ask(lines) else { return onFailure(of: target) }
-        onNews(of: target.user)
     }
 
     /// Whether this node still tells a device: the next one knows nothing of what was told here, so
@@ -303,43 +353,45 @@ package actor PushKeeper {
         return self[target] != nil
     }
 
-    /// - Returns: false where the device is told nothing more for now.
-    private func push(_ request: PushRequest, _ key: String, to target: Target) async -> Bool {
+    private func post(
+        _ push: ListedPush, to target: Target, badge: Int
+    ) async -> PushVerdict {
+        let verdict = await answer(to: push, to: target, badge: badge)
+        switch verdict {
+        case .delivered: counts[.delivered, default: 0] += 1
+        case .refused: counts[.refused, default: 0] += 1
+        case .failed: counts[.failed, default: 0] += 1
+        case .gone, .unsent: break
+        }
+        return verdict
+    }
+
+    private func answer(
+        to push: ListedPush, to target: Target, badge: Int
+    ) async -> PushVerdict {
+        // What this node cannot write is no better the next time.
+        guard
+            let notification = PushNotification(
+                push.fields, to: target.device, of: target.user, badge: badge),
+            let request = format.request(
+                notification, to: target.token, wallMilliseconds: clock.wallMilliseconds)
+        else { return .refused }
+        var isSent = true
         let status: Int? = await withCheckedContinuation { continuation in
-            let isSent = host.post(request) { continuation.resume(returning: $0) }
+            isSent = host.post(request) { continuation.resume(returning: $0) }
             if !isSent { continuation.resume(returning: nil) }
         }
-        switch status {
-        case .some(200..<300):
-            counts[.delivered, default: 0] += 1
-            self[target]?.told.insert(key)
-            self[target]?.failures = 0
-            return true
-        // A web server answers 404 also where the operator's address is a wrong one.
-        case .some(let status) where status == 410 || status == 404 && !request.isWebhook:
-            counts[.dropped, default: 0] += 1
-            host.log("push service knows a device no more; it is removed status=\(status)")
-            let token = spelledValue(target.token)
-            _ = await desk.ask(["DEVICE REMOVE \(target.user) \(target.device) token=\(token)"])
-            self[target] = nil
-            return false
-        default:
-            onFailure(of: target)
-            return false
-        }
+        guard isSent else { return .unsent }
+        return PushVerdict(status: status, isWebhook: request.isWebhook)
     }
 
-    private func onFailure(of target: Target) {
-        counts[.failed, default: 0] += 1
-        guard let failures = self[target]?.failures else { return }
-        self[target]?.failures = failures + 1
-        let milliseconds = PushKeeper.pauseMin << UInt64(min(failures, 20))
-        pause(target, for: min(milliseconds, PushKeeper.pauseMax))
-    }
-
-    private func pause(_ target: Target, for milliseconds: UInt64 = pauseMin) {
-        self[target]?.retryAt = clock.milliseconds + milliseconds
-        onNews(of: target.user)
+    /// Removes a device, unless it has another token now.
+    private func remove(_ target: Target, _ reason: String) async {
+        counts[.dropped, default: 0] += 1
+        host.log("device removed: \(reason) device=\(target.device)")
+        let token = spelledValue(target.token)
+        _ = await desk.ask(["DEVICE REMOVE \(target.user) \(target.device) token=\(token)"])
+        self[target] = nil
     }
 }
 

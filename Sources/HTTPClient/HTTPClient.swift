@@ -12,7 +12,7 @@ import NetworkIO
 /// ignore SIGPIPE.
 package final class HTTPClient {
     /// The most requests at once; a further one is refused.
-    package static let requestsMax = 64
+    package static let requestsMax = 128
     /// The bytes of an answer, with its headers, after which the rest is cut off: nobody reads
     /// them.
     package static let answerBytesMax = 64 * 1024

@@ -48,13 +48,16 @@ extension Verb {
             return .notifications(device, of: user)
         },
         Verb(
-            "NOTIFIED", .writes, ["<user>", "<device>", "<id>"], options: [.only],
+            "NOTIFIED", .writes, ["<user>", "<device>", "<id>"], options: [.only, .pushed],
             example: "NOTIFIED bob phone n1",
             about: "Takes a notification off a device's list, and without only=true all before it."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             let id: NotificationID = try words.name(2)
             let isAlone = try words.choice(.only, of: Truth.self) == .yes
+            if let kind = try words.choice(.pushed, of: PushedKind.self) {
+                return .write(Mutation(.notePushed(id, as: kind), on: device, by: user))
+            }
             let action: Device.Action = isAlone ? .acknowledgeAlone(id) : .acknowledge(id)
             return .write(Mutation(action, on: device, by: user))
         },

@@ -110,7 +110,7 @@ extension LineShape {
         "NOTIFICATION",
         [
             .name: "id", .text: "kind", .name: "conversation message from",
-            .text: "fromName? text?",
+            .text: "fromName? text?", .flag: "pushed?",
         ])
     public static let event = LineShape(
         "EVENT",

@@ -46,6 +46,7 @@ extension Option {
     static let photo = Option("photo", "…", isClearable: true)
     static let preview = Option("preview", "<id>")
     static let presentToken = Option("token", "…")
+    static let pushed = Option("pushed", choices(of: PushedKind.self))
     static let priority = Option(
         "priority", choices(of: ItemPriority.self), isClearable: true)
     static let scope = Option("for", choices(of: DeleteScope.self))

@@ -76,7 +76,7 @@ package actor Shard {
 
     /// Returns the devices of users whose shard this is.
     package func registeredDevices()
-        -> Result<[(user: UserID, device: DeviceView)], ShardFailure>
+        -> Result<[RegisteredDevice], ShardFailure>
     {
         do throws(ShardFailure) {
             return .success(try machine.registeredDevices(in: world))

@@ -28,18 +28,19 @@ extension ShardMachine {
     /// The devices of all users whose shard this is, ascending.
     mutating func registeredDevices(
         in world: ShardWorld
-    ) throws(ShardFailure) -> [(user: UserID, device: DeviceView)] {
+    ) throws(ShardFailure) -> [RegisteredDevice] {
         let shard = replica.shard
         let keys = try read { () throws(StoreFailure) in
             try world.reader.keys(
                 of: .device, carrying: Term.registered, in: shard, partition: nil)
         }
-        var devices: [(user: UserID, device: DeviceView)] = []
+        var devices: [RegisteredDevice] = []
         for key in keys.sorted() {
-            guard let device = try find(key, in: world)?.document.device, device.isRegistered,
-                let user = UserID(key.partition)
+            guard let user = UserID(key.partition),
+                let device = try find(key, in: world)?.document.device,
+                let registered = device.registered(as: DeviceID(checked: key.id), of: user)
             else { continue }
-            devices.append((user, device.view(as: DeviceID(checked: key.id))))
+            devices.append(registered)
         }
         return devices
     }

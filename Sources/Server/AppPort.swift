@@ -33,6 +33,8 @@ actor AppPort: AppHost {
     private var ownAccounts: Accounts?
     private var pushKeeper: PushKeeper?
     private let pushFormat: PushFormat?
+    /// Why some push services refuse what is pushed; nil where they do not.
+    private let pushWeakness: String?
     /// The clients with which push services are told: those that users name, and the operator's.
     private var pushClients: (ofUsers: HTTPClient, ofOperator: HTTPClient)?
     private let mayPushToPrivate: Bool
@@ -70,8 +72,10 @@ actor AppPort: AppHost {
         isBehindProxy = command.isBehindProxy
         isSignUpOpen = command.isSignUpOpen
         pushFormat = keys.ofPushes.flatMap {
-            PushFormat(secret: $0, webhook: command.pushURL, contact: command.pushContact)
+            PushFormat(
+                secret: $0, webhook: command.pushURL, contact: command.pushContact?.text ?? "")
         }
+        pushWeakness = command.pushContact?.weakness
         mayPushToPrivate = command.mayBlock
         worker = PasswordWorker(on: loop)
         encryption = AppPort.encryption(keys)
@@ -175,6 +179,7 @@ actor AppPort: AppHost {
         hold(false)
         isDraining = true
         for (id, connection) in arriving where clients[id] == nil { connection.close() }
+        pushKeeper?.assumeIsolated { $0.drain() }
         for client in clients.values { client.requests.assumeIsolated { $0.drain() } }
     }
 
@@ -186,8 +191,10 @@ actor AppPort: AppHost {
         for client in clients.values { client.connection.closeAfterFlush() }
     }
 
+    /// Whether a request waits for its answer, or a push to be recorded.
     var isAnswering: Bool {
-        clients.values.contains { $0.requests.assumeIsolated { $0.isAnswering } }
+        pushKeeper?.assumeIsolated { $0.isBusy } ?? false
+            || clients.values.contains { $0.requests.assumeIsolated { $0.isAnswering } }
     }
 
     // MARK: Sessions
@@ -320,6 +327,7 @@ extension AppPort {
 extension AppPort: PushHost {
     private func startPushing() {
         guard let pushFormat else { return }
+        if let pushWeakness { host?.log(.warn, pushWeakness) }
         do throws(HTTPClientError) {
             // With --faults a test may subscribe an address of this machine.
             pushClients = (

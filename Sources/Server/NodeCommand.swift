@@ -22,7 +22,7 @@ package struct NodeCommand: Sendable {
     /// The operator's server that is told of notifications; nil for none.
     package private(set) var pushURL: String?
     /// Whom push services may write to.
-    package private(set) var pushContact = "mailto:root@localhost"
+    private(set) var pushContact: PushContact?
     /// Whether whoever reaches the port for apps may sign up.
     package private(set) var isSignUpOpen = true
     /// The most requests a second of one user on that port; 0 for any number.
@@ -139,9 +139,9 @@ package struct NodeCommand: Sendable {
             isAddress($0, ["http://", "https://"])
         }
         let contact = try options.optional("--push-contact", "mailto: or https://") {
-            isAddress($0, ["mailto:", "https://"])
+            PushContact($0)
         }
-        if let contact { pushContact = contact }
+        pushContact = contact ?? PushContact(nil)
         guard pushKeyFile != nil || pushURL == nil && contact == nil,
             pushKeyFile == nil || http != nil
         else {

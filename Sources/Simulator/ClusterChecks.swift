@@ -254,6 +254,7 @@ extension ClusterWorld {
         checkNothingWaits()
         checkPhonesAreEmpty()
         checkRemovals()
+        checkPushesOverRestarts()
     }
 
     /// Checks that a message sent in the quiet phase reaches all of its owners.

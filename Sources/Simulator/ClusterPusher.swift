@@ -41,6 +41,11 @@ actor ClusterPusher: PushHost {
 
     func onTick() { keeper?.assumeIsolated { $0.onTick() } }
 
+    /// Has the pusher end what it has begun, before its process ends in order.
+    func drain() { keeper?.assumeIsolated { $0.drain() } }
+
+    var isBusy: Bool { keeper?.assumeIsolated { $0.isBusy } ?? false }
+
     func onAnswer(_ status: Int?, to call: UInt64) { calls.removeValue(forKey: call)?(status) }
 
     func setHeld(_ isHeld: Bool) {

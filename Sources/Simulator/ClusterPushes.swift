@@ -1,5 +1,6 @@
 import JSON
 import LineProtocol
+import Node
 import Wire
 
 /// What the push service has received for one device.
@@ -54,14 +55,36 @@ extension ClusterWorld {
         let isQuiet = now >= clientsUntil
         let fate = isQuiet ? 99 : pushRandom.below(100)
         let isLost = fate < 4
-        let isRefused = (4..<8).contains(fate)
-        if !isLost, !isRefused { receive(body, from: address) }
-        let status: Int? = isLost || (8..<12).contains(fate) ? nil : isRefused ? 503 : 200
+        let refusal = refusal(of: body, fate, isQuiet: isQuiet)
+        if refusal == 400 { refusedPushCount += 1 }
+        if !isLost, refusal.map({ $0 < 500 }) ?? true { receive(body, from: address) }
+        if !isLost, refusal == nil { pushCount += 1 }
+        let status: Int? = isLost || (8..<12).contains(fate) ? nil : refusal ?? 200
         coverage.count("push \(status.map(String.init) ?? "without an answer")")
         let wait = pushRandom.between(200...(isQuiet ? 20_000 : 200_000))
         push(
             .pushAnswered(address, call: call, status: status),
             after: status == nil ? ClusterWorld.pushTimeoutMicroseconds : wait)
+    }
+
+    /// Returns the status with which the service refuses a push; nil where it takes it.
+    ///
+    /// Pushes of some messages are refused each time, and of some until the quiet phase: neither is
+    /// to hold up others.
+    private func refusal(of body: [UInt8], _ fate: Int, isQuiet: Bool) -> Int? {
+        switch checksum(of: message(in: body)) % 16 {
+        case 0: return 400
+        case 1 where !isQuiet: return 503
+        default: return (4..<8).contains(fate) ? 503 : nil
+        }
+    }
+
+    private func message(in body: [UInt8]) -> String {
+        do throws(JSONError) {
+            return ClusterNotification(try JSONValue(reading: body))?.message ?? ""
+        } catch {
+            return ""
+        }
     }
 
     func onPushAnswered(_ address: ClusterAddress, call: UInt64, status: Int?) {
@@ -71,7 +94,6 @@ extension ClusterWorld {
     }
 
     private func receive(_ body: [UInt8], from address: ClusterAddress) {
-        pushCount += 1
         trace("pushed", address.machine, digest(body))
         tracer?("    pushed by n\(address.machine + 1): \(String(decoding: body, as: UTF8.self))")
         let value: JSONValue
@@ -125,14 +147,36 @@ extension ClusterWorld {
         _ = run(until: now + ClusterWorld.pushTimeoutMicroseconds)
     }
 
+    /// Checks that nothing is told again when each member is stopped in order and starts again.
+    func checkPushesOverRestarts() {
+        guard finding == nil, !pushed.isEmpty, pushRandom.below(3) == 0 else { return }
+        arePushersStopped = false
+        _ = run(until: now + ClusterWorld.settledMicroseconds)
+        let count = pushCount
+        for machine in members where finding == nil {
+            guard let process = machine.process else { continue }
+            process.isToldToStop = true
+            let address = ClusterAddress(machine: machine.index, process: process.id)
+            step(address, "shutdown") { process in process.node.assumeIsolated { $0.shutDown() } }
+            _ = run(until: now + ClusterProcess.stopMicroseconds)
+            restart(machine.index, after: 0)
+            _ = run(until: now + ClusterWorld.silentMicroseconds)
+        }
+        coverage.count("pushes over restarts")
+        if finding == nil, pushCount > count {
+            fail(.oneChange, "\(pushCount - count) pushes were repeated by nodes that restarted")
+        }
+    }
+
     /// Checks that devices that were told of everything are told nothing more.
     private func checkSilence() {
         // What is taken off the lists, and what waits after a failure.
         _ = run(until: now + ClusterWorld.settledMicroseconds)
-        let count = pushCount
+        let before = pushCount + refusedPushCount
         _ = run(until: now + ClusterWorld.silentMicroseconds)
-        if finding == nil, pushCount > count {
-            fail(.oneChange, "\(pushCount - count) pushes came after all devices had been told")
+        let count = pushCount + refusedPushCount - before
+        if finding == nil, count > 0 {
+            fail(.oneChange, "\(count) pushes came after all devices had been told")
         }
     }
 

@@ -103,6 +103,8 @@ final class ClusterWorld {
     var arePushersStopped = false
     /// The number of pushes that the push service has received.
     var pushCount = 0
+    /// The pushes that the service has refused for good.
+    var refusedPushCount = 0
 
     private var diskRandom: SeededRandom
     private(set) var trace = ClusterTrace()
@@ -382,6 +384,8 @@ final class ClusterWorld {
         for visit in visits(at: address) {
             step(address, "hold") { _ in visit.session?.assumeIsolated { $0.setHeld(isHeld) } }
         }
+        // What a pusher has begun is ended before its process ends.
+        guard process.stopBy == nil else { return }
         step(address, "hold") { $0.pusher?.assumeIsolated { $0.setHeld(isHeld) } }
     }
 
@@ -393,7 +397,10 @@ final class ClusterWorld {
             guard process.stopBy == nil else { return }
             process.stopBy = now + ClusterProcess.stopMicroseconds
             if !process.isToldToStop { onHandedOver(machines[address.machine]) }
-            step(address, "stop") { process in process.node.assumeIsolated { $0.stopWaiting() } }
+            step(address, "stop") { process in
+                process.node.assumeIsolated { $0.stopWaiting() }
+                process.pusher?.assumeIsolated { $0.drain() }
+            }
             holdClients(true, of: process, at: address)
         case .diskFailed(let reason) where reason.contains("which cluster"):
             coverage.count("ended: no room for the cluster")
@@ -411,6 +418,7 @@ final class ClusterWorld {
         let isDone = machines[address.machine].executor.run {
             process.node.assumeIsolated { $0.isSettled }
                 && sessions.allSatisfy { !$0.assumeIsolated { $0.isAnswering } }
+                && process.pusher?.assumeIsolated { $0.isBusy } != true
         }
         guard isDone || now >= stopBy else { return }
         coverage.count(isDone ? "stopped in order" : "stopped late")

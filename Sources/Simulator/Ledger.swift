@@ -285,6 +285,7 @@ extension Device.Action {
         case .view: "view"
         case .list: "list notifications"
         case .acknowledge, .acknowledgeAlone: "notified"
+        case .notePushed: "pushed"
         }
     }
 }

@@ -49,8 +49,10 @@ import Wire
 
     @Test func `tokens of other kinds are taken where the operator has named a server`() throws {
         let (alone, hooked) = (try format(), try format(webhook: "https://example.org/hook"))
-        #expect(alone.takes(token()) && !alone.takes("fcm:abc"))
-        #expect(hooked.takes(token()) && hooked.takes("fcm:abc"))
+        let origin = "https://push.example.org:8443"
+        #expect(alone.server(of: token()) == origin && alone.server(of: "fcm:abc") == nil)
+        #expect(hooked.server(of: token()) == origin)
+        #expect(hooked.server(of: "fcm:abc") == "https://example.org/hook")
         #expect(try alone.request(notification(), to: "fcm:abc", wallMilliseconds: 0) == nil)
     }
 

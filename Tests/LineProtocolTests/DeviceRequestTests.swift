@@ -24,6 +24,8 @@ struct DeviceRequestTests {
             ("NOTIFIED alice phone n-1", write(.acknowledge(id))),
             ("NOTIFIED alice phone n-1 only=false", write(.acknowledge(id))),
             ("NOTIFIED alice phone n-1 only=true", write(.acknowledgeAlone(id))),
+            ("NOTIFIED alice phone n-1 pushed=message", write(.notePushed(id, as: .message))),
+            ("NOTIFIED alice phone n-1 pushed=withdrawn", write(.notePushed(id, as: .withdrawn))),
         ]
         for (line, request) in cases { #expect(parsed(line) == .success(request)) }
     }
@@ -41,7 +43,7 @@ struct DeviceRequestTests {
             "DEVICE", "DEVICE ALTER alice phone", "DEVICE REMOVE alice", "VIEWING alice",
             "VIEWING alice phone c1 c2", "NOTIFICATIONS alice", "NOTIFIED alice phone",
             "DEVICE REMOVE alice phone token=", "NOTIFIED alice phone n/1",
-            "NOTIFIED alice phone n-1 only=1",
+            "NOTIFIED alice phone n-1 only=1", "NOTIFIED alice phone n-1 pushed=true",
             "NOTIFICATIONS alice pho,ne",
         ] {
             #expect(refused(line)?.code == 400)

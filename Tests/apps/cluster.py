@@ -58,6 +58,11 @@ class Node:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def stop(self):
+        """Stops the node in order."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=10) == 0
+
     def ask(self, *lines):
         """Asks the line protocol; returns the lines of all replies."""
         with socket.create_connection(("127.0.0.1", self.admin), timeout=10) as line:

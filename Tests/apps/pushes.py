@@ -49,6 +49,8 @@ class Browser:
         self.told, self.status, self.keys = [], 201, set()
         # Runs before an answer.
         self.before = lambda: None
+        # The messages that are answered with another status, and how often each was.
+        self.refusals, self.refused = {}, {}
         service.browsers[name] = self
 
     @property
@@ -70,11 +72,15 @@ class Browser:
         assert claims["sub"] == "mailto:ops@example.org" and claims["exp"] < time.time() + 86400
         assert headers["Content-Encoding"] == "aes128gcm" and int(headers["TTL"]) > 0
         self.keys.add(fields["k"])
-        if self.status == 201:
-            text = http_ece.decrypt(body, private_key=self.key, auth_secret=self.auth)
-            self.told.append(json.loads(text))
+        text = http_ece.decrypt(body, private_key=self.key, auth_secret=self.auth)
+        told = json.loads(text)
+        status = self.refusals.get(told["message"], self.status)
+        if status == 201:
+            self.told.append(told)
+        else:
+            self.refused[told["message"]] = self.refused.get(told["message"], 0) + 1
         self.before()
-        return self.status
+        return status
 
     def ids(self, kind="message"):
         return {each["message"] for each in self.told if each["kind"] == kind}
@@ -200,6 +206,72 @@ def a_push_service_that_fails_is_asked_again(cluster, service):
 
 
 @check
+def what_is_refused_or_fails_holds_up_nothing_behind_it(cluster, service):
+    alice, bob = room(cluster, "refused")
+    browser = Browser(service, "phone8")
+    browser.refusals = {"bad": 400, "late": 503}
+    subscribe(bob, browser)
+    for message in ("bad", "late"):
+        send(alice, "refused", message)
+        until(lambda: browser.refused.get(message), f"{message} is refused", 10)
+    send(alice, "refused", "good")
+    until(lambda: "good" in browser.ids(), "what is behind them is told", 2)
+    time.sleep(5)
+    assert browser.refused["bad"] == 1 and browser.refused["late"] >= 2, browser.refused
+    browser.refusals = {}
+    until(lambda: "late" in browser.ids(), "what failed is told after all", 20)
+    assert "bad" not in browser.ids()
+
+
+@check
+def slow_devices_do_not_hold_up_others(cluster, service):
+    alice, bob = room(cluster, "slow")
+    browser = Browser(service, "phone9")
+    browser.auth = os.urandom(16)
+    others = [App(cluster.nodes[0], f"slow{number}") for number in range(16)]
+    alice.post("conversations", {
+        "id": "crowd", "participants": ["bob"] + [f"slow{number}" for number in range(16)]})
+    is_over = threading.Event()
+    for number, other in enumerate(others):
+        for device in range(32):
+            slow = Browser(service, f"slow{number}-{device}")
+            slow.before = lambda: is_over.wait(9)
+            other.put(f"devices/{slow.name}", {"token": slow.token})
+    subscribe(bob, browser)
+    began = time.monotonic()
+    send(alice, "crowd", "now")
+    until(lambda: "now" in browser.ids(), "the other user is told", 5)
+    send(alice, "crowd", "again")
+    until(lambda: "again" in browser.ids(), "the other user is told again", 5)
+    assert time.monotonic() - began < 8
+    is_over.set()
+    for number, other in enumerate(others):
+        for device in range(32):
+            other.delete(f"devices/slow{number}-{device}")
+
+
+@check
+def orderly_restarts_of_all_nodes_tell_nothing_twice(cluster, service):
+    alice, bob = room(cluster, "rolling")
+    browser = Browser(service, "phone10")
+    subscribe(bob, browser)
+    for number in range(5):
+        send(alice, "rolling", f"r{number}")
+    until(lambda: len(browser.ids()) == 5, "the browser is told", 10)
+    time.sleep(1)
+    for node in cluster.nodes:
+        node.stop()
+        time.sleep(3)
+        node.start(*cluster.nodes)
+        until(lambda: node.ask("READY") == ["OK"], "it is ready again")
+        time.sleep(6)
+    send(App(cluster.nodes[0], "alice"), "rolling", "last")
+    until(lambda: "last" in browser.ids(), "the browser is told of what is new", 20)
+    told = [each["message"] for each in browser.told]
+    assert sorted(told) == ["last"] + [f"r{number}" for number in range(5)], told
+
+
+@check
 def a_device_that_the_push_service_does_not_know_is_removed(cluster, service):
     alice, bob = room(cluster, "four")
     browser = Browser(service, "phone4")
@@ -268,7 +340,8 @@ def the_metrics_count_pushes(cluster, service):
     for line in lines:
         result = line.split('result="')[1].split('"')[0]
         counts[result] = counts.get(result, 0) + int(line.split()[-1])
-    assert counts["delivered"] >= 2 and set(counts) == {"delivered", "failed", "dropped"}, counts
+    assert counts["delivered"] >= 2 and set(counts) == {
+        "delivered", "failed", "refused", "dropped"}, counts
 
 
 def main():

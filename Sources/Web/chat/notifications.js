@@ -77,10 +77,7 @@ export class Notifications {
             const registration = await navigator.serviceWorker?.ready;
             const key = await this.client.pushKey();
             if (!key || !registration?.pushManager) return;
-            const subscription = await registration.pushManager.subscribe({
-                userVisibleOnly: true,
-                applicationServerKey: key,
-            });
+            const subscription = await subscribe(registration.pushManager, key);
             await this.client.enablePush(subscription);
         } catch (error) {
             console.warn("grapevine: no Web Push:", error);
@@ -131,4 +128,24 @@ export class Notifications {
         if (document.title !== title) document.title = title;
         navigator.setAppBadge?.(unread).catch(() => {});
     }
+}
+
+/**
+ * Subscribes to the pushes of the cluster; a subscription for another key, which the cluster had
+ * before, is renewed: its pushes are refused.
+ *
+ * @param {PushManager} manager
+ * @param {string} key in base64url
+ */
+async function subscribe(manager, key) {
+    const former = await manager.getSubscription();
+    const bytes = former?.options.applicationServerKey;
+    if (former && bytes && base64url(bytes) !== key) await former.unsubscribe();
+    return manager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+}
+
+/** @param {ArrayBuffer} bytes */
+function base64url(bytes) {
+    return btoa(String.fromCharCode(...new Uint8Array(bytes)))
+        .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
