@@ -55,6 +55,14 @@ extension ReplyWriter {
         }
     }
 
+    mutating func holder(_ holder: TokenHolder) {
+        line("HOLDER") {
+            $0.pair("user", holder.user)
+            $0.pair("device", holder.device)
+            $0.pair("stamp", holder.registered.time.bits)
+        }
+    }
+
     mutating func notification(_ notification: NotificationView) {
         line("NOTIFICATION") {
             $0.pair("id", notification.id)

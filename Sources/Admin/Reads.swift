@@ -72,7 +72,9 @@ extension Admin {
         case .profiles(let profiles):
             for profile in profiles.map(\.view).sorted(by: { $0.user < $1.user })
             where !writer.isTooLong { writer.profile(profile) }
-        case .device, .candidates, .names: preconditionFailure("only nodes ask for it")
+        case .holders(let holders):
+            for holder in holders.sorted() where !writer.isTooLong { writer.holder(holder) }
+        case .device, .candidates, .names, .standing: preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

@@ -18,6 +18,8 @@ public struct Device: Hashable, Sendable {
     /// Of two additions, on two sides of a network partition, the earlier counts.
     public private(set) var added: Stamp?
     private(set) var tokenField: Register<FieldText>?
+    /// Written with the token; that of another token says nothing.
+    private(set) var registrationField: Register<DeviceRegistration>?
     /// The latest viewings, at most `Viewing.countMax`; ascending by stamp, one each.
     public private(set) var viewings: [Viewing]
     /// Notifications that were shown and not acknowledged; ascending by dot, none in
@@ -27,13 +29,8 @@ public struct Device: Hashable, Sendable {
     /// The sending time of the latest acknowledged message; zero before the first.
     public private(set) var latestAcknowledged: HybridTimestamp
 
-    /// Creates the device by its first addition.
-    init(_ token: FieldText, at stamp: Stamp) {
-        self.init()
-        add(token, at: stamp)
-    }
-
-    private init() {
+    /// Creates a device that is not added yet.
+    init() {
         viewings = []
         listed = []
         acknowledged = AcknowledgedNotifications()
@@ -44,8 +41,23 @@ public struct Device: Hashable, Sendable {
 
     public var token: String? { tokenField?.value.text }
 
-    /// The conversation that the device shows now, if any.
+    /// Nil where an earlier version registered the device.
+    var registration: DeviceRegistration? {
+        registrationField.flatMap { $0.stamp == tokenField?.stamp ? $0.value : nil }
+    }
+
+    /// The sign-in with which the device ends; nil where it belongs to none.
+    public var signIn: DeviceSignIn? { registration?.signIn }
+
+    /// The conversation that the device was said to show last, if any.
     public var viewed: ConversationID? { viewings.last?.conversation }
+
+    /// Returns the conversation that the device shows at a time, if any.
+    func viewed(at time: HybridTimestamp) -> ConversationID? {
+        viewings.last.flatMap { last in
+            last.endsAt.map { $0 < time } ?? false ? nil : last.conversation
+        }
+    }
 
     /// The greatest time of a write to the device; the messages that it names have times of other
     /// shards, which do not count.
@@ -64,13 +76,20 @@ extension Device {
         tokenField = Register(token, at: stamp)
     }
 
+    mutating func register(
+        _ token: FieldText, _ registration: DeviceRegistration, at stamp: Stamp
+    ) {
+        add(token, at: stamp)
+        registrationField = Register(registration, at: stamp)
+    }
+
     mutating func remove(at stamp: Stamp) {
         self = Device()
         removed = stamp
     }
 
-    mutating func view(_ conversation: ConversationID?, at stamp: Stamp) {
-        mergeViewings([Viewing(stamp: stamp, conversation: conversation)])
+    mutating func view(_ conversation: ConversationID?, isLeased: Bool = false, at stamp: Stamp) {
+        mergeViewings([Viewing(stamp: stamp, conversation: conversation, isLeased: isLeased)])
     }
 
     /// Lists notifications.
@@ -134,6 +153,7 @@ extension Device {
         let (mine, theirs) = (added, other.added)
         added = [mine, theirs].compactMap(\.self).min()
         tokenField.merge(other.tokenField)
+        registrationField.merge(other.registrationField)
         acknowledged.formUnion(other.acknowledged)
         latestAcknowledged = max(latestAcknowledged, other.latestAcknowledged)
         mergeViewings(other.viewings)
@@ -174,7 +194,8 @@ extension Device {
     /// Whether the device is in the normal form in which a merge leaves it.
     var isNormal: Bool {
         let isBare =
-            tokenField == nil && viewings.isEmpty && listed.isEmpty && acknowledged.isEmpty
+            tokenField == nil && registrationField == nil && viewings.isEmpty && listed.isEmpty
+            && acknowledged.isEmpty
             && latestAcknowledged == .zero
         return (isRegistered ? tokenField != nil : isBare && removed != nil)
             && viewings.count <= Viewing.countMax
@@ -195,6 +216,8 @@ extension Device {
         static let latestAcknowledged: UInt64 = 7
         static let acknowledgedApart: UInt64 = 8
         static let pushed: UInt64 = 9
+        static let registration: UInt64 = 10
+        static let leased: UInt64 = 11
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -213,6 +236,10 @@ extension Device {
             entry.pushed.map { PushedEntry(dot: entry.dot, kind: $0) }
         }
         fields.set(FieldNumber.pushed, toList: pushed)
+        if let registrationField {
+            fields.set(FieldNumber.registration, to: registrationField)
+        }
+        fields.set(FieldNumber.leased, toList: viewings.filter(\.isLeased).map(\.stamp))
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -234,10 +261,22 @@ extension Device {
         acknowledged.insert(dots, since: added?.time ?? .zero)
         latestAcknowledged = try fields.take(
             FieldNumber.latestAcknowledged, orEmpty: .zero, "a time of an acknowledgement")
+        registrationField = try fields.take(FieldNumber.registration)
         let pushed: [PushedEntry] = try fields.take(
             FieldNumber.pushed, orEmpty: [], "pushed notifications")
         try setPushed(pushed)
+        try setLeased(try fields.take(FieldNumber.leased, orEmpty: [], "leased viewings"))
         guard isNormal else { throw .invalid("a device as a merge leaves it") }
+    }
+
+    /// Sets which viewings end by themselves, each of which is there.
+    private mutating func setLeased(_ stamps: [Stamp]) throws(WireError) {
+        var left = stamps[...]
+        for index in viewings.indices where viewings[index].stamp == left.first {
+            viewings[index].isLeased = true
+            left.removeFirst()
+        }
+        guard left.isEmpty else { throw .invalid("leased viewings that are there") }
     }
 
     /// Sets what was pushed of the entries, each of which is on the list once.

@@ -6,11 +6,20 @@ extension Device {
     public enum Action: Hashable, Sendable {
         /// Adds the device, or replaces its token.
         case add(FieldText)
+        /// Adds the device, or replaces its token, for a sign-in or for none.
+        case register(FieldText, DeviceRegistration)
         case remove
+        /// Removes the device if it belongs to this sign-in still; nil stands for any sign-in.
+        case removeSignedOut(SignInID?)
         /// Removes the device if this is its token still.
         case removeToken(FieldText)
         /// Sets the conversation that the device shows, or none, until the next such action.
         case view(ConversationID?)
+        /// Sets the conversation that the device shows, for ten minutes or until the next such
+        /// action.
+        case viewLeased(ConversationID)
+        /// Ends such a viewing, unless it began after a time.
+        case endView(upTo: HybridTimestamp)
         /// Lists notifications as shown, in the life that began with the removal `life`; they were
         /// found where the addition at the time `since` was known.
         case list([ListedNotification], life: Stamp?, since: HybridTimestamp)
@@ -41,15 +50,25 @@ extension Device.Action {
         switch self {
         case .add(let token):
             return registered.map { !haveSameBytes($0.token, token.text) } ?? true
+        case .register(let token, let registration):
+            return registered.map {
+                !haveSameBytes($0.token, token.text) || $0.registration != registration
+            } ?? true
+        case .removeSignedOut(let id):
+            guard let device else { throw .deviceNotFound }
+            return device.signIn.map { id == nil || $0.id == id } ?? false
         case .remove:
             guard device != nil else { throw .deviceNotFound }
             return registered != nil
         case .removeToken(let token):
             guard let device else { throw .deviceNotFound }
             return haveSameBytes(device.token, token.text)
-        case .view:
+        case .view, .viewLeased:
             guard registered != nil else { throw .deviceNotFound }
             return true
+        case .endView(let time):
+            guard let registered else { throw .deviceNotFound }
+            return registered.viewings.last.map { $0.isLeased && $0.stamp.time <= time } ?? false
         case .list(let entries, let life, _):
             guard let registered else { throw .deviceNotFound }
             // Notifications found for an earlier life do not concern this one.
@@ -66,16 +85,17 @@ extension Device.Action {
     }
 
     func applied(to content: Device?, _ author: Authorship) -> Device {
-        guard var device = content else {
-            guard case .add(let token) = self else {
-                preconditionFailure("judge refuses what is not there")
-            }
-            return Device(token, at: author.stamp)
-        }
+        precondition(content != nil || isAddition, "judge refuses what is not there")
+        var device = content ?? Device()
         switch self {
         case .add(let token): device.add(token, at: author.stamp)
-        case .remove, .removeToken: device.remove(at: author.stamp)
+        case .register(let token, let registration):
+            device.register(token, registration, at: author.stamp)
+        case .remove, .removeToken, .removeSignedOut: device.remove(at: author.stamp)
         case .view(let conversation): device.view(conversation, at: author.stamp)
+        case .viewLeased(let conversation):
+            device.view(conversation, isLeased: true, at: author.stamp)
+        case .endView: device.view(nil, at: author.stamp)
         case .list(let entries, _, let time): device.list(entries, since: time)
         case .acknowledge(let id): device.acknowledge(id, alone: false)
         case .acknowledgeAlone(let id): device.acknowledge(id, alone: true)
@@ -85,24 +105,38 @@ extension Device.Action {
     }
 }
 
+extension Device.Action {
+    /// Whether a device is there afterwards that may not have been before.
+    public var isAddition: Bool {
+        switch self {
+        case .add, .register: true
+        case .remove, .removeToken, .removeSignedOut, .view, .viewLeased, .endView, .list,
+            .acknowledge, .acknowledgeAlone, .notePushed:
+            false
+        }
+    }
+}
+
 extension Device.Action: DocumentAction {
     /// A removal overwrites all values.
     func stampsOverwritten(in content: Device) -> [Stamp?]? {
         switch self {
-        case .add: [content.removed, content.tokenField?.stamp]
-        case .remove, .removeToken:
+        case .add, .register: [content.removed, content.tokenField?.stamp]
+        case .remove, .removeToken, .removeSignedOut:
             [
                 content.removed, content.added, content.tokenField?.stamp,
                 content.viewings.last?.stamp,
             ]
-        case .view: [content.removed] + content.viewings.map(\.stamp)
+        case .view, .viewLeased, .endView: [content.removed] + content.viewings.map(\.stamp)
         case .list, .acknowledge, .acknowledgeAlone, .notePushed: []
         }
     }
 
     func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
         switch self {
-        case .add, .remove, .removeToken, .view: overwritesOnlyEarly(in: content, time)
+        case .add, .register, .remove, .removeToken, .removeSignedOut, .view,
+            .viewLeased, .endView:
+            overwritesOnlyEarly(in: content, time)
         case .list, .acknowledge, .acknowledgeAlone, .notePushed: false
         }
     }
@@ -110,16 +144,19 @@ extension Device.Action: DocumentAction {
     func nameBytes(by user: UserID) -> Int {
         switch self {
         case .add, .removeToken: ChatLimits.titleBytesMax
+        case .register: ChatLimits.titleBytesMax + 2 * nameBytesMax
         case .list(let entries, _, _): entries.count * ListedNotification.bytesMax
-        case .remove, .view, .acknowledge, .acknowledgeAlone, .notePushed: nameBytesMax
+        case .remove, .removeSignedOut, .view, .viewLeased, .endView, .acknowledge,
+            .acknowledgeAlone, .notePushed:
+            nameBytesMax
         }
     }
 
     var growth: ActionGrowth {
         switch self {
-        case .add, .view, .list: .adds
-        case .acknowledge, .acknowledgeAlone, .notePushed: .settles
-        case .remove, .removeToken: .empties
+        case .add, .register, .view, .viewLeased, .list: .adds
+        case .endView, .acknowledge, .acknowledgeAlone, .notePushed: .settles
+        case .remove, .removeToken, .removeSignedOut: .empties
         }
     }
 
@@ -170,6 +207,19 @@ extension Device.Action: WireValue {
             writer.write(9)
             writer.write(id)
             kind.encode(into: &writer)
+        case .register(let token, let registration):
+            writer.write(10)
+            token.encode(into: &writer)
+            registration.encode(into: &writer)
+        case .viewLeased(let conversation):
+            writer.write(12)
+            writer.write(conversation)
+        case .endView(let time):
+            writer.write(13)
+            time.encode(into: &writer)
+        case .removeSignedOut(let id):
+            writer.write(11)
+            id.encode(into: &writer)
         }
     }
 
@@ -187,6 +237,12 @@ extension Device.Action: WireValue {
         case 8: self = .removeToken(try FieldText(from: &reader))
         case 9:
             self = .notePushed(try reader.readName(), as: try PushedKind(from: &reader))
+        case 10:
+            self = .register(
+                try FieldText(from: &reader), try DeviceRegistration(from: &reader))
+        case 11: self = .removeSignedOut(try Optional(from: &reader))
+        case 12: self = .viewLeased(try reader.readName())
+        case 13: self = .endView(upTo: try HybridTimestamp(from: &reader))
         default: throw .unknown
         }
     }

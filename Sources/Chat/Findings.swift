@@ -22,6 +22,8 @@ public enum Findings: Hashable, Sendable {
     indirect case signing(Signing)
     case file(FileView)
     case part([UInt8])
+    case standing(SignInStanding)
+    case holders([TokenHolder])
 }
 
 extension Findings {
@@ -34,7 +36,7 @@ extension Findings {
             (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
             (.profiles, .profiles), (.accounts, .accounts), (.accounts, .allAccounts),
             (.signing, .signing),
-            (.file, .file), (.part, .part):
+            (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders):
             true
         default: false
         }
@@ -57,7 +59,8 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
-            .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part:
+            .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part, .signIn,
+            .holders:
             nil
         }
     }
@@ -78,7 +81,8 @@ extension Findings {
         case .users(let users): runs(of: users, bytesMax).map(Findings.users)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile, .device, .devices, .signing, .file, .part: [self]
+        case .profile, .device, .devices, .signing, .file, .part, .standing: [self]
+        case .holders(let holders): runs(of: holders, bytesMax).map(Findings.holders)
         case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
         case .names(let views): runs(of: views, bytesMax).map(Findings.names)
@@ -104,6 +108,7 @@ extension Findings {
         case (.unread(let mine), .unread(let more)): self = .unread(mine + more)
         case (.actions(let mine), .actions(let more)): self = .actions(mine + more)
         case (.accounts(let mine), .accounts(let more)): self = .accounts(mine + more)
+        case (.holders(let mine), .holders(let more)): self = .holders(mine + more)
         case (.candidates(let mine), .candidates(let more)): self = .candidates(mine + more)
         case (.notifications(let mine), .notifications(let more)):
             self = .notifications(mine + more)
@@ -125,8 +130,10 @@ extension Findings {
     public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
-            .notifications, .signing, .file, .part:
+            .notifications, .signing, .file, .part, .standing:
             return self
+        case .holders(let holders):
+            return .holders(Set(holders).sorted())
         case .accounts(let views):
             return .accounts(views.firstPage)
         case .users(let users):

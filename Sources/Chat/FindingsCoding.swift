@@ -31,6 +31,10 @@ extension Findings: WireValue {
         case .part(let bytes):
             writer.write(29)
             writer.write(bytes)
+        case .standing(let standing):
+            writer.write(31)
+            standing.encode(into: &writer)
+        case .holders(let holders): write(32, holders, to: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -68,6 +72,8 @@ extension Findings: WireValue {
             view.tag = try reader.readText(limit: Query.tagBytesMax)
             self = .file(view)
         case 29: self = .part(Array(try reader.readBytes(limit: FilePart.bytesMax)))
+        case 31: self = .standing(try SignInStanding(from: &reader))
+        case 32: self = .holders(try reader.readList())
         default: throw .unknown
         }
     }

@@ -46,6 +46,13 @@ public enum Term {
 
     /// The term of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
+
+    /// The term of every device that has a push token, unless an earlier version registered it.
+    ///
+    /// A hash, as that of a former participant.
+    public static func token(_ text: String) -> String {
+        "#" + hexadecimal(checksum(of: text))
+    }
 }
 
 extension Document {
@@ -58,7 +65,10 @@ extension Document {
                 + conversation.participants.elements.map(Term.participant)
         case .message(let message): message.isPinned ? [Term.pinned] : []
         case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
-        case .device(let device): device.isRegistered ? [Term.registered] : []
+        case .device(let device):
+            device.isRegistered
+                ? (device.registration == nil ? [] : device.token.map { [Term.token($0)] } ?? [])
+                    + [Term.registered] : []
         case .file(let file):
             (file.isDue ? [Term.closed] : []) + (file.isUnsent ? [Term.unsent] : [])
         case .part(let part):

@@ -42,8 +42,10 @@ extension Profile {
 }
 
 extension Device {
-    public func view(as id: DeviceID) -> DeviceView {
-        DeviceView(id: id, token: token, viewing: viewed)
+    /// - Parameter milliseconds: the wall time at which it is seen.
+    public func view(as id: DeviceID, at milliseconds: UInt64) -> DeviceView {
+        let now = HybridTimestamp(milliseconds: milliseconds)
+        return DeviceView(id: id, token: token, viewing: viewed(at: now))
     }
 
     /// Returns the device of a user as whoever pushes to it knows it; nil where it is removed.

@@ -23,7 +23,7 @@ public struct NotificationRule: Hashable, Sendable {
     public let user: UserID
     /// The time at which the device was added.
     let added: HybridTimestamp
-    /// Ascending.
+    /// Ascending, with the ends of those that nobody renewed.
     let viewings: [Viewing]
     public let acknowledged: AcknowledgedNotifications
     let latestAcknowledged: HybridTimestamp
@@ -33,7 +33,7 @@ public struct NotificationRule: Hashable, Sendable {
         guard let added = device.added else { return nil }
         self.user = user
         self.added = added.time
-        viewings = device.viewings
+        viewings = device.viewings.withEnds
         acknowledged = device.acknowledged
         latestAcknowledged = device.latestAcknowledged
     }

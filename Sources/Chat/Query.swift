@@ -55,15 +55,19 @@ public enum Query: Hashable, Sendable {
     case allAccounts(after: AddressID?)
     /// What access tokens are signed with, and which are revoked.
     case signing
+    /// Whether the sign-in that registered a user's device goes on.
+    case signIn(DeviceSignIn, of: UserID)
+    /// The devices that were registered with a push token.
+    case holders(ofToken: FieldText)
     /// A file of a conversation; nodes of earlier versions read no tag.
     case file(FileID, in: ConversationID, isTagged: Bool = true)
     /// The bytes of a part of a file; with a tag, of the content that has it.
     case part(Int, of: FileID, in: ConversationID, tag: String? = nil)
-
-    /// The most bytes of a tag.
-    public static let tagBytesMax = 64
     /// The messages of which a device is to be notified.
     indirect case due(DueQuery)
+
+    /// The most bytes of a file's tag.
+    public static let tagBytesMax = 64
 
     /// As many users as one list of notifications may have as senders.
     public static let namesMax = DueQuery.shownMax + ListedNotification.countMax
@@ -79,16 +83,19 @@ public enum Query: Hashable, Sendable {
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
         case .accounts(let address): address.text
+        case .signIn(let signIn, _): signIn.address.text
         case .file(_, let conversation, _), .part(_, _, let conversation, _): conversation.text
         case .signing: Mutation.Subject.signingPartition
-        case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts: nil
+        case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts,
+            .holders:
+            nil
         }
     }
 
     /// Whether only nodes and operators may ask.
     public var isForOperators: Bool {
         switch self {
-        case .accounts, .allAccounts, .signing: true
+        case .accounts, .allAccounts, .signing, .signIn, .holders: true
         default: false
         }
     }

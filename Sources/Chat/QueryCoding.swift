@@ -70,9 +70,24 @@ extension Query: WireValue {
             writer.write(count: index)
             write(file, in: conversation, to: &writer)
             if let tag { writer.write(tag) }
+        case .due, .signIn, .holders: encodeOfDevice(into: &writer)
+        }
+    }
+
+    /// Encodes a query about a device.
+    private func encodeOfDevice(into writer: inout ByteWriter) {
+        switch self {
         case .due(let query):
             writer.write(32)
             query.encode(into: &writer)
+        case .signIn(let signIn, let user):
+            writer.write(35)
+            signIn.encode(into: &writer)
+            writer.write(user)
+        case .holders(let token):
+            writer.write(36)
+            token.encode(into: &writer)
+        default: preconditionFailure("a query about a device")
         }
     }
 
@@ -124,6 +139,8 @@ extension Query: WireValue {
                 tag: try reader.readText(limit: Query.tagBytesMax))
         // 21 was one whose rule had a single vector of what was acknowledged.
         case 32: self = .due(try DueQuery(from: &reader))
+        case 35: self = .signIn(try DeviceSignIn(from: &reader), of: try reader.readName())
+        case 36: self = .holders(ofToken: try FieldText(from: &reader))
         default: throw .unknown
         }
     }

@@ -113,6 +113,7 @@ extension Accounts {
     func end(_ signIn: SignInName, of user: UserID) async throws(LineError) {
         let line = "SIGNIN END \(signIn.address) \(user) \(signIn.id) began=\(signIn.stamp)"
         try await change(line, revoking: signIn.id, upTo: stamp, mayBeMissing: true)
+        await removeDevices(of: user, registeredBy: signIn.id)
     }
 
     func endAll(of user: UserID, at address: String) async throws(LineError) {
@@ -120,6 +121,7 @@ extension Accounts {
         let line = "SIGNIN END \(address) \(user)"
         try await change(
             line, revoking: user.text, upTo: account?.signedInStamp ?? 0, mayBeMissing: true)
+        await removeDevices(of: user)
     }
 
     func change(
@@ -131,6 +133,7 @@ extension Accounts {
         let hash = try await hash(newPassword, for: source)
         let line = "ACCOUNT PASSWORD \(address) \(user) password=\(spelledValue(hash))"
         try await change(line, revoking: user.text, upTo: account.signedInStamp)
+        await removeDevices(of: user)
         return try await begin(user, at: address, judgedBy: hash, from: source)
     }
 
@@ -154,6 +157,7 @@ extension Accounts {
             _ = try await write("ACCOUNT PASSWORD \(email.digest) \(user) password=\(value)").get()
         }
         try await remove(account, at: address)
+        await removeDevices(of: user)
         return try await begin(user, at: email.digest, judgedBy: password, from: source)
     }
 

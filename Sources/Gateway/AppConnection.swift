@@ -139,6 +139,7 @@ package actor AppConnection: SessionInput {
 
     package func onClosed() {
         leavePlaces()
+        endViewings()
         phase = .closing
         upload = nil
         backlog = []
@@ -381,6 +382,7 @@ extension AppConnection {
 
     /// Ends the connection once what was written has been sent.
     func close() {
+        endViewings()
         phase = .closing
         backlog = []
         // The session is still writing where this is called by its reply.
@@ -390,6 +392,7 @@ extension AppConnection {
 
     func abort() {
         leavePlaces()
+        endViewings()
         phase = .closing
         backlog = []
         askForTurn()

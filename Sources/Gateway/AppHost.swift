@@ -8,9 +8,14 @@ package protocol AppHost: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - user: as whom it acts, whatever its lines say.
+    ///   - signIn: the sign-in to which devices belong that it registers; nil for none.
     ///   - output: what its replies are written to.
-    func openSession(of user: UserID, replyingTo output: any SessionOutput) -> Session
+    func openSession(
+        of user: UserID, signIn: ClientSignIn?, replyingTo output: any SessionOutput
+    ) -> Session
     func closeSession(_ session: Session)
+    /// Has the node execute a line, as an operator would, whose reply nobody waits for.
+    func execute(_ line: String)
     /// Has `AppConnection.onTurn` called at the end of this turn of the loop or a later one.
     func askForTurn(of connection: UInt64)
     /// Notes that the client of a connection has shown a valid access token.

@@ -30,6 +30,7 @@ final class Socket {
     /// What was not handed to the network yet.
     var frames = ByteWriter()
     var sentAt: UInt64
+    var viewings = SocketViewings()
     /// Whether a request waits for the user whom an e-mail address finds: those behind it are read
     /// afterwards, since they may be about its conversation.
     var isFinding = false
@@ -143,7 +144,8 @@ extension AppConnection {
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)
         isSessionFull = false
-        session = host.openSession(of: access.user, replyingTo: SessionReplies(of: self))
+        session = host.openSession(
+            of: access.user, signIn: access.clientSignIn, replyingTo: SessionReplies(of: self))
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }
@@ -258,6 +260,12 @@ extension AppConnection {
         let translated = try route.translate(parameters, by: socket.user, makeID: host.makeID)
         lines += translated.line
         lines.append(UInt8(ascii: "\n"))
+        if route.resource.verb.name == "VIEWING" {
+            let shows = parameters.contains { $0.name == "conversation" }
+            socket.viewings.note(
+                shows ? translated.line : nil, of: route.value(of: "device"), by: socket.user,
+                now: clock.milliseconds, wallMilliseconds: clock.wallMilliseconds)
+        }
         socket.append(
             Socket.Waiting(
                 id: id, answer: AnswerWriter(route.resource, newID: translated.newID)))
@@ -373,6 +381,9 @@ extension AppConnection {
             return closeSocket(.tokenExpired, LineError.signInExpired.sentence)
         }
         guard now < readAt + AppLimits.silentMillisecondsMax else { return abort() }
+        for line in socket.viewings.takeDue(now: now, wallMilliseconds: clock.wallMilliseconds) {
+            host.execute(line)
+        }
         guard now >= socket.sentAt + AppLimits.heartbeatMilliseconds else { return }
         socket.frames.writeWebSocketPing()
         sendFrames(of: socket)

@@ -26,7 +26,8 @@ extension AppConnection {
         // Nothing is answered behind a stream.
         backlog = []
         isSessionFull = false
-        session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
+        session = host.openSession(
+            of: user, signIn: nil, replyingTo: SessionReplies(of: self))
         feed(line + [UInt8(ascii: "\n")])
     }
 

@@ -92,7 +92,8 @@ extension AppConnection {
         if isDraining { exchange.closes = true }
         phase = .answering(exchange)
         isSessionFull = false
-        session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
+        session = host.openSession(
+            of: user, signIn: signedIn?.access.clientSignIn, replyingTo: SessionReplies(of: self))
         if let since {
             feed(Array("SINCE \(since)\n".utf8))
         } else {

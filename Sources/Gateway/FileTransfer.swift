@@ -30,7 +30,8 @@ extension AppConnection {
             // The session of the request before may still be there.
             endSession()
             isSessionFull = false
-            session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
+            session = host.openSession(
+                of: user, signIn: nil, replyingTo: SessionReplies(of: self))
             return true
         } catch {
             uploadRefusal = error
@@ -111,7 +112,8 @@ extension AppConnection {
         let download = Download(route, file, by: user, request)
         phase = .downloading(download)
         isSessionFull = false
-        session = host.openSession(of: user, replyingTo: SessionReplies(of: self))
+        session = host.openSession(
+            of: user, signIn: nil, replyingTo: SessionReplies(of: self))
         if let since = try AppRequest.sessionToken(request.head) {
             feed(Array("SINCE \(since)\n".utf8))
         }

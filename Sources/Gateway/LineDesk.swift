@@ -11,6 +11,7 @@ package protocol LineHost: AnyObject, Sendable {
 /// The lines that a node asks for itself, as an operator would.
 package actor LineDesk {
     private nonisolated let executor: any SerialExecutor
+    private nonisolated let tasks: LoopTaskExecutor
     private nonisolated let host: any LineHost
     private var calls: [UInt64: LineCall] = [:]
     private var lastCall: UInt64 = 0
@@ -18,10 +19,16 @@ package actor LineDesk {
     package init(host: any LineHost, executor: any SerialExecutor) {
         self.host = host
         self.executor = executor
+        tasks = LoopTaskExecutor(of: executor)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
+    }
+
+    /// Has the node answer lines, whose replies nobody waits for.
+    package func begin(_ lines: [String]) {
+        Task(executorPreference: tasks) { [self] in _ = await ask(lines) }
     }
 
     /// Has the node answer lines; the reply to the last one is returned, or the first error.

@@ -289,7 +289,11 @@ package actor PushKeeper {
     /// Tells a device what is due of its list.
     private func push(_ listed: [ListedPush], to target: Target) async {
         let due = self[target]?.due(of: listed, now: clock.milliseconds) ?? []
-        let badge = due.isEmpty ? 0 : await unread(of: target.user)
+        guard !due.isEmpty else { return }
+        guard await isHolder(target) else {
+            return await remove(target, "another user has its token")
+        }
+        let badge = await unread(of: target.user)
         var unrecorded: [ListedPush] = []
         for push in due {
             guard isPushed(target), !isDraining else { break }
@@ -337,6 +341,16 @@ package actor PushKeeper {
             return
         }
         self[target]?.hasNews = true
+    }
+
+    /// Whether a device is told by its token: a token is told for one user, the one who registered
+    /// it last.
+    private func isHolder(_ target: Target) async -> Bool {
+        let line = "DEVICE HOLDERS token=\(spelledValue(target.token))"
+        guard case .success(let reply) = await desk.ask([line]), let last = reply.lines.last else {
+            return true
+        }
+        return last.fields["user"] == target.user
     }
 
     private func unread(of user: String) async -> Int {

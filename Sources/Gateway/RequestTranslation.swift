@@ -36,6 +36,8 @@ extension Route {
                 source, of: self, by: user, isRequired: isRequired, makeID: makeID)
         }
         for option in resource.options { try writer.append(option) }
+        // An app may go without a word: what it shows is renewed, or ends.
+        if resource.verb.name == "VIEWING" { writer.line += " lease=true".utf8 }
         if let key = resource.textKey { try writer.append(textOf: key) }
         return TranslatedRequest(line: writer.line, newID: writer.newID)
     }

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Wire
 
@@ -5,23 +6,36 @@ import Wire
 extension Verb {
     static let devices: [Verb] = [
         Verb(
-            "DEVICE ADD", .writes, ["<user>", "<device>"], options: [.token],
+            "DEVICE ADD", .writes, ["<user>", "<device>"], options: [.token, .deviceSignIn],
             example: "DEVICE ADD bob phone token=t1",
-            about: "Adds a device of a user's, or replaces its token."
+            about: "Adds a device of a user's, or replaces its token; it ends with the sign-in."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             let token = FieldText(try words.field(.token) ?? "")
-            return .write(Mutation(.add(token), on: device, by: user))
+            let registration = DeviceRegistration(signIn: try words.deviceSignIn())
+            return .write(Mutation(.register(token, registration), on: device, by: user))
         },
         Verb(
-            "DEVICE REMOVE", .writes, ["<user>", "<device>"], options: [.presentToken],
+            "DEVICE REMOVE", .writes, ["<user>", "<device>"],
+            options: [.presentToken, .presentSignIn],
             example: "DEVICE REMOVE bob phone",
-            about: "Removes a device, with token= only while it has that; its next life is empty."
+            about: "Removes a device, with token= or signin= only while it has that; its next life "
+                + "is empty."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
+            if let signIn = try words.presentSignIn() {
+                return .write(Mutation(.removeSignedOut(signIn), on: device, by: user))
+            }
             let token = try words.field(.presentToken).map(FieldText.init)
             let action = token.map { Device.Action.removeToken($0) } ?? .remove
             return .write(Mutation(action, on: device, by: user))
+        },
+        Verb(
+            "DEVICE HOLDERS", .reads, options: [.token], example: "DEVICE HOLDERS token=t1",
+            about: "Lists the devices that were registered with a token, the latest last."
+        ) { words throws(LineError) in
+            let token = FieldText(try words.field(.token) ?? "")
+            return .read(.holders(ofToken: token), of: Mutation.cluster)
         },
         Verb(
             "DEVICES", .reads, ["<user>"], example: "DEVICES bob",
@@ -33,11 +47,12 @@ extension Verb {
         },
         Verb(
             "VIEWING", .writes, ["<user>", "<device>"], optional: ["<conversation>"],
-            example: "VIEWING bob phone old",
-            about: "Tells which conversation a device shows, or that it shows none."
+            options: [.lease, .upTo], example: "VIEWING bob phone old",
+            about: "Tells which conversation a device shows, or that it shows none; with "
+                + "lease=true for ten minutes."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
-            return .write(Mutation(.view(try words.optionalName(2)), on: device, by: user))
+            return .write(Mutation(try words.viewing(), on: device, by: user))
         },
         Verb(
             "NOTIFICATIONS", .reads, ["<user>", "<device>"],
@@ -70,4 +85,46 @@ extension Verb {
 
 extension ParsedLine {
     func userAndDevice() throws(LineError) -> (UserID, DeviceID) { (try name(0), try name(1)) }
+
+    /// Returns what `VIEWING` says of a device.
+    func viewing() throws(LineError) -> Device.Action {
+        let conversation: ConversationID? = try optionalName(2)
+        let isLeased = try choice(.lease, of: Truth.self) == .yes
+        guard let bound = try value(.upTo) else {
+            guard isLeased, let conversation else { return .view(conversation) }
+            return .viewLeased(conversation)
+        }
+        guard conversation == nil, !isLeased, let time = UInt64(bound) else {
+            throw refusedOption("upto= is a stamp, without a conversation")
+        }
+        return .endView(upTo: HybridTimestamp(bits: time))
+    }
+
+    /// Returns the sign-in that registers a device, as `<address>,<signin>,<began>`.
+    func deviceSignIn() throws(LineError) -> DeviceSignIn? {
+        guard let value = try value(.deviceSignIn) else { return nil }
+        let parts = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, let address = AddressID(parts[0]), let id = SignInID(parts[1]),
+            let began = UInt64(parts[2])
+        else { throw refusedOption("signin= is \(Option.deviceSignIn.placeholder)") }
+        return DeviceSignIn(address: address, id: id, began: HybridTimestamp(bits: began))
+    }
+
+    /// Returns the sign-in without which a device is not removed, the inner nil for any sign-in; the
+    /// outer nil where the device is removed in any case.
+    func presentSignIn() throws(LineError) -> SignInID?? {
+        guard let value = try value(.presentSignIn) else { return nil }
+        guard value != "*" else { return .some(nil) }
+        guard let id = SignInID(value) else {
+            throw refusedOption("signin= is \(Option.presentSignIn.placeholder)")
+        }
+        return id
+    }
+}
+
+extension Option {
+    static let deviceSignIn = Option("signin", "<address>,<signin>,<began>")
+    static let lease = Option("lease", choices(of: Truth.self))
+    static let upTo = Option("upto", "<stamp>")
+    static let presentSignIn = Option("signin", "<signin>|*")
 }

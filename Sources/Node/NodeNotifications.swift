@@ -2,9 +2,9 @@ import Chat
 import Replication
 import Wire
 
-/// A client's request for the notifications of a device, in four steps: the device is read, all
-/// shards are asked for candidates, what will be shown is recorded in the device, and the names of
-/// the senders are read.
+/// A client's request for the notifications of a device, in five steps: the device is read, its
+/// account is asked whether the sign-in that registered it goes on, all shards are asked for
+/// candidates, what will be shown is recorded in the device, and the names of the senders are read.
 ///
 /// Every step is a request of its own, executed here or by another member as any other. Where a
 /// step before the last fails, nothing is shown, and a repeated request finds the same.
@@ -13,8 +13,14 @@ struct NotificationRequest: Sendable {
     enum Step: Sendable {
         /// The device is being read.
         ///
-        /// Can transition to: `scatterGather`.
+        /// Can transition to: `judging`, or `scatterGather` for a device of no sign-in.
         case reading
+        /// The account is being asked whether the sign-in that registered the device goes on.
+        ///
+        /// Can transition to: `scatterGather`, `removing`.
+        case judging(Device)
+        /// The device is being removed, since its sign-in has ended.
+        case removing
         /// The shards are being asked for candidates.
         ///
         /// Can transition to: `noting`.
@@ -104,7 +110,15 @@ extension Node {
         guard let notifying = notifyings[id] else { return }
         switch (notifying.step, outcome) {
         case (.reading, .found(.device(let device), _)):
+            judge(device, notifying, id)
+        case (.judging(let device), .found(.standing(.goesOn), _)):
             gather(for: device, notifying, id)
+        case (.judging(let device), .found(.standing(.ended), _)):
+            remove(device, notifying, id)
+        case (.judging, .found(.standing(.unknown), _)):
+            finishRequest(id, .failed(.refused(.signInBehind)))
+        case (.removing, .written), (.removing, .done):
+            finishRequest(id, .failed(.refused(.deviceNotFound)))
         case (.scatterGather(let device), .found(.candidates(let candidates), let isPartial)):
             recordShown(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written(let receipt, let shard)):
@@ -124,6 +138,28 @@ extension Node {
         case (_, .found), (_, .written), (_, .done):
             // A member's response that does not fit the step.
             finishRequest(id, .failed(.unanswered))
+        }
+    }
+
+    /// Asks whether the sign-in that registered a device goes on: it may have ended on the other
+    /// side of a network partition.
+    private func judge(_ device: Device, _ notifying: NotificationRequest, _ id: UInt64) {
+        guard let signIn = device.signIn else { return gather(for: device, notifying, id) }
+        beginStep(.judging(device), of: id, in: signIn.address.text) {
+            $0.handle(
+                .signIn(signIn, of: notifying.user), of: notifying.user, for: $1,
+                having: notifying.sessionVectors)
+        }
+    }
+
+    private func remove(_ device: Device, _ notifying: NotificationRequest, _ id: UInt64) {
+        guard let signIn = device.signIn else { return }
+        let mutation = Mutation(
+            .removeSignedOut(signIn.id), on: notifying.device, by: notifying.user)
+        beginStep(.removing, of: id, in: notifying.user.text) {
+            $0.handle(
+                mutation, isMinted: false, level: notifying.level, for: $1,
+                having: notifying.sessionVectors)
         }
     }
 

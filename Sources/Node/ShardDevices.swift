@@ -18,7 +18,9 @@ extension ShardMachine {
     mutating func checkRoom(
         for mutation: Mutation, over target: Document?, in world: ShardWorld
     ) throws(ShardFailure) {
-        guard case .device(_, .add) = mutation.action, target?.device?.isRegistered != true else {
+        guard case .device(_, let action) = mutation.action, action.isAddition,
+            target?.device?.isRegistered != true
+        else {
             return
         }
         let count = try devices(of: mutation.user, in: world).count
@@ -45,6 +47,27 @@ extension ShardMachine {
         return devices
     }
 
+    /// The devices that were registered with a push token.
+    mutating func holders(
+        of token: String, in world: ShardWorld
+    ) throws(ShardFailure) -> [TokenHolder] {
+        let shard = replica.shard
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .device, carrying: Term.token(token), in: shard, partition: nil)
+        }
+        let pending = documents.pending.keys.filter { $0.kind == .device }
+        var holders: [TokenHolder] = []
+        for key in Set(stored + pending).sorted() {
+            guard let user = UserID(key.partition),
+                let device = try find(key, in: world)?.document.device,
+                let holder = device.holder(of: token, as: DeviceID(checked: key.id), of: user)
+            else { continue }
+            holders.append(holder)
+        }
+        return holders
+    }
+
     /// A user's devices, ascending by id.
     mutating func devices(
         of user: UserID, in world: ShardWorld
@@ -61,7 +84,9 @@ extension ShardMachine {
         for key in Set(stored + pending).sorted() {
             guard let device = try find(key, in: world)?.document.device, device.isRegistered
             else { continue }
-            devices.append(device.view(as: DeviceID(checked: key.id)))
+            devices.append(
+                device.view(
+                    as: DeviceID(checked: key.id), at: world.judge.wallMilliseconds))
         }
         return devices
     }
@@ -113,8 +138,9 @@ extension ShardMachine {
         return candidates
     }
 
-    /// Whether a user may see a message of which a device was notified; nil if the document by
-    /// which the user participates has not arrived here: a notification is not withdrawn for that.
+    /// Whether a user may see a message of which a device was notified, and has not read it; nil if
+    /// the document by which the user participates has not arrived here: a notification is not
+    /// withdrawn for that.
     private mutating func isShown(
         _ document: Document, in conversation: ConversationID, to user: UserID,
         _ world: ShardWorld
@@ -127,8 +153,10 @@ extension ShardMachine {
         }
         let participantState = try find(.participantState(user, in: conversation), in: world)?
             .document.participantState
+        let readTo = chat.readPosition(of: user, in: participantState)
         return message.isShown(to: user, among: chat.participants)
             && !document.isSent(within: chat.hiddenVector(of: user, in: participantState))
+            && !document.isRead(upTo: readTo)
     }
 
     /// Returns the oldest messages of a conversation of which the device may be notified, up to the
@@ -155,7 +183,10 @@ extension ShardMachine {
         var candidates: [NotificationCandidate] = []
         var bytes = 0
         let user = query.rule.user
-        let start = HistoryPosition(before: HybridTimestamp(bits: minimum.bits + 1))
+        let readTo = chat.readPosition(of: user, in: participantState)
+        let start =
+            [HistoryPosition(before: HybridTimestamp(bits: minimum.bits + 1)), readTo]
+            .compactMap(\.self).max() ?? HistoryPosition(before: .zero)
         try survey(
             Survey(
                 HistoryPage(.after(start), limit: .max), of: conversation, among: pending),
@@ -170,6 +201,7 @@ extension ShardMachine {
             }
             let dots = document.sendings
             guard let dot = dots.first, !shown.contains(position.id),
+                !document.isRead(upTo: readTo),
                 !document.isSent(within: hidden),
                 query.rule.notifies(of: message, sentBy: dots, in: conversation, chat)
             else { return true }

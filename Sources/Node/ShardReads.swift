@@ -42,6 +42,12 @@ extension ShardMachine {
         case .accounts(let address):
             let found = try find(.credentials(address), in: world)
             findings = .accounts(found?.document.credentials?.views(at: address) ?? [])
+        case .signIn(let signIn, let owner):
+            let found = try find(.credentials(signIn.address), in: world)
+            findings = .standing(
+                found?.document.credentials?.standing(of: signIn, of: owner) ?? .unknown)
+        case .holders(let token):
+            findings = .holders(try holders(of: token.text, in: world))
         case .allAccounts(let last):
             findings = .accounts(try accounts(after: last, in: world))
         case .signing:
@@ -300,5 +306,11 @@ extension Document {
     var historyPosition: HistoryPosition? {
         guard key.kind == .message, let id = MessageID(key.id) else { return nil }
         return HistoryPosition(time: historyTime, id: id)
+    }
+
+    /// Whether the document is a message that somebody who has read up to a position has read.
+    func isRead(upTo position: HistoryPosition?) -> Bool {
+        guard let position, let own = historyPosition else { return false }
+        return own <= position
     }
 }

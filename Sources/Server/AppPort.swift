@@ -1,3 +1,4 @@
+import Chat
 import Gateway
 import HTTPClient
 import LineProtocol
@@ -31,6 +32,8 @@ actor AppPort: AppHost {
     private nonisolated let worker: PasswordWorker
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
+    /// What has lines executed whose replies nobody waits for.
+    private var desk: LineDesk?
     private var pushKeeper: PushKeeper?
     private let pushFormat: PushFormat?
     /// Why some push services refuse what is pushed; nil where they do not.
@@ -236,9 +239,9 @@ actor AppPort: AppHost {
 
 extension AppPort {
     nonisolated func openSession(
-        of user: UserID, replyingTo output: any SessionOutput
+        of user: UserID, signIn: ClientSignIn?, replyingTo output: any SessionOutput
     ) -> Session {
-        open(output, as: .user(user))
+        open(output, as: .user(user, signIn: DeviceSignIn(signIn)))
     }
 
     private nonisolated func open(
@@ -251,6 +254,14 @@ extension AppPort {
     }
 
     nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
+
+    nonisolated func execute(_ line: String) { assumeIsolated { $0.begin(line) } }
+
+    private func begin(_ line: String) {
+        let desk = self.desk ?? LineDesk(host: self, executor: loop)
+        self.desk = desk
+        desk.assumeIsolated { $0.begin([line]) }
+    }
 
     nonisolated func askForTurn(of connection: UInt64) {
         assumeIsolated { $0.turns.append(connection) }

@@ -1,3 +1,4 @@
+import Chat
 import Gateway
 import LineProtocol
 import NetworkIO
@@ -51,10 +52,10 @@ final class ClientKeys: AuthKeys {
                 let access = try AccessToken(secret, signedBy: tokens, now: now)
                 // Of two users the first stays, and so does what limits the session.
                 if let first = state.users[session], first.access.user != access.user {
-                    return .asUser(access.user)
+                    return .asUser(access.user, signIn: nil)
                 }
                 state.users[session] = (secret, access)
-                return .asUser(access.user)
+                return .asUser(access.user, signIn: DeviceSignIn(access.clientSignIn))
             } catch {
                 return nil
             }

@@ -225,7 +225,7 @@ extension Session {
             let request = try Request.parse(line, traits: &traits) { node.mintID() }
             guard let request else { return }
             let asked = RequestTrace(of: request, traits, readAt: readAt)
-            if isHeard(request, asked) { answer(request, asked) }
+            if isHeard(request, asked) { answer(signIn.made(request), asked) }
         } catch {
             let asked = RequestTrace(ofWrongLine: traits, readAt: readAt)
             say(signIn.onNonsense(error), to: asked)

@@ -1,3 +1,4 @@
+import Chat
 import LineProtocol
 import Wire
 
@@ -5,7 +6,9 @@ import Wire
 package enum SignedIn: Hashable, Sendable {
     /// Those of an operator, who may act as any user.
     case asOperator
-    case asUser(UserID)
+    ///
+    /// - signIn: the one that the access token was issued for; nil for a token of an app's own.
+    case asUser(UserID, signIn: DeviceSignIn?)
 }
 
 /// The keys that admit clients to a node.
@@ -24,7 +27,7 @@ package enum AuthPolicy: Sendable {
     /// The client has presented the secret of a key.
     case closed(any AuthKeys)
     /// The client has signed in elsewhere, as this user.
-    case user(UserID)
+    case user(UserID, signIn: DeviceSignIn?)
 }
 
 /// The sign-in of one client.
@@ -51,6 +54,8 @@ struct SignIn: Sendable {
     private(set) var isDone: Bool
     /// The user as whom the client acts; nil for an operator.
     private(set) var user: UserID?
+    /// The sign-in of that user, to which the devices belong that they register.
+    private var ofUser: DeviceSignIn?
     private let doorkeeper: (any AuthKeys)?
     private var wrongSecrets = 0
     private var unheard = 0
@@ -60,9 +65,10 @@ struct SignIn: Sendable {
         case .none: (isDone, doorkeeper) = (true, nil)
         case .open(let it): (isDone, doorkeeper) = (true, it)
         case .closed(let it): (isDone, doorkeeper) = (false, it)
-        case .user(let user):
+        case .user(let user, let signIn):
             (isDone, doorkeeper) = (true, nil)
             self.user = user
+            ofUser = signIn
         }
     }
 
@@ -76,11 +82,24 @@ struct SignIn: Sendable {
         switch signedIn {
         case .asOperator: user = nil
         // What it watches belongs to the user so far.
-        case .asUser(let other) where user.map { $0 != other } ?? false: return .told(.otherUser)
-        case .asUser(let signedIn): user = signedIn
+        case .asUser(let other, _) where user.map { $0 != other } ?? false:
+            return .told(.otherUser)
+        case .asUser(let signedIn, let signIn): (user, ofUser) = (signedIn, signIn)
         }
         isDone = true
         return .signedIn
+    }
+
+    /// Returns the request as it is made by this sign-in: a user's device belongs to the sign-in that
+    /// registers it, whatever the line says.
+    func made(_ request: Request) -> Request {
+        guard user != nil, case .write(let mutation, let isMinted) = request,
+            case .device(let device, .register(let token, _)) = mutation.action
+        else { return request }
+        let registration = DeviceRegistration(signIn: ofUser)
+        return .write(
+            Mutation(.register(token, registration), on: device, by: mutation.user),
+            isMinted: isMinted)
     }
 
     /// Handles a request other than `AUTH` from a client that has not signed in.

@@ -376,6 +376,8 @@ extension Query {
         case .device: "device shown"
         case .due: "notifications"
         case .accounts, .allAccounts: "accounts"
+        case .signIn: "sign-in"
+        case .holders: "holders"
         case .signing: "keys"
         case .file: "file"
         case .part: "part"

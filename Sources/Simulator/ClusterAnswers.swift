@@ -54,6 +54,7 @@ extension ClusterWorld {
         case .send(let name):
             book.noteAnswered(name, at: now)
             visit.sent.append((name, isEverywhere: said.first == said.last))
+        case .read(let name): book.noteMarked(name, by: visit.user)
         case .retract(let name):
             visit.retracted.insert(name.id)
         case .wait:

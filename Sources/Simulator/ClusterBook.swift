@@ -42,6 +42,8 @@ struct ClusterMessage {
     var pinsAsked: Set<String> = []
     var isUnpinAsked = false
     var readsAsked: Set<String> = []
+    /// Those of whose marks the answers have come.
+    var readsAnswered: Set<String> = []
     /// The acknowledged facts, in order, each with the least number of disks that had it then and
     /// still have it; replicas that were repaired after a loss do not count.
     private(set) var acknowledged: [(fact: ClusterFact, copies: Int)] = []
@@ -206,6 +208,10 @@ struct ClusterBook {
 
     mutating func noteRead(of name: ClusterMessage.Name, by user: String) {
         messages[name.id]?.readsAsked.insert(user)
+    }
+
+    mutating func noteMarked(_ name: ClusterMessage.Name, by user: String) {
+        messages[name.id]?.readsAnswered.insert(user)
     }
 
     /// Returns the fact that an acknowledgement of the request states; nil if it states none.

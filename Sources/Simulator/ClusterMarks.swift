@@ -17,7 +17,8 @@ extension ClusterWorld {
         let place = "\(name.conversation) \(name.id) \(client.user)"
         guard !isRead else {
             book.noteRead(of: name, by: client.user)
-            return ClusterRequest(.read, "READ \(name.conversation) \(client.user) \(name.id)")
+            return ClusterRequest(
+                .read(name), "READ \(name.conversation) \(client.user) \(name.id)")
         }
         let isOn = markRandom.chance(percent: 65)
         book.notePin(of: name, by: client.user, isOn: isOn)

@@ -1,4 +1,6 @@
+import Chat
 import LineProtocol
+import Wire
 
 /// The checks of notifications in the quiet phase, on every node.
 extension ClusterWorld {
@@ -80,6 +82,9 @@ extension ClusterWorld {
         if message.isAcknowledged(.retracted), line["kind"] == "message" {
             return (.deleted, "which is deleted for everyone")
         }
+        if line["kind"] == "message", isSurelyRead(message, by: phone.user) {
+            return (.sound, "which is read")
+        }
         return nil
     }
 
@@ -89,8 +94,43 @@ extension ClusterWorld {
             && !message.isRetractionAsked && !message.hidesAsked.contains(phone.user)
             && phone.book.isSurelyAdded(before: message)
             && phone.book.wasViewing(message) == false && !phone.book.mayBeAcknowledged(message)
-            && !phone.book.mayBePassedOver(message)
+            && !phone.book.mayBePassedOver(message) && !mayBeRead(message, by: phone.user)
     }
+
+    /// Whether a user may have read a message: they have asked to mark it, or one that may be behind
+    /// it in the history.
+    func mayBeRead(_ message: ClusterMessage, by user: String) -> Bool {
+        messages(in: message.name.conversation).contains { other in
+            other.readsAsked.contains(user)
+                && (other.name.id == message.name.id
+                    || other.answeredAt.map {
+                        $0 + ClusterWorld.stampsApartMicroseconds >= message.askedAt ?? 0
+                    } ?? true)
+        }
+    }
+
+    /// Whether a user has certainly read a message: their mark is at it, or at one that is certainly
+    /// behind it.
+    private func isSurelyRead(_ message: ClusterMessage, by user: String) -> Bool {
+        let state = DocumentKey.participantState(
+            UserID(checked: user), in: ConversationID(checked: message.name.conversation))
+        guard let answeredAt = message.answeredAt, !losses.keys.contains(state),
+            !losses.conversations.contains(message.name.conversation)
+        else { return false }
+        return messages(in: message.name.conversation).contains { other in
+            other.readsAnswered.contains(user) && other.attempts == 1
+                && !losses.concern(other.name)
+                && (other.name.id == message.name.id
+                    || answeredAt + ClusterWorld.stampsApartMicroseconds < other.askedAt ?? 0)
+        }
+    }
+
+    private func messages(in conversation: String) -> [ClusterMessage] {
+        book.names.filter { $0.conversation == conversation }.compactMap { book.messages[$0.id] }
+    }
+
+    /// The greatest difference between the stamps of two nodes at one moment.
+    private static let stampsApartMicroseconds: UInt64 = 300_000
 
     /// Acknowledges all notifications of every device, at the first member.
     func emptyPhones() {

@@ -237,10 +237,13 @@ extension ClusterWorld {
             return fail(.sound, "\(phone.user) is notified of \(id), which is their own")
         }
         if notification.kind == "message" { return judgeText(notification.text ?? "", of: id) }
-        let mayBeGone = message.isRetractionAsked || message.hidesAsked.contains(phone.user)
+        let mayBeGone =
+            message.isRetractionAsked || message.hidesAsked.contains(phone.user)
+            || mayBeRead(message, by: phone.user)
         guard mayBeGone || message.hidesAsked.count >= plan.clients, notification.text == nil
         else {
-            return fail(.sound, "the notification of \(id) is withdrawn, and nobody deleted that")
+            return fail(
+                .sound, "the notification of \(id) is withdrawn, neither deleted nor read")
         }
     }
 

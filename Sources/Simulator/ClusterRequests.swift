@@ -12,7 +12,8 @@ struct ClusterRequest {
         case hide(ClusterMessage.Name)
         case restore(ClusterMessage.Name)
         case pin(isOn: Bool)
-        case read
+        /// A mark up to this message.
+        case read(ClusterMessage.Name)
         case profile
         /// A line of an upload.
         case upload

@@ -280,9 +280,9 @@ extension Credentials.Action {
 extension Device.Action {
     var verb: String {
         switch self {
-        case .add: "add device"
-        case .remove, .removeToken: "remove device"
-        case .view: "view"
+        case .add, .register: "add device"
+        case .remove, .removeToken, .removeSignedOut: "remove device"
+        case .view, .viewLeased, .endView: "view"
         case .list: "list notifications"
         case .acknowledge, .acknowledgeAlone: "notified"
         case .notePushed: "pushed"

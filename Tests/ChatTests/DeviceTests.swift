@@ -32,7 +32,17 @@ struct DeviceTests {
             since: HybridTimestamp(milliseconds: 9)),
         .acknowledge(entry(1, 3, at: 5).place.id), .acknowledgeAlone(entry(2, 1, at: 9).place.id),
         .notePushed(entry(1, 3, at: 5).place.id, as: .withdrawn),
+        .register(FieldText("t"), DeviceRegistration(signIn: signIns[0])),
+        .register(FieldText("t"), DeviceRegistration(signIn: nil)),
+        .removeSignedOut(signIns[0].id), .removeSignedOut(nil), .viewLeased(People.conversation),
+        .endView(upTo: HybridTimestamp(milliseconds: start)),
     ]
+
+    static let signIns = (1...2).map {
+        DeviceSignIn(
+            address: AddressID(checked: "a1"), id: SignInID(checked: "s\($0)"),
+            began: HybridTimestamp(milliseconds: UInt64($0)))
+    }
 
     private static func action(on device: Device?, _ random: inout SplitMix64) -> Device.Action {
         switch random.below(device?.isRegistered == true ? 12 : 1) {
@@ -61,6 +71,17 @@ struct DeviceTests {
     private static func laterAction(
         on device: Device, _ random: inout SplitMix64
     ) -> Device.Action {
+        switch random.below(10) {
+        case 0:
+            let signIn = random.pick(signIns.map(Optional.some) + [nil])
+            return .register(
+                FieldText(random.pick(["t1", "t2"])), DeviceRegistration(signIn: signIn))
+        case 1: return .viewLeased(People.conversation)
+        case 2: return .endView(upTo: device.viewings.last?.stamp.time ?? .zero)
+        case 3 where random.chance(20):
+            return .removeSignedOut(random.chance(50) ? nil : signIns[0].id)
+        default: break
+        }
         let id =
             device.listed.isEmpty
             ? NotificationID(checked: "x") : random.pick(device.listed.map(\.place.id))
@@ -150,7 +171,12 @@ struct DeviceTests {
         #expect(removed.indexKeys.isEmpty && device.indexKeys == [Term.registered])
         #expect(removed.device?.isRegistered == false && removed.device?.token == nil)
         let token = FieldText("t")
-        let others: [Device.Action] = [.add(token), .remove, .removeToken(token)]
+        let others: [Device.Action] =
+            [.add(token), .remove, .removeToken(token), .removeSignedOut(nil)]
+            + [.removeSignedOut(DeviceTests.signIns[0].id)]
+            + [nil, DeviceTests.signIns[0]].map {
+                .register(token, DeviceRegistration(signIn: $0))
+            }
         for action in DeviceTests.actions where !others.contains(action) {
             let mutation = Mutation(action, on: DeviceTests.id, by: People.alice)
             #expect(throws: Refusal.deviceNotFound) { try author.isChange(mutation, removed) }
@@ -320,6 +346,69 @@ struct DeviceTests {
         #expect(try one.isChange(still, device))
         let merged = one.device(.view(nil), device).merged(with: viewing)
         #expect(viewing.device?.viewed == People.conversation && merged.device?.viewed == nil)
+    }
+
+    @Test func `a device belongs to the sign-in that registered its token last`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 2_000_000))
+        let (first, second) = (DeviceTests.signIns[0], DeviceTests.signIns[1])
+        func register(_ signIn: DeviceSignIn?) -> Device.Action {
+            .register(FieldText("t"), DeviceRegistration(signIn: signIn))
+        }
+        let added = one.device(register(first), nil)
+        #expect(added.device?.signIn == first)
+        #expect(added.indexKeys == [Term.token("t"), Term.registered])
+        let mine = one.device(register(first), added)
+        let theirs = other.device(register(second), added)
+        #expect(mine.merged(with: theirs).device?.signIn == second)
+        // An earlier version replaces the token and does not know of sign-ins.
+        let later = other.device(.add(FieldText("t2")), theirs)
+        #expect(later.device?.signIn == nil)
+        for (signIn, document, isChange) in [
+            (first, added, false), (second, added, true), (first, later, true),
+        ] {
+            let again = Mutation(register(signIn), on: DeviceTests.id, by: People.alice)
+            #expect(try one.isChange(again, document) == isChange)
+        }
+        for (id, isChange) in [(first.id, true), (second.id, false), (nil, true)] {
+            let remove = Mutation(
+                .removeSignedOut(id), on: DeviceTests.id, by: People.alice)
+            #expect(try one.isChange(remove, added) == isChange)
+            #expect(try !one.isChange(remove, later))
+        }
+    }
+
+    @Test func `a leased viewing ends after ten minutes, unless it is renewed`() throws {
+        var author = Author(1)
+        let start = author.writer.wallMilliseconds
+        var device = author.device(.add(FieldText("t")), nil)
+        device = author.device(.viewLeased(People.conversation), device)
+        author.writer.wallMilliseconds += Viewing.leaseMilliseconds - 1_000
+        device = author.device(.viewLeased(People.conversation), device)
+        func isShown(after milliseconds: UInt64) throws -> Bool {
+            let content = try #require(device.device)
+            let rule = try #require(NotificationRule(for: content, of: People.alice))
+            let time = HybridTimestamp(milliseconds: start + milliseconds)
+            let isShown = rule.viewings.shows(People.conversation, at: time)
+            #expect((device.device?.viewed(at: time) != nil) == isShown)
+            return isShown
+        }
+        #expect(try isShown(after: Viewing.leaseMilliseconds + 1_000))
+        #expect(try isShown(after: 2 * Viewing.leaseMilliseconds - 2_000))
+        #expect(try !isShown(after: 2 * Viewing.leaseMilliseconds + 2_000))
+        let last = try #require(device.device?.viewings.last?.stamp.time)
+        for (bound, isChange) in [(last, true), (HybridTimestamp(bits: last.bits - 1), false)] {
+            let end = Mutation(.endView(upTo: bound), on: DeviceTests.id, by: People.alice)
+            #expect(try author.isChange(end, device) == isChange)
+        }
+        let ended = author.device(.endView(upTo: last), device)
+        #expect(ended.device?.viewed == nil)
+        // What an app says over lines stays until it says otherwise.
+        device = author.device(.view(People.conversation), device)
+        #expect(try isShown(after: 9 * Viewing.leaseMilliseconds))
+        let end = Mutation(
+            .endView(upTo: HybridTimestamp(milliseconds: start * 2)), on: DeviceTests.id,
+            by: People.alice)
+        #expect(try !author.isChange(end, device))
     }
 
     @Test func `of many viewings the latest are kept`() throws {

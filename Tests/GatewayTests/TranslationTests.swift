@@ -50,7 +50,7 @@ import Wire
         #expect(try translate(.put, "/v1/conversations/c1/marks/read") == "READ c1 alice")
         #expect(
             try translate(.put, "/v1/devices/phone/viewing", #"{"conversation":"c1"}"#)
-                == "VIEWING alice phone c1")
+                == "VIEWING alice phone c1 lease=true")
     }
 
     @Test(arguments: [

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import Testing
 import Wire
@@ -7,6 +8,9 @@ import Wire
 struct DeviceRequestTests {
     private let alice = UserID(checked: "alice")
     private let phone = DeviceID(checked: "phone")
+    private let signIn = DeviceSignIn(
+        address: AddressID(checked: "a1"), id: SignInID(checked: "s1"),
+        began: HybridTimestamp(bits: 65_536))
 
     @Test func `each verb of a device is read`() {
         let id = NotificationID(checked: "n-1")
@@ -14,12 +18,30 @@ struct DeviceRequestTests {
             .write(Mutation(action, on: phone, by: alice))
         }
         let cases: [(String, Request)] = [
-            ("device add alice phone token=\"a b\"", write(.add(FieldText("a b")))),
+            (
+                "device add alice phone token=\"a b\"",
+                write(.register(FieldText("a b"), DeviceRegistration(signIn: nil)))
+            ),
+            (
+                "DEVICE ADD alice phone token=t signin=a1,s1,65536",
+                write(.register(FieldText("t"), DeviceRegistration(signIn: signIn)))
+            ),
+            ("DEVICE REMOVE alice phone signin=s1", write(.removeSignedOut(signIn.id))),
+            ("DEVICE REMOVE alice phone signin=*", write(.removeSignedOut(nil))),
             ("DEVICE remove alice phone", write(.remove)),
             ("DEVICE REMOVE alice phone token=t", write(.removeToken(FieldText("t")))),
             ("DEVICES alice", .read(.devices(of: alice), of: alice)),
             ("VIEWING alice phone", write(.view(nil))),
             ("VIEWING alice phone c1", write(.view(ConversationID(checked: "c1")))),
+            (
+                "VIEWING alice phone c1 lease=true",
+                write(.viewLeased(ConversationID(checked: "c1")))
+            ),
+            ("VIEWING alice phone lease=true", write(.view(nil))),
+            (
+                "VIEWING alice phone upto=65536",
+                write(.endView(upTo: HybridTimestamp(bits: 65_536)))
+            ),
             ("NOTIFICATIONS alice phone", .notifications(phone, of: alice)),
             ("NOTIFIED alice phone n-1", write(.acknowledge(id))),
             ("NOTIFIED alice phone n-1 only=false", write(.acknowledge(id))),
@@ -42,6 +64,8 @@ struct DeviceRequestTests {
         for line in [
             "DEVICE", "DEVICE ALTER alice phone", "DEVICE REMOVE alice", "VIEWING alice",
             "VIEWING alice phone c1 c2", "NOTIFICATIONS alice", "NOTIFIED alice phone",
+            "VIEWING alice phone c1 upto=65536", "VIEWING alice phone upto=x",
+            "DEVICE ADD alice phone token=t signin=s1", "DEVICE REMOVE alice phone signin=",
             "DEVICE REMOVE alice phone token=", "NOTIFIED alice phone n/1",
             "NOTIFIED alice phone n-1 only=1", "NOTIFIED alice phone n-1 pushed=true",
             "NOTIFICATIONS alice pho,ne",

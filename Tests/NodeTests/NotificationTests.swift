@@ -103,6 +103,31 @@ private final class Team {
     }
 }
 
+/// An account of bob's, with a sign-in.
+private struct TestAccount {
+    private static let address = AddressID(checked: "a1")
+    private static let id = SignInID(checked: "s1")
+
+    private func mutation(_ action: Credentials.Action) -> Mutation {
+        Mutation(action, at: TestAccount.address, of: bob)
+    }
+
+    var signUp: Mutation {
+        mutation(.signUp(email: FieldText("b@example.org"), password: FieldText("hash")))
+    }
+    var begin: Mutation { mutation(.begin(TestAccount.id, SecretDigest(checked: "d1"), judgedBy: nil)) }
+    var end: Mutation { mutation(.end(TestAccount.id, began: nil)) }
+
+    /// The sign-in as devices name it.
+    func signIn(at node: NodeSeat) throws -> DeviceSignIn {
+        let key = DocumentKey.credentials(TestAccount.address)
+        let credentials = try node.store.document(key, in: key.shard(of: 8))?.credentials
+        let signIn = try #require(credentials?.account(of: bob)?.signIn(TestAccount.id))
+        return DeviceSignIn(
+            address: TestAccount.address, id: TestAccount.id, began: signIn.began.time)
+    }
+}
+
 private enum Grapes {
     static func send(_ id: String, in room: ConversationID) -> Mutation {
         Mutation(
@@ -151,6 +176,11 @@ extension ReplyResult? {
     static let queries: [Query] =
         [.device(phone, of: bob)]
         + [device].compactMap(\.self).compactMap { DueQuery(for: $0, of: bob) }.map(Query.due)
+        + [.signIn(signIn, of: bob), .holders(ofToken: FieldText("t"))]
+
+    private static let signIn = DeviceSignIn(
+        address: AddressID(checked: "a1"), id: SignInID(checked: "s1"),
+        began: HybridTimestamp(milliseconds: 7))
 
     static let findings: [Findings] =
         [
@@ -168,6 +198,16 @@ extension ReplyResult? {
                     text: nil)
             ]),
         ] + [device].compactMap(\.self).map(Findings.device)
+        + SignInStanding.allCases.map(Findings.standing)
+        + [
+            .holders([
+                TokenHolder(
+                    user: bob, device: phone,
+                    registered: Stamp(
+                        time: HybridTimestamp(milliseconds: 5),
+                        process: RandomID(high: 1, low: 1), counter: 1))
+            ])
+        ]
 
     private static func entry(_ message: String, _ dot: Dot, at time: UInt64, among: SeqSet)
         -> ListedNotification
@@ -293,6 +333,75 @@ extension ReplyResult? {
         let early = try #require(team.list(at: 2).views)
         team.ask(.acknowledge(early[0].id), at: 2)
         for index in 0..<3 { #expect(team.list(at: index).shown == []) }
+    }
+
+    @Test func `what was read is not listed, and what was listed before is withdrawn`() throws {
+        let team = Team(5, replicas: .count(2))
+        team.send("m0")
+        team.send("m1")
+        #expect(team.list(at: 1).shown == ["m0", "m1"])
+        team.send("m2")
+        team.send("m3")
+        let read = Mutation(.read(MessageID(checked: "m2")), in: rooms[0], by: bob)
+        team.ask(read, at: 3)
+        let views = try #require(team.list(at: 2).views)
+        #expect(views.map(\.message.text) == ["m0", "m1", "m3"])
+        #expect(views.map(\.text) == [nil, nil, "hi"])
+        team.ask(.acknowledge(views[2].id), at: 4)
+        for index in 0..<5 { #expect(team.list(at: index).shown == []) }
+    }
+
+    @Test func `read behind a cut, it is withdrawn once the sides meet`() throws {
+        let team = Team()
+        team.send("m0")
+        #expect(team.list(at: 0).shown == ["m0"])
+        team.cut([2])
+        team.ask(
+            Mutation(.read(MessageID(checked: "m0")), in: rooms[0], by: bob), at: 2, level: .local)
+        team.send("m1", in: 1)
+        #expect(team.list(at: 1).views?.map(\.text) == ["hi", "hi"])
+        team.cut([2], isCut: false)
+        for index in 0..<3 { #expect(team.list(at: index).views?.map(\.text) == [nil, "hi"]) }
+    }
+
+    @Test func `what was pushed is known on every node`() throws {
+        let team = Team(5, replicas: .count(2))
+        team.send("m0")
+        let views = try #require(team.list(at: 0).views)
+        #expect(views.map(\.isPushed) == [false])
+        team.ask(.notePushed(views[0].id, as: .message), at: 1)
+        for index in 0..<5 { #expect(team.list(at: index).views?.map(\.isPushed) == [true]) }
+        team.ask(
+            Mutation(.message(MessageID(checked: "m0"), .retract), in: rooms[0], by: alice), at: 2)
+        #expect(team.list(at: 3).views?.map(\.isPushed) == [false])
+        team.ask(.notePushed(views[0].id, as: .withdrawn), at: 4)
+        for index in 0..<5 { #expect(team.list(at: index).views?.map(\.isPushed) == [true]) }
+    }
+
+    @Test func `a device ends with its sign-in, on the other side of a cut, too`() throws {
+        for isCut in [false, true] {
+            let team = Team()
+            let account = TestAccount()
+            team.ask(account.signUp)
+            team.ask(account.begin)
+            let signIn = try account.signIn(at: team.participantStates[0])
+            team.ask(.register(FieldText("t"), DeviceRegistration(signIn: signIn)))
+            team.send("m0")
+            for index in 0..<3 { #expect(team.list(at: index).shown == ["m0"]) }
+            if isCut { team.cut([2]) }
+            team.ask(account.end, at: 2, level: .local)
+            if isCut {
+                // Nobody on this side can know.
+                #expect(team.list(at: 0).shown == ["m0"])
+                team.cut([2], isCut: false)
+            }
+            for index in 0..<3 { #expect(team.list(at: index).views == nil) }
+            for node in team.participantStates {
+                let key = DocumentKey.device(phone, of: bob)
+                let device = try node.store.document(key, in: key.shard(of: 8))?.device
+                #expect(device?.isRegistered == false)
+            }
+        }
     }
 
     @Test func `two devices, one viewing`() throws {

@@ -44,21 +44,21 @@ import Wire
             .map { Base64.encode(Array($0.utf8)) }.joined(separator: ".")
         let signature = Base64.encode(Digest.hmacSHA256(words.utf8, key: secret))
         let token = words + "." + signature
-        #expect(keys.admission(by: token, as: 1) == .asUser(UserID(checked: "alice")))
+        #expect(keys.admission(by: token, as: 1) == .asUser(UserID(checked: "alice"), signIn: nil))
         #expect(keys.admission(by: old, as: 2) == nil && keys.admission(by: words, as: 2) == nil)
         // The token of another user changes nothing: his later end does not count.
         let others = [#"{"alg":"HS256"}"#, #"{"sub":"bob","exp":9223372036854775,"nbf":1}"#]
             .map { Base64.encode(Array($0.utf8)) }.joined(separator: ".")
         let other = others + "." + Base64.encode(Digest.hmacSHA256(others.utf8, key: secret))
-        #expect(keys.admission(by: other, as: 1) == .asUser(UserID(checked: "bob")))
-        #expect(keys.admission(by: other, as: 9) == .asUser(UserID(checked: "bob")))
+        #expect(keys.admission(by: other, as: 1) == .asUser(UserID(checked: "bob"), signIn: nil))
+        #expect(keys.admission(by: other, as: 9) == .asUser(UserID(checked: "bob"), signIn: nil))
         #expect(keys.takeExpired() == [])
         #expect(keys.change(toTokens: tokens) == [])
         keys.onClosed(9)
         #expect(keys.change(toTokens: nil) == [1])
         #expect(keys.admission(by: token, as: 1) == nil)
         #expect(keys.change(toTokens: tokens) == [])
-        #expect(keys.admission(by: token, as: 1) == .asUser(UserID(checked: "alice")))
+        #expect(keys.admission(by: token, as: 1) == .asUser(UserID(checked: "alice"), signIn: nil))
         now.withLock { $0 = 2_000 }
         #expect(keys.takeExpired() == [1] && keys.takeExpired() == [])
         #expect(keys.admission(by: token, as: 3) == nil)

@@ -18,7 +18,7 @@ private actor TestDoorkeeper: AuthKeys {
 
     nonisolated func admission(by secret: String, as session: UInt64) -> SignedIn? {
         if secret.hasPrefix("user-") {
-            return .asUser(UserID(checked: String(secret.dropFirst("user-".count))))
+            return .asUser(UserID(checked: String(secret.dropFirst("user-".count))), signIn: nil)
         }
         guard [Self.secret, Self.other].contains(secret) else { return nil }
         assumeIsolated { $0.admitted.append(session) }

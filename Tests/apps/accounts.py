@@ -615,6 +615,50 @@ def one_refresh_token_at_two_nodes_at_once_is_taken_once(cluster):
         assert statuses.count(200) <= 1 and 401 in statuses, statuses
 
 
+@check
+def devices_end_with_the_sign_ins_that_registered_them(cluster):
+    first, second, third = cluster.nodes
+    phone = sign_up(first, "owner")
+    laptop = sign_in(second, phone)
+    neighbour = sign_up(third, "sender")
+
+    def add(app, name):
+        app.put(f"devices/{name}", {"token": f"token-{name}"})
+
+    def devices():
+        return {each["id"] for each in laptop.get("devices").json["devices"]}
+
+    def notifications(name):
+        return third.ask(f"NOTIFICATIONS {phone.user} {name}")
+
+    add(phone, "phone")
+    add(laptop, "laptop")
+    neighbour.post(
+        "conversations", {"id": "secrets", "participants": [phone.user]})
+    neighbour.post("conversations/secrets/messages", {"id": "m1", "text": "secret"})
+    assert any("text=secret" in line for line in notifications("phone"))
+    phone.delete("sessions/current")
+    assert devices() == {"laptop"}, devices()
+    assert notifications("phone") == ["ERR 404 Device not found"], notifications("phone")
+    # A user cannot register a device for the sign-in of somebody else, or for none.
+    add(laptop, "laptop2")
+    laptop.take(laptop.put(
+        "account/password", {"password": password("owner"), "newPassword": password("new")}))
+    assert devices() == set(), devices()
+    add(laptop, "laptop")
+    laptop.delete("sessions")
+    laptop.sign_in(laptop.email, password("new"))
+    assert devices() == set(), devices()
+    # An operator disables the account: whoever asks next finds no device.
+    add(laptop, "laptop")
+    done = subprocess.run(
+        [cluster.binary, "user", f"127.0.0.1:{first.admin}", "disable", laptop.email],
+        capture_output=True, timeout=20)
+    assert done.returncode == 0, done
+    assert notifications("laptop") == ["ERR 404 Device not found"], notifications("laptop")
+    assert third.ask(f"DEVICES {phone.user}") == ["OK"]
+
+
 # MARK: Changes of an account
 
 

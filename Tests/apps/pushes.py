@@ -20,6 +20,7 @@ import traceback
 
 import http_ece
 import jwt
+from websockets.sync.client import connect as open_socket
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -306,6 +307,59 @@ def an_open_conversation_is_not_told_of(cluster, service):
     send(alice, "five", "m6")
     until(lambda: "m6" in browser.ids(), "the browser is told of what it did not show", 10)
     assert "m5" not in browser.ids()
+
+
+@check
+def what_was_read_is_not_pushed_and_withdrawn_where_it_was(cluster, service):
+    alice, bob = room(cluster, "read")
+    browser = Browser(service, "phone11")
+    subscribe(bob, browser)
+    send(alice, "read", "r1")
+    until(lambda: "r1" in browser.ids(), "the browser is told", 10)
+    browser.refusals = {"r2": 503}
+    send(alice, "read", "r2")
+    until(lambda: browser.refused.get("r2"), "the push fails", 10)
+    bob.put("conversations/read/marks/read", {"message": "r2"})
+    until(lambda: "r1" in browser.ids("withdrawn"), "what was read is withdrawn", 10)
+    browser.refusals = {}
+    time.sleep(5)
+    assert "r2" not in browser.ids(), browser.told
+
+
+@check
+def a_token_is_told_for_the_user_who_registered_it_last(cluster, service):
+    alice, bob = room(cluster, "shared")
+    carol = App(cluster.nodes[2], "carol")
+    alice.post("conversations", {"id": "others", "participants": ["carol"]})
+    browser = Browser(service, "phone12")
+    subscribe(bob, browser)
+    subscribe(carol, browser)
+    send(alice, "shared", "for-bob")
+    send(alice, "others", "for-carol")
+    until(lambda: "for-carol" in browser.ids(), "the later user is told", 10)
+    until(lambda: bob.get("devices").json["devices"] == [] or "phone12" not in {
+        each["id"] for each in bob.get("devices").json["devices"]}, "the other is removed", 10)
+    assert "for-bob" not in browser.ids(), browser.told
+
+
+@check
+def what_is_on_screen_ends_with_the_socket(cluster, service):
+    alice, bob = room(cluster, "screen")
+    browser = Browser(service, "phone13")
+    subscribe(bob, browser)
+    address = f"ws://127.0.0.1:{bob.node.http}/v1/socket"
+    fields = {"Authorization": "Bearer " + bob.bearer}
+    with open_socket(address, additional_headers=fields) as line:
+        line.send(json.dumps({
+            "id": 1, "method": "PUT", "path": "/v1/devices/phone13/viewing",
+            "body": {"conversation": "screen"}}))
+        assert json.loads(line.recv(timeout=5))["status"] == 200
+        send(alice, "screen", "seen")
+        time.sleep(1)
+    time.sleep(1)
+    send(alice, "screen", "unseen")
+    until(lambda: "unseen" in browser.ids(), "the browser is told of what it does not show", 10)
+    assert "seen" not in browser.ids()
 
 
 @check

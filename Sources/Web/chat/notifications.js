@@ -23,6 +23,8 @@ export class Notifications {
     #endView = () => {};
     /** The last change that is shown; one after the other, since a deletion may follow at once. */
     #shown = Promise.resolve();
+    /** The last change of the subscription; one after the other, as users come and go. */
+    #subscribed = Promise.resolve();
 
     /** @param {Client} client */
     constructor(client) {
@@ -71,7 +73,12 @@ export class Notifications {
      * Subscribes to Web Push, where the browser and the cluster have it; an open page shows
      * notifications without it.
      */
-    async register() {
+    register() {
+        this.#subscribed = this.#subscribed.then(() => this.#register());
+        return this.#subscribed;
+    }
+
+    async #register() {
         if (this.permission !== "granted") return;
         try {
             const registration = await navigator.serviceWorker?.ready;
@@ -81,6 +88,23 @@ export class Notifications {
             await this.client.enablePush(subscription);
         } catch (error) {
             console.warn("grapevine: no Web Push:", error);
+        }
+    }
+
+    /** Ends the subscription: who signs in next in this browser is not told of these messages. */
+    unregister() {
+        this.#subscribed = this.#subscribed.then(() => this.#unregister());
+    }
+
+    async #unregister() {
+        try {
+            const registration = await navigator.serviceWorker?.getRegistration();
+            const subscription = await registration?.pushManager?.getSubscription();
+            await subscription?.unsubscribe();
+            const shown = await registration?.getNotifications() ?? [];
+            for (const notification of shown) notification.close();
+        } catch (error) {
+            console.warn("grapevine: Web Push goes on:", error);
         }
     }
 

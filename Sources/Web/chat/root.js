@@ -54,7 +54,10 @@ export class Root {
         // The client tells of the new session before the sign-up is answered.
         if (this.#isSigningUp) return;
         if (client.user === undefined) {
-            this.#main?.dispose();
+            if (this.#main) {
+                this.#main.dispose();
+                this.notifications.unregister();
+            }
             this.#main = undefined;
             attempt(this.#showSignIn());
         } else if (localStorage.getItem(firstRunKey) === client.user) {

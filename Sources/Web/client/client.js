@@ -150,6 +150,7 @@ export class Client {
      */
     async changePassword(password, newPassword) {
         await this.#engine.account.changePassword(password, newPassword);
+        await this.#engine.push.renew().catch(() => {});
         this.#engine.device.tellTabs();
     }
 
@@ -159,6 +160,7 @@ export class Client {
      */
     async changeEmail(password, email) {
         await this.#engine.account.changeEmail(password, email);
+        await this.#engine.push.renew().catch(() => {});
         this.#engine.device.tellTabs();
         this.#engine.changes.add({ kind: "session" });
     }

@@ -65,9 +65,10 @@ export class Device {
 
     /** The user has signed out: nothing is kept. */
     async forget() {
-        const { changes, connection, session, store } = this.#parts;
+        const { changes, connection, push, session, store } = this.#parts;
         connection.stop("signedOut");
         await session.end();
+        await push.forget();
         await this.#clear();
         await store.write([{ key: "owner", value: undefined }]);
         this.tellTabs();

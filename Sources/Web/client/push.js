@@ -9,6 +9,8 @@ export class Push {
     #parts;
     /** The id of this device; undefined while notifications are off. @type {string | undefined} */
     #device;
+    /** The subscription, as the device's token. @type {string | undefined} */
+    #token;
 
     /**
      * @param {{
@@ -53,14 +55,25 @@ export class Push {
         const call = { method: "PUT", path: `/v1/devices/${device}`, body: { token } };
         await calls.send(call, session);
         this.#device = device;
+        this.#token = token;
+    }
+
+    /** Registers this device with the present sign-in: it has ended with the one before. */
+    async renew() {
+        if (this.#token) await this.enable(JSON.parse(this.#token));
+    }
+
+    /** Forgets this device, which has ended with its sign-in. */
+    async forget() {
+        await this.#parts.store.write([{ key: KEY, value: undefined }]);
+        this.#device = this.#token = undefined;
     }
 
     async disable() {
         if (!this.#device) return;
-        const { calls, session, store } = this.#parts;
+        const { calls, session } = this.#parts;
         await calls.send({ method: "DELETE", path: `/v1/devices/${this.#device}` }, session);
-        await store.write([{ key: KEY, value: undefined }]);
-        this.#device = undefined;
+        await this.forget();
     }
 
     /**
