@@ -26,6 +26,9 @@ public struct File: Hashable, Sendable {
     /// Whether all of it is purged.
     public var isPurged: Bool { states.allSatisfy(\.isPurged) }
 
+    /// Whether somebody's upload under its id is closed, so that parts may be of no use.
+    public var hasClosed: Bool { states.contains(where: isClosed) }
+
     /// Whether somebody's upload under its id is closed and not purged yet.
     public var isDue: Bool { states.contains { isClosed($0) && !$0.isPurged } }
 

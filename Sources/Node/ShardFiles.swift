@@ -100,9 +100,6 @@ extension ShardMachine {
     /// Notes in the files that a frame's documents concern which of their messages are deleted.
     mutating func settleFiles(in world: ShardWorld) throws(ShardFailure) {
         guard !filesToSettle.isEmpty else { return }
-        #if PlantedBugs
-            if PlantedBug.filesSettledAtCommitOnly.isOn { filesToSettle = [] }
-        #endif
         let keys = Set(filesToSettle).sorted()
         filesToSettle = []
         for key in keys {
@@ -117,7 +114,8 @@ extension ShardMachine {
                     Mutation(change, of: id, in: conversation, by: Mutation.cluster), over: found,
                     in: world)
             }
-            if try self.file(at: key, in: world)?.file.isDue == true {
+            // A part may have been here before its file, which is purged.
+            if try self.file(at: key, in: world)?.file.hasClosed == true {
                 filesToPurge.append(key, at: world.milliseconds)
             }
         }
@@ -138,9 +136,6 @@ extension ShardMachine {
         let action: FilePart.Action
         if part.isPurged {
             guard let old, !old.isPurged, file.needs(name) else { return }
-            #if PlantedBugs
-                if PlantedBug.purgedPartStaysPurged.isOn { return }
-            #endif
             action = .put(old.bytes)
         } else {
             guard !file.needs(name) else { return }

@@ -108,7 +108,7 @@ extension ShardMachine {
     private mutating func purgeParts(
         of key: DocumentKey, limit: Int, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
-        guard let (file, id, conversation) = try file(at: key, in: world), file.isDue else {
+        guard let (file, id, conversation) = try file(at: key, in: world), file.hasClosed else {
             return true
         }
         let parts = try parts(of: id, in: conversation, beyond: file, world)

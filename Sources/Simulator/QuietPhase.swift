@@ -87,6 +87,7 @@ extension World {
     private func healAll() throws(Violation) {
         trace(15, 0, "HEAL")
         for node in nodes { try checkWhole(node) }
+        try checkFilesSettled()
         // In half of the runs all nodes restart; in the others, old connections live on.
         if netRandom.chance(percent: 50) { for node in nodes { try crash(node) } }
         // Before the nodes hear from each other again, they execute the late requests.

@@ -36,8 +36,7 @@ package struct SeededBug: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
-                .filesSettledAtCommitOnly, .minimumIgnored, .notificationSentTwice,
-                .purgedPartStaysPurged, .profileToldToStrangers, .pushedAfterMove,
+                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushedAfterMove,
                 .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -85,8 +84,6 @@ package struct SeededBug: Hashable, Sendable {
                 [.oneDot]
             case .evictedNotDialled, .refutesWithoutRaising: [.oneView]
             case .evictedNotHeard: [.reads, .answered]
-            case .filesSettledAtCommitOnly: [.deleted]
-            case .purgedPartStaysPurged: [.kept]
             case .minorityEvicts: [.eviction]
             case .silenceShrinks, .suspectsAfterOwnPause: [.noFalseDeath]
             case .editRevivesDeleted, .pinRevivesDeleted, .servesOldDisk,
