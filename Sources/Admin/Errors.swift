@@ -145,7 +145,8 @@ extension LineError {
                 503,
                 "\(SigningTable.revocationsMax) sign-ins have ended within ten minutes; try again "
                     + "in a minute")
-        case .passwordChanged: self.init(401, "The password was changed; sign in again")
+        case .signInSuperseded:
+            self.init(401, "The password was changed, or the account deleted; sign in again")
         case .passwordUnsettled:
             self.init(503, "The password of this account is being changed; try again")
         case .notOwner: self.init(403, "Only the owner can do this")

@@ -193,7 +193,8 @@ extension Credentials.Account {
             let isEarlier = isEarlier(removed, than: other.removed)
             let ended = isEarlier ? self : other
             if isEarlier { self = other }
-            return mergeEnds(of: ended)
+            mergeEnds(of: ended)
+            return end(ended.signIns)
         }
         created = [created, other.created].compactMap(\.self).min()
         emailField.merge(other.emailField)
@@ -236,17 +237,27 @@ extension Credentials.Account {
             return both
         }
         ends = mergedAscending(ends, moreEnds, by: \.id) { $0.merged(with: $1) }
-        let outdated = all.filter(isOutdated).map {
-            Credentials.SignInEnd(id: $0.id, began: $0.began.time, reason: .password)
-        }
-        for end in outdated {
-            ends = mergedAscending(ends, [end], by: \.id) { $0.merged(with: $1) }
-        }
+        noteSuperseded(all.filter(isOutdated))
         let (ends, last) = (ends, lastEndOfAll)
         signIns = all.filter { signIn in
             signIn.began.time > last && !ends.contains { $0.covers(signIn) }
         }
         self.ends = ends.filter { $0.began > lastKnownEnd }
+    }
+
+    /// Ends the sign-ins of a life that is over.
+    private mutating func end(_ signIns: [Credentials.SignIn]) {
+        noteSuperseded(signIns)
+        settle()
+    }
+
+    /// Adds the ends that follow from a merge alone.
+    private mutating func noteSuperseded(_ signIns: [Credentials.SignIn]) {
+        for signIn in signIns {
+            let end = Credentials.SignInEnd(
+                id: signIn.id, began: signIn.began.time, reason: .superseded)
+            ends = mergedAscending(ends, [end], by: \.id) { $0.merged(with: $1) }
+        }
     }
 
     private func isOutdated(_ signIn: Credentials.SignIn) -> Bool {

@@ -40,6 +40,9 @@ extension Credentials.Action {
                 return known?.lacksEnd(of: id, begunAt: began) ?? true
             }
             if case .endAll = self { return true }
+            if case .renew(let id, _, _, let began) = self, let known, known.hasEnd(of: id) {
+                throw known.refusal(of: id, begunAt: began)
+            }
             // A node has seen the account that it signs a user in to; this one may not have yet.
             if case .renew(_, _, _, let began) = self, known?.removed?.time ?? .zero < began {
                 throw .signInBehind

@@ -44,8 +44,8 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case signInBehind = 37
     /// Newer sign-ins of the account have taken the place of this one.
     case signInDisplaced = 39
-    /// The password by which the sign-in was judged was changed.
-    case passwordChanged = 40
+    /// The password by which the sign-in was judged was changed, or its account removed.
+    case signInSuperseded = 40
     /// The password that was compared is not the one that this replica has.
     case passwordUnsettled = 41
     /// As many sign-ins have ended within ten minutes as nodes keep.

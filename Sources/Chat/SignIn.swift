@@ -49,8 +49,8 @@ extension Credentials {
 
     /// The end of a sign-in, which is final.
     ///
-    /// It names the sign-in by its beginning, too, so that it may be recorded where nobody knows the
-    /// sign-in.
+    /// It names the sign-in by its beginning, too, so that it may be recorded where the sign-in is
+    /// not known.
     struct SignInEnd: Hashable, Sendable {
         /// The most ends that a change leaves; then the earliest are told apart no more.
         static let countMax = 128
@@ -61,8 +61,8 @@ extension Credentials {
 
         /// The greatest counts where two sides ended one sign-in; the raw values are on the wire.
         enum Reason: UInt8, Comparable, Sendable {
-            /// The password by which it was judged was changed.
-            case password = 1
+            /// The password by which it was judged was changed, or the account removed.
+            case superseded = 1
             case signedOut = 2
             /// Others took its place.
             case displaced = 3
@@ -71,7 +71,7 @@ extension Credentials {
 
             var refusal: Refusal {
                 switch self {
-                case .password: .passwordChanged
+                case .superseded: .signInSuperseded
                 case .signedOut: .signInEnded
                 case .displaced: .signInDisplaced
                 }

@@ -136,7 +136,7 @@ extension World {
         _ refusal: Refusal, of mutation: Mutation, in shard: Int, at node: SimNode
     ) throws(Violation) {
         guard let signIn = mutation.action.signInRenewed,
-            [.signInEnded, .passwordChanged, .signInDisplaced].contains(refusal)
+            [.signInEnded, .signInSuperseded, .signInDisplaced].contains(refusal)
         else { return }
         coverage.count("told of an end: \(refusal)")
         let account = try account(of: mutation, in: shard, at: node)

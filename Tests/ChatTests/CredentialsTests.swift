@@ -361,11 +361,21 @@ struct CredentialsTests {
         let both = try #require(changed).merged(with: try #require(begun))
         #expect(both == begun?.merged(with: try #require(changed)))
         #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
-        #expect(refusal(of: renewal("s1", begun), on: both) == .passwordChanged)
+        #expect(refusal(of: renewal("s1", begun), on: both) == .signInSuperseded)
         let old = Credentials.Action.begin(
             Self.signIn("s2"), Self.secret("r1"), judgedBy: FieldText("hash"))
         #expect(refusal(of: old, on: both) == .passwordUnsettled)
         #expect(refusal(of: old, on: signedUp) == nil)
+    }
+
+    @Test func `a removal ends what began on the other side after it, and says so`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let signedUp = with(&one, People.alice, Self.signUp)
+        let removed = with(&one, People.alice, .remove, to: signedUp)
+        let begun = with(&other, People.alice, Self.begin("s1"), to: signedUp)
+        let both = try #require(removed).merged(with: try #require(begun))
+        #expect(both == begun?.merged(with: try #require(removed)))
+        #expect(refusal(of: renewal("s1", begun), on: both) == .signInSuperseded)
     }
 
     @Test func `an account that is enabled again has none of its earlier sign-ins`() throws {
