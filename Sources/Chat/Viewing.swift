@@ -49,8 +49,8 @@ extension [Viewing] {
         last { $0.stamp.time <= time }?.conversation == conversation
     }
 
-    /// The viewings, with the ends of those that nobody renewed as viewings of their own; the latest
-    /// `Viewing.countMax`.
+    /// The viewings, with the ends of those that nobody renewed as viewings of their own; at most
+    /// the latest `Viewing.countMax`.
     var withEnds: [Viewing] {
         var all: [Viewing] = []
         for (index, viewing) in enumerated() {

@@ -90,8 +90,8 @@ struct SignIn: Sendable {
         return .signedIn
     }
 
-    /// Returns the request as it is made by this sign-in: a user's device belongs to the sign-in that
-    /// registers it, whatever the line says.
+    /// Returns the request as it is made by this sign-in: a user's device belongs to the sign-in
+    /// that registers it, whatever the line says.
     func made(_ request: Request) -> Request {
         guard user != nil, case .write(let mutation, let isMinted) = request,
             case .device(let device, .register(let token, _)) = mutation.action
