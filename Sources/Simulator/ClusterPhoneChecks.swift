@@ -97,8 +97,8 @@ extension ClusterWorld {
             && !phone.book.mayBePassedOver(message) && !mayBeRead(message, by: phone.user)
     }
 
-    /// Whether a user may have read a message: they have asked to mark it, or one that may be behind
-    /// it in the history.
+    /// Whether a user may have read a message: they have asked to mark it, or one that may be
+    /// behind it in the history.
     func mayBeRead(_ message: ClusterMessage, by user: String) -> Bool {
         messages(in: message.name.conversation).contains { other in
             other.readsAsked.contains(user)
@@ -109,8 +109,8 @@ extension ClusterWorld {
         }
     }
 
-    /// Whether a user has certainly read a message: their mark is at it, or at one that is certainly
-    /// behind it.
+    /// Whether a user has certainly read a message: their mark is at it, or at one that is
+    /// certainly behind it.
     private func isSurelyRead(_ message: ClusterMessage, by user: String) -> Bool {
         let state = DocumentKey.participantState(
             UserID(checked: user), in: ConversationID(checked: message.name.conversation))
