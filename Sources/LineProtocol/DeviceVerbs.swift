@@ -110,8 +110,8 @@ extension ParsedLine {
         return DeviceSignIn(address: address, id: id, began: HybridTimestamp(bits: began))
     }
 
-    /// Returns the sign-in without which a device is not removed, the inner nil for any sign-in; the
-    /// outer nil where the device is removed in any case.
+    /// Returns the sign-in without which a device is not removed, the inner nil for any sign-in,
+    /// the outer nil for a device that is removed in any case.
     func presentSignIn() throws(LineError) -> SignInID?? {
         guard let value = try value(.presentSignIn) else { return nil }
         guard value != "*" else { return .some(nil) }

@@ -47,6 +47,14 @@ extension ShardMachine {
         return devices
     }
 
+    /// Whether the sign-in that registered a user's device goes on.
+    mutating func standing(
+        of signIn: DeviceSignIn, of user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> SignInStanding {
+        let found = try find(.credentials(signIn.address), in: world)
+        return found?.document.credentials?.standing(of: signIn, of: user) ?? .unknown
+    }
+
     /// The devices that were registered with a push token.
     mutating func holders(
         of token: String, in world: ShardWorld

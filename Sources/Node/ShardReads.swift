@@ -43,9 +43,7 @@ extension ShardMachine {
             let found = try find(.credentials(address), in: world)
             findings = .accounts(found?.document.credentials?.views(at: address) ?? [])
         case .signIn(let signIn, let owner):
-            let found = try find(.credentials(signIn.address), in: world)
-            findings = .standing(
-                found?.document.credentials?.standing(of: signIn, of: owner) ?? .unknown)
+            findings = .standing(try standing(of: signIn, of: owner, in: world))
         case .holders(let token):
             findings = .holders(try holders(of: token.text, in: world))
         case .allAccounts(let last):
