@@ -28,6 +28,9 @@ public struct Device: Hashable, Sendable {
     public private(set) var acknowledged: AcknowledgedNotifications
     /// The sending time of the latest acknowledged message; zero before the first.
     public private(set) var latestAcknowledged: HybridTimestamp
+    /// Messages up to this time cause no notification: too much was acknowledged since to tell them
+    /// apart.
+    private(set) var floor: HybridTimestamp
 
     /// Creates a device that is not added yet.
     init() {
@@ -35,6 +38,7 @@ public struct Device: Hashable, Sendable {
         listed = []
         acknowledged = AcknowledgedNotifications()
         latestAcknowledged = .zero
+        floor = .zero
     }
 
     public var isRegistered: Bool { added != nil }
@@ -98,7 +102,9 @@ extension Device {
     ///   passed over there is of no use where another one counts.
     mutating func list(_ entries: [ListedNotification], since time: HybridTimestamp) {
         let isSame = added?.time == time
-        for entry in entries { mergeListed([isSame ? entry : entry.consideringItselfOnly]) }
+        for entry in entries where !acknowledged.contains(entry.dot, sentAt: entry.place.time) {
+            mergeListed([isSame ? entry : entry.consideringItselfOnly])
+        }
     }
 
     /// Acknowledges the notification `id` and all that are listed before it; does nothing where
@@ -133,10 +139,24 @@ extension Device {
                 taken.insert(entry.dot)
             }
         }
-        acknowledged.insert(takenAtAnyTime, since: .zero)
-        acknowledged.insert(taken.subtracting(rest), since: added.time)
+        // No later than any place of what is taken off.
+        let time = listed.lazy.filter { shown.contains($0.document) }.map(\.place.time).max()
+        acknowledged.insert(takenAtAnyTime, since: .zero, at: time)
+        acknowledged.insert(taken.subtracting(rest), since: added.time, at: time)
+        if let surplus = acknowledged.surplusTime { floor = max(floor, surplus) }
         normalize()
     }
+
+    /// The time up to which nothing is kept of messages: no device is notified of them.
+    private var forgottenThrough: HybridTimestamp {
+        let late = NotificationRule.earliest(before: latestAcknowledged).milliseconds
+        let spared = late - min(late, Device.sparedMilliseconds)
+        return max(floor, HybridTimestamp(milliseconds: spared))
+    }
+
+    /// How long after a message another one may have been sent that is passed over with it: an
+    /// hour.
+    private static let sparedMilliseconds: UInt64 = 3_600_000
 
     /// Records that the notification `id` was pushed; does nothing where it is not listed.
     mutating func notePushed(_ id: NotificationID, as kind: PushedKind) {
@@ -156,6 +176,7 @@ extension Device {
         registrationField.merge(other.registrationField)
         acknowledged.formUnion(other.acknowledged)
         latestAcknowledged = max(latestAcknowledged, other.latestAcknowledged)
+        floor = max(floor, other.floor)
         mergeViewings(other.viewings)
         if added != mine { listed = listed.map(\.consideringItselfOnly) }
         mergeListed(added == theirs ? other.listed : other.listed.map(\.consideringItselfOnly))
@@ -180,15 +201,24 @@ extension Device {
         normalize()
     }
 
-    private mutating func normalize() { listed.removeAll(where: isAcknowledged) }
+    /// Takes off what is acknowledged or forgotten.
+    ///
+    /// What acknowledges an entry has a time no earlier than the entry's place: the entry is
+    /// forgotten when that is, wherever it still is listed.
+    private mutating func normalize() {
+        listed.removeAll(where: isOver)
+        acknowledged.forget(upTo: forgottenThrough)
+    }
 
-    private func isAcknowledged(_ entry: ListedNotification) -> Bool {
-        acknowledged.contains(entry.dot, sentAt: entry.place.time)
+    private func isOver(_ entry: ListedNotification) -> Bool {
+        entry.place.time <= forgottenThrough
+            || acknowledged.takesOff(entry.dot, at: entry.place.time)
     }
 
     /// Whether the message of an entry was listed, acknowledged or passed over.
     func knows(_ entry: ListedNotification) -> Bool {
-        isAcknowledged(entry) || listed.contains { $0.dot == entry.dot }
+        isOver(entry) || acknowledged.contains(entry.dot, sentAt: entry.place.time)
+            || listed.contains { $0.dot == entry.dot }
     }
 
     /// Whether the device is in the normal form in which a merge leaves it.
@@ -196,12 +226,13 @@ extension Device {
         let isBare =
             tokenField == nil && registrationField == nil && viewings.isEmpty && listed.isEmpty
             && acknowledged.isEmpty
-            && latestAcknowledged == .zero
+            && latestAcknowledged == .zero && floor == .zero
         return (isRegistered ? tokenField != nil : isBare && removed != nil)
             && viewings.count <= Viewing.countMax
             && zip(viewings, viewings.dropFirst()).allSatisfy(<)
             && zip(listed, listed.dropFirst()).allSatisfy { $0.dot < $1.dot }
-            && !listed.contains(where: isAcknowledged)
+            && !listed.contains(where: isOver)
+            && !acknowledged.mayForget(upTo: forgottenThrough)
     }
 }
 
@@ -218,6 +249,8 @@ extension Device {
         static let pushed: UInt64 = 9
         static let registration: UInt64 = 10
         static let leased: UInt64 = 11
+        static let timed: UInt64 = 12
+        static let floor: UInt64 = 13
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
@@ -226,7 +259,7 @@ extension Device {
         if let tokenField { fields.set(FieldNumber.token, to: tokenField) }
         fields.set(FieldNumber.viewings, toList: viewings)
         fields.set(FieldNumber.listed, toList: listed)
-        let (dots, rest) = acknowledged.split(at: added?.time)
+        let (dots, rest, timed) = acknowledged.split(at: added?.time)
         if !dots.isEmpty { fields.set(FieldNumber.acknowledged, to: dots) }
         if latestAcknowledged != .zero {
             fields.set(FieldNumber.latestAcknowledged, to: latestAcknowledged)
@@ -240,6 +273,8 @@ extension Device {
             fields.set(FieldNumber.registration, to: registrationField)
         }
         fields.set(FieldNumber.leased, toList: viewings.filter(\.isLeased).map(\.stamp))
+        fields.set(FieldNumber.timed, toList: timed.parts.map(TimedPart.init))
+        if floor != .zero { fields.set(FieldNumber.floor, to: floor) }
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -249,24 +284,33 @@ extension Device {
         tokenField = try fields.take(FieldNumber.token)
         viewings = try fields.take(FieldNumber.viewings, orEmpty: [], "viewings")
         listed = try fields.take(FieldNumber.listed, orEmpty: [], "listed notifications")
-        acknowledged = try fields.take(
-            FieldNumber.acknowledgedApart, orEmpty: AcknowledgedNotifications(),
-            "notifications acknowledged apart")
-        let dots = try fields.take(
-            FieldNumber.acknowledged, orEmpty: Vector(), "acknowledged notifications")
-        guard dots.isEmpty || added != nil, acknowledged.split(at: added?.time).dots.isEmpty
-        else {
-            throw .invalid("acknowledged notifications in their fields")
-        }
-        acknowledged.insert(dots, since: added?.time ?? .zero)
+        acknowledged = try acknowledged(from: &fields)
         latestAcknowledged = try fields.take(
             FieldNumber.latestAcknowledged, orEmpty: .zero, "a time of an acknowledgement")
         registrationField = try fields.take(FieldNumber.registration)
+        floor = try fields.take(FieldNumber.floor, orEmpty: .zero, "a time of what is forgotten")
         let pushed: [PushedEntry] = try fields.take(
             FieldNumber.pushed, orEmpty: [], "pushed notifications")
         try setPushed(pushed)
         try setLeased(try fields.take(FieldNumber.leased, orEmpty: [], "leased viewings"))
         guard isNormal else { throw .invalid("a device as a merge leaves it") }
+    }
+
+    private func acknowledged(
+        from fields: inout Fields
+    ) throws(WireError) -> AcknowledgedNotifications {
+        var untimed = try fields.take(
+            FieldNumber.acknowledgedApart, orEmpty: AcknowledgedNotifications(),
+            "notifications acknowledged apart")
+        let dots = try fields.take(
+            FieldNumber.acknowledged, orEmpty: Vector(), "acknowledged notifications")
+        guard dots.isEmpty || added != nil, untimed.split(at: added?.time).dots.isEmpty else {
+            throw .invalid("acknowledged notifications in their fields")
+        }
+        untimed.insert(dots, since: added?.time ?? .zero, at: nil)
+        let timed: [TimedPart] = try fields.take(
+            FieldNumber.timed, orEmpty: [], "acknowledged notifications with times")
+        return try AcknowledgedNotifications(untimed: untimed, timed: timed)
     }
 
     /// Sets which viewings end by themselves, each of which is there.

@@ -99,12 +99,12 @@ public struct ListedNotification: Hashable, Sendable {
 
     /// Merges another entry of the same dot.
     ///
-    /// Of two places the lesser wins, with what was considered and pushed there: a device that was
-    /// told another id knows nothing of this one.
+    /// Of two places the greater wins, with what was considered and pushed there: a device that was
+    /// told another id knows nothing of this one. The lesser one may have been forgotten elsewhere.
     mutating func merge(_ other: ListedNotification) {
-        if other.sortsBefore(self) {
+        if sortsBefore(other) {
             self = other
-        } else if !sortsBefore(other) {
+        } else if !other.sortsBefore(self) {
             considered.formUnion(other.considered)
             notePushed(as: other.pushed)
         }

@@ -21,7 +21,7 @@ public struct NotificationRule: Hashable, Sendable {
     static let latenessMilliseconds: UInt64 = 86_400_000
 
     public let user: UserID
-    /// The time at which the device was added.
+    /// The time at which the device was added, or up to which what was sent is forgotten.
     let added: HybridTimestamp
     /// Ascending, with the ends of those that nobody renewed.
     let viewings: [Viewing]
@@ -32,9 +32,9 @@ public struct NotificationRule: Hashable, Sendable {
     public init?(for device: Device, of user: UserID) {
         guard let added = device.added else { return nil }
         self.user = user
-        self.added = added.time
+        self.added = max(added.time, device.floor)
         viewings = device.viewings.withEnds
-        acknowledged = device.acknowledged
+        acknowledged = device.acknowledged.untimed
         latestAcknowledged = device.latestAcknowledged
     }
 

@@ -77,6 +77,13 @@ struct DeviceTests {
             return .register(
                 FieldText(random.pick(["t1", "t2"])), DeviceRegistration(signIn: signIn))
         case 1: return .viewLeased(People.conversation)
+        case 4, 5:
+            // Some are a day apart.
+            let (replica, seq) = (UInt64(random.below(3)), UInt64(13 + random.below(12)))
+            let entry = entry(
+                replica, seq, at: seq * 5 * 3_600_000 + UInt64(random.below(2)),
+                from: UInt64(1 + random.below(Int(seq))))
+            return .list([entry], foundBy: device)
         case 2: return .endView(upTo: device.viewings.last?.stamp.time ?? .zero)
         case 3 where random.chance(20):
             return .removeSignedOut(random.chance(50) ? nil : signIns[0].id)
@@ -318,6 +325,80 @@ struct DeviceTests {
         #expect(device.merged(with: one.list([entry], early)).device?.listed == [])
     }
 
+    @Test func `what was acknowledged a day before the latest is forgotten, restarts and all`()
+        throws
+    {
+        var author = Author(1)
+        var device = author.device(.add(FieldText("t")), nil)
+        var (states, bytesMax) = ([device], 0)
+        for restart in UInt64(0)..<400 {
+            let entry = DeviceTests.entry(100 + restart, 3, at: restart * 3_600_000)
+            device = author.list([entry], device)
+            device = author.device(.acknowledgeAlone(entry.place.id), device)
+            bytesMax = max(bytesMax, device.encoded.count)
+            states.append(device)
+        }
+        #expect(bytesMax < 2_000)
+        let content = try #require(device.device)
+        #expect(content.listed.isEmpty)
+        let day: UInt64 = 24 * 3_600_000
+        let rule = try #require(NotificationRule(for: content, of: People.alice))
+        for restart in UInt64(0)..<400 {
+            let entry = DeviceTests.entry(100 + restart, 3, at: restart * 3_600_000)
+            let isLate = entry.place.time <= rule.minimum(in: Conversation.among())
+            #expect(isLate || rule.isDone(with: [entry.dot], sentAt: entry.place.time))
+            #expect(isLate == (restart * 3_600_000 <= 399 * 3_600_000 - day))
+        }
+        // Nobody who lags behind brings anything back.
+        for state in states {
+            #expect(state.merged(with: device) == device && device.merged(with: state) == device)
+        }
+    }
+
+    @Test func `of too many processes within a day the earliest are forgotten`() throws {
+        var author = Author(1)
+        var device = author.device(.add(FieldText("t")), nil)
+        for process in UInt64(0)..<600 {
+            let entry = DeviceTests.entry(1_000 + process, 3, at: process * 1_000)
+            device = author.list([entry], device)
+            device = author.device(.acknowledgeAlone(entry.place.id), device)
+        }
+        let content = try #require(device.device)
+        let entries = content.acknowledged.parts.reduce(0) { $0 + $1.dots.entries.count }
+        #expect(entries <= AcknowledgedNotifications.entriesMax)
+        let rule = try #require(NotificationRule(for: content, of: People.alice))
+        for process in UInt64(0)..<600 {
+            let entry = DeviceTests.entry(1_000 + process, 3, at: process * 1_000)
+            #expect(
+                entry.place.time <= rule.minimum(in: Conversation.among())
+                    || rule.isDone(with: [entry.dot], sentAt: entry.place.time))
+        }
+    }
+
+    @Test func `what an earlier version has acknowledged counts, and is kept`() throws {
+        var author = Author(1)
+        let entry = DeviceTests.entry(7, 3, at: 5)
+        let added = author.device(.add(FieldText("t")), nil)
+        let listed = author.list([entry], added)
+        let done = author.device(.acknowledge(entry.place.id), listed)
+        // The field that an earlier version has written instead.
+        var envelope = try Envelope(done.encoded)
+        let device = try #require(done.device)
+        let (dots, rest, _) = device.acknowledged.untimed.split(at: device.added?.time)
+        _ = envelope.fields.removeField(12)
+        envelope.fields.set(6, toBytes: dots.encoded)
+        if !rest.isEmpty { envelope.fields.set(8, toBytes: rest.encoded) }
+        let earlier = try Document(DeviceTests.key, decoding: envelope.bytes)
+        #expect(earlier.encoded == envelope.bytes)
+        #expect(earlier.merged(with: listed).device?.listed == [])
+        #expect(earlier.merged(with: done) == done.merged(with: earlier))
+        let late = DeviceTests.entry(8, 1, at: 100 * 3_600_000)
+        let later = author.device(.acknowledge(late.place.id), author.list([late], earlier))
+        #expect(
+            later.merged(with: done).device?.acknowledged.contains(
+                entry.dot, sentAt: entry.place.time) == true)
+    }
+
     @Test func `what was pushed stays listed, and a withdrawal comes after the message`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 2_000_000))
         let entry = DeviceTests.entry(7, 3, at: 5)
@@ -441,7 +522,7 @@ struct DeviceTests {
 extension Device {
     /// The seqs of one replica that were acknowledged, in each part.
     var acknowledgedRanges: [[ClosedRange<UInt64>]] {
-        acknowledged.parts.map { $0.dots.seqs(of: People.replica(7)).ranges }
+        acknowledged.untimed.parts.map { $0.dots.seqs(of: People.replica(7)).ranges }
     }
 }
 
