@@ -563,10 +563,7 @@ extension Node {
         tickBootstrap(now: now)
         settleLoss()
         tickLock()
-        tickScrub(now: now)
-        tickCheckpoints(now: now)
-        tickFiles()
-        tickSigning(now: now)
+        tickUpkeep(now: now)
         checkForeign(now: now)
         dial(now: now)
         if !links.isEmpty || cluster == nil { reachedAt = now }

@@ -30,6 +30,14 @@ struct Scrub: Sendable {
 }
 
 extension Node {
+    /// Does what keeps disks, tokens and files in order, a little with each tick.
+    func tickUpkeep(now: UInt64) {
+        tickScrub(now: now)
+        tickCheckpoints(now: now)
+        tickFiles()
+        tickSigning(now: now)
+    }
+
     /// Has a reply wait for a scrub.
     ///
     /// While an operator's scrub is under way, another request waits for that one.

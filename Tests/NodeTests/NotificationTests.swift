@@ -115,7 +115,9 @@ private struct TestAccount {
     var signUp: Mutation {
         mutation(.signUp(email: FieldText("b@example.org"), password: FieldText("hash")))
     }
-    var begin: Mutation { mutation(.begin(TestAccount.id, SecretDigest(checked: "d1"), judgedBy: nil)) }
+    var begin: Mutation {
+        mutation(.begin(TestAccount.id, SecretDigest(checked: "d1"), judgedBy: nil))
+    }
     var end: Mutation { mutation(.end(TestAccount.id, began: nil)) }
 
     /// The sign-in as devices name it.
