@@ -34,7 +34,7 @@ extension AppConnection {
         // What a sign-in may take is limited by the accounts.
         host.onSignIn(id)
         Task(executorPreference: accounts.tasks) { [self] in
-            await CarriedToken.$current.withValue(carried) {
+            await CarriedToken.$current.withValue(route.waitsForToken ? carried : nil) {
                 await answer(awaited, asked, by: accounts)
             }
         }

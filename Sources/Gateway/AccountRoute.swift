@@ -45,6 +45,17 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether the request waits until this node has what the client's session token stands for.
+    ///
+    /// A sign-out shows nothing, and is recorded wherever it is asked for: a node that cannot reach
+    /// what the client has seen elsewhere ends the sign-in all the same.
+    var waitsForToken: Bool {
+        switch self {
+        case .signOut, .signOutEverywhere: false
+        case .signUp, .signIn, .renew, .show, .setPassword, .setEmail, .delete: true
+        }
+    }
+
     /// Whether the answer consists of tokens.
     var answersTokens: Bool {
         switch self {

@@ -618,7 +618,7 @@ def one_refresh_token_at_two_nodes_at_once_is_taken_once(cluster):
 @check
 def devices_end_with_the_sign_ins_that_registered_them(cluster):
     first, second, third = cluster.nodes
-    phone = sign_up(first, "owner")
+    phone = sign_up(first, "device.owner")
     laptop = sign_in(second, phone)
     neighbour = sign_up(third, "sender")
 
@@ -643,7 +643,7 @@ def devices_end_with_the_sign_ins_that_registered_them(cluster):
     # A user cannot register a device for the sign-in of somebody else, or for none.
     add(laptop, "laptop2")
     laptop.take(laptop.put(
-        "account/password", {"password": password("owner"), "newPassword": password("new")}))
+        "account/password", {"password": password("device.owner"), "newPassword": password("new")}))
     assert devices() == set(), devices()
     add(laptop, "laptop")
     laptop.delete("sessions")
