@@ -59,9 +59,11 @@ public struct Token: Hashable, Sendable {
     let parts: [Part]
     /// The names of shards that are not whole in `parts`, ascending by shard.
     let names: [Name]
-    /// The changes beyond `parts` and `names` of documents that a watcher has been told of, by a
-    /// replay that has not ended; without checkpoints, ascending by shard.
+    /// The changes beyond `parts` and `names` that a replay which has not ended has passed; without
+    /// checkpoints, ascending by shard.
     let passed: [Part]
+    /// For each of `passed`, all changes beyond that the replica held which told them.
+    let targets: [Part]
     /// Whether the client saw something of shards that the token does not mention.
     public let isRounded: Bool
     /// A time not earlier than anything that was seen; the client's next write, on any node, is
@@ -106,11 +108,19 @@ extension Token {
 }
 
 extension Token {
-    /// Returns the changes beyond `minimum` of documents that a watcher has certainly been told of.
+    /// Returns the changes beyond `minimum` that a replay has certainly passed, and those that a
+    /// replica has to hold for this to count there.
     ///
     /// - Parameter known: the vector of a replica of the shard, as for `minimum`.
-    public func passed(of shard: ShardID, knowing known: Vector) -> Vector {
-        passed.first { $0.shard == shard }?.minimum(knowing: known) ?? Vector()
+    /// - Returns: nil where the replay has passed nothing, or where not all of it is known.
+    public func progress(
+        of shard: ShardID, knowing known: Vector
+    ) -> (passed: Vector, target: Vector)? {
+        guard let part = targets.first(where: { $0.shard == shard }) else { return nil }
+        let target = part.minimum(knowing: known)
+        guard target.entries.count == part.entries.count else { return nil }
+        let passed = passed.first { $0.shard == shard }?.minimum(knowing: known) ?? Vector()
+        return passed.isEmpty ? nil : (passed, target)
     }
 }
 
@@ -161,8 +171,8 @@ extension Token {
     public func narrowed(to shard: ShardID) -> Token {
         Token(
             cluster: cluster, parts: parts.filter { $0.shard == shard },
-            names: names.filter { $0.shard == shard }, passed: [], isRounded: isRounded,
-            clock: clock, unsettled: unsettled)
+            names: names.filter { $0.shard == shard }, passed: [], targets: [],
+            isRounded: isRounded, clock: clock, unsettled: unsettled)
     }
 
     /// Whether every replica id that the entry may mean has its seqs, since the right one is not

@@ -5,9 +5,9 @@ extension Token {
     private static let version: UInt8 = 2
     /// The version in which each entry carries its prefix; tokens of it are read.
     private static let versionOfPrefixes: UInt8 = 1
-    /// The size of the fixed part: version, cluster, `isRounded`, four counts of at most two
+    /// The size of the fixed part: version, cluster, `isRounded`, five counts of at most two
     /// bytes, and the clock.
-    private static let headBytes = 1 + 4 + 1 + 2 + 2 + 2 + 2 + 8
+    private static let headBytes = 1 + 4 + 1 + 5 * 2 + 8
     private static let checksumBytes = 4
     /// The bytes that are available for prefixes, parts, names, unsettled operations and sums.
     static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
@@ -51,6 +51,7 @@ extension Token: WireValue {
             body.write(fixed: name.short)
         }
         Token.encode(passed, of: prefixes, into: &body)
+        Token.encode(targets, of: prefixes, into: &body)
         body.withUnsafeBytes {
             writer.write(raw: $0)
             writer.write(fixed: UInt32(truncatingIfNeeded: checksum($0)))
@@ -77,6 +78,7 @@ extension Token: WireValue {
         }
         self.names = names
         passed = prefixes == nil ? [] : try Token.readParts(of: prefixes, from: &reader)
+        targets = prefixes == nil ? [] : try Token.readParts(of: prefixes, from: &reader)
         let body = try whole.readRaw(whole.remaining - reader.remaining)
         let sum: UInt32 = try reader.readFixed()
         guard UInt32(truncatingIfNeeded: checksum(body)) == sum else { throw .checksum }
@@ -87,7 +89,7 @@ extension Token: WireValue {
     }
 
     private var usedPrefixes: Set<UInt32> {
-        Set((parts + passed).flatMap { $0.entries.map(\.prefix) })
+        Set((parts + passed + targets).flatMap { $0.entries.map(\.prefix) })
     }
 
     private static func encode(

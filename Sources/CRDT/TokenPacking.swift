@@ -10,8 +10,8 @@ extension Token {
     ///
     /// - Parameters:
     ///   - seen: the vectors, ascending by shard, each shard once.
-    ///   - passed: the changes beyond `seen` of documents that a watcher has been told of,
-    ///     ascending by shard; in the space that `seen` leaves.
+    ///   - progress: what replays have passed beyond `seen`, and what the replicas held that told
+    ///     it, ascending by shard; in the space that `seen` leaves.
     ///   - first: the most important shards, in that order; the others follow by their number of
     ///     seqs.
     ///   - checkpoints: the checkpoints that other nodes may be assumed to know too.
@@ -21,7 +21,7 @@ extension Token {
     ///     a shard's name.
     public init(
         of seen: [(shard: ShardID, vector: Vector)],
-        passed: [(shard: ShardID, vector: Vector)] = [], first: [ShardID] = [],
+        progress: [(shard: ShardID, passed: Vector, target: Vector)] = [], first: [ShardID] = [],
         cluster: ClusterID, checkpoints: Checkpoints = Checkpoints(),
         clock: HybridTimestamp = .zero, unsettled: Unsettled = Unsettled(), sums: [UInt32] = []
     ) {
@@ -37,7 +37,11 @@ extension Token {
         func pack(_ sums: Int) -> TokenPacking {
             var packing = TokenPacking(
                 forms, checkpoints, besides: unsettled.encoded.count + Token.bytesMax(ofSums: sums))
-            for (shard, vector) in passed { packing.addPassed(TokenForms(of: vector, in: shard)) }
+            for (shard, passed, target) in progress {
+                packing.addProgress(
+                    TokenForms(of: passed, in: shard).plain,
+                    in: TokenForms(of: target, in: shard).plain)
+            }
             return packing
         }
         var sums = sums
@@ -49,8 +53,9 @@ extension Token {
         self.init(
             cluster: Token.hash(of: cluster),
             parts: packing.parts.sorted { $0.shard < $1.shard },
-            names: packing.names.sorted { $0.shard < $1.shard }, passed: packing.passed,
-            isRounded: packing.isRounded, clock: clock, unsettled: unsettled, sums: sums)
+            names: packing.names.sorted { $0.shard < $1.shard },
+            passed: packing.passed, targets: packing.targets, isRounded: packing.isRounded,
+            clock: clock, unsettled: unsettled, sums: sums)
     }
 }
 
@@ -114,6 +119,7 @@ private struct TokenPacking {
     private(set) var parts: [Token.Part] = []
     private(set) var names: [Token.Name] = []
     private(set) var passed: [Token.Part] = []
+    private(set) var targets: [Token.Part] = []
     private(set) var isRounded = false
     /// The bytes that are left for prefixes, parts and names.
     private var capacity: Int
@@ -173,9 +179,7 @@ private struct TokenPacking {
     /// - Returns: whether the part fits.
     private mutating func add(_ part: Token.Part, leaving reserved: Int) -> Bool {
         let size = bytes(of: part)
-        guard size + reserved <= capacity else { return false }
-        capacity -= size
-        prefixes.formUnion(part.entries.lazy.map(\.prefix))
+        guard size + reserved <= capacity, spend(size, on: part) else { return false }
         parts.append(part)
         return true
     }
@@ -202,12 +206,25 @@ private struct TokenPacking {
         }
     }
 
-    /// Gives remaining space to the entries of what was passed of a shard.
-    mutating func addPassed(_ forms: TokenForms) {
-        guard let part = fitting(forms.plain) else { return }
-        capacity -= bytes(of: part)
-        prefixes.formUnion(part.entries.lazy.map(\.prefix))
+    /// Gives remaining space to what was passed of a shard within a target, which is whole or left
+    /// out.
+    mutating func addProgress(_ part: Token.Part, in target: Token.Part) {
+        let before = self
+        guard target.isWhole, spend(bytes(of: target), on: target) else { return }
+        guard let part = fitting(part), spend(bytes(of: part), on: part) else {
+            self = before
+            return
+        }
         passed.append(part)
+        targets.append(target)
+    }
+
+    /// - Returns: whether so many bytes are left for the part.
+    private mutating func spend(_ bytes: Int, on part: Token.Part) -> Bool {
+        guard bytes <= capacity else { return false }
+        capacity -= bytes
+        prefixes.formUnion(part.entries.lazy.map(\.prefix))
+        return true
     }
 
     /// Gives remaining space to entries of a shard that has only a name.

@@ -16,24 +16,26 @@ struct EventPublisher: Sendable {
         let since: UInt64
         /// The changes that the receiver has been told of, or had seen before.
         var known: Vector
-        /// The changes of documents that an earlier replay since `known` told.
+        /// How far an earlier replay since `known` came.
         ///
-        /// They were told by the order of the scan and not one by one: a change in it that a later
-        /// one of its document replaced may not have been told. Documents whose changes are all in
-        /// it are left out; the others are compared with `known` alone.
-        var passed = Vector()
+        /// Documents whose changes were all passed are left out; the others are compared with
+        /// `known` alone.
+        var progress = ReplayProgress()
         /// The part of `known` that this replica lacks: the receiver was told of it elsewhere.
         var ahead = Vector()
         /// The progress of the reading for it; nil for a live feed, whose receiver has been told of
         /// all that is here.
         var scan: FeedScan?
-        /// How many replica ids and ranges both had when the receiver asked for it.
+        /// How many replica ids and ranges these had when the receiver asked for it.
         var weight = 0
 
         var isFeed: Bool { user == nil }
 
         /// The changes without which a scan finds nothing to tell.
-        var skipped: Vector { passed.isEmpty ? known : known.union(passed) }
+        var skipped: Vector { progress.isEmpty ? known : known.union(progress.passed) }
+
+        /// What a replica has to hold before a scan of it begins.
+        var needed: Vector { progress.isEmpty ? known : skipped.union(progress.target) }
 
         /// Whether the feed needs a scan: some new changes are by processes of which the receiver
         /// was told more elsewhere.
@@ -137,7 +139,8 @@ struct EventPublisher: Sendable {
     /// - Returns: false where the node has too many or too large ones, or has used the number.
     mutating func add(_ served: Served, for name: NodeName) -> Bool {
         var served = served
-        served.weight = [served.known, served.passed].reduce(0) {
+        let progress = served.progress
+        served.weight = [served.known, progress.passed, progress.target].reduce(0) {
             $0 + $1.entries.count + $1.rangesCount
         }
         let count = subscribers[name]?.served.count ?? 0
@@ -238,7 +241,7 @@ struct EventPublisher: Sendable {
         updateServed(number, for: name) {
             $0.ahead.formUnion($0.skipped.subtracting(held))
             $0.known = held
-            $0.passed = Vector()
+            $0.progress = ReplayProgress()
         }
     }
 

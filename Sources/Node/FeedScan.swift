@@ -33,6 +33,8 @@ struct FeedScan: Hashable, Sendable {
     var stride = 1
 
     static let strideMax = 32
+    /// Whether the receiver of a replay knows `target`.
+    var isTargetTold = false
 
     /// How long a holder waits, in milliseconds, until it has all that the receiver has seen
     /// elsewhere, before it reads what is here: what it lacks then may exist nowhere any more.

@@ -66,7 +66,7 @@ extension Node {
         case .watch(.open(let id, let number, _)), .watch(.replay(let id, let number, _, _, _)):
             refuse(number, of: id, to: connection.name)
         case .watch(.told(let id, let number, _, _)), .watch(.replayed(let id, let number, _)),
-            .watch(.lowered(let id, let number, _)):
+            .watch(.lowered(let id, let number, _)), .watch(.scanning(let id, let number, _)):
             onFed(.refused(id, number: number), by: connection.name)
         case .watch(.watched(let number, let concerns, let positions)):
             let heard = positions.filter { !shards.contains($0.shard) }

@@ -33,6 +33,7 @@ extension Node {
             "watched number=\(number) concerns=\(concerns.count)"
         case .told(let shard, let number, let told, let position):
             "told shard=\(shard) number=\(number) events=\(told.count) level=\(position != nil)"
+        case .scanning(let shard, let number, _): "scanning shard=\(shard) number=\(number)"
         case .replayed(let shard, let number, _): "replayed shard=\(shard) number=\(number)"
         case .lowered(let shard, let number, _): "lowered shard=\(shard) number=\(number)"
         case .refused(let shard, let number): "refused shard=\(shard) number=\(number)"

@@ -49,10 +49,10 @@ extension Node {
             openFeed(of: id, number, since: since?.vector, for: name)
         case .close(_, let number):
             publisher.remove(number, for: name)
-        case .replay(let id, let number, let user, let since, let passed):
+        case .replay(let id, let number, let user, let since, let progress):
             openReplay(
-                of: id, number, for: user, since: since.vector, passed: passed, to: name)
-        case .watched, .lowered, .told, .replayed, .refused:
+                of: id, number, for: user, since: since.vector, progress: progress, to: name)
+        case .watched, .lowered, .told, .scanning, .replayed, .refused:
             onFed(frame, by: name)
         }
     }
@@ -124,12 +124,12 @@ extension Node {
     }
 
     private func openReplay(
-        of id: ShardID, _ number: UInt64, for user: UserID, since: Vector, passed: Vector,
-        to name: NodeName
+        of id: ShardID, _ number: UInt64, for user: UserID, since: Vector,
+        progress: ReplayProgress, to name: NodeName
     ) {
         let served = EventPublisher.Served(
             shard: id, number: number, user: user, since: ports.clock.milliseconds, known: since,
-            passed: passed, scan: FeedScan())
+            progress: progress, scan: FeedScan())
         guard tellable(id) != nil, publisher.add(served, for: name) else {
             return refuse(number, of: id, to: name)
         }
@@ -219,10 +219,18 @@ extension Node {
         to name: NodeName
     ) {
         let target = scan.target ?? Vector()
+        if !scan.isTargetTold, !batch.steps.isEmpty {
+            let frame = WatchFrame.scanning(
+                served.shard, number: served.number, target: SaidVector(target))
+            guard sendWatchFrame(frame, to: name) else {
+                return publisher.refuse(served.number, for: name)
+            }
+            scan.isTargetTold = true
+        }
         var start = 0
         for step in batch.steps where step.end - start >= scan.stride {
             scan.stride = min(2 * scan.stride, FeedScan.strideMax)
-            let position = served.passed.union(target.prefix(upTo: step.change))
+            let position = served.progress.passed.union(target.prefix(upTo: step.change))
             let isSent = send(
                 Array(batch.told[start..<step.end]), on: served, position: position, to: name)
             guard isSent else { return }
@@ -297,7 +305,7 @@ extension Node {
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
         // This replica first has to hold everything that the receiver has seen elsewhere; otherwise
         // the receiver would go back in time.
-        guard scan.target != nil || position.covers(served.skipped) else {
+        guard scan.target != nil || position.covers(served.needed) else {
             if isLate { lower(served, to: position, for: name) }
             return 0
         }
@@ -365,7 +373,8 @@ extension Node {
         guard known.covers(position) else {
             publisher.updateServed(served.number, for: name) {
                 $0.known = known
-                $0.passed = Vector()
+                // The receiver still counts from where it began.
+                $0.progress.passed = $0.isFeed ? Vector() : known
                 $0.scan = FeedScan()
             }
             return

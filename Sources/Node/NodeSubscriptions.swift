@@ -106,12 +106,15 @@ extension Node {
             // the feed meanwhile.
             let minimum =
                 watcher.since?.minimum(of: id, knowing: position, checkpoints.known) ?? position
-            let passed = watcher.since?.passed(of: id, knowing: position) ?? Vector()
+            let progress = watcher.since?.progress(of: id, knowing: position).map {
+                ReplayProgress(passed: $0.passed, target: $0.target)
+            }
             let holder = subscriptions.feeds[number].holder
             // Until a holder has confirmed the watch, its events may leave this user out.
             let isTold = subscriptions.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
             guard minimum != position || !isTold else { continue }
-            behind[id] = Subscriptions.Backlog(since: minimum, passed: passed)
+            behind[id] = Subscriptions.Backlog(
+                since: minimum, progress: progress ?? ReplayProgress())
         }
         subscriptions.updateWatcher(session) {
             $0.awaited = []
@@ -139,7 +142,7 @@ extension Node {
         subscriptions.updateWatcher(session) { $0.behind[id]?.number = number }
         let frame = WatchFrame.replay(
             id, number: number, watcher.user, since: SaidVector(behind.since),
-            passed: behind.passed)
+            progress: behind.progress)
         if !sendWatchFrame(frame, to: holder) { loseFeeds(of: holder) }
     }
 
@@ -275,6 +278,11 @@ extension Node {
                 subscriptions.lower(id, of: replay.session, to: position.vector)
             } else if isFed(id, number, by: name) {
                 subscriptions.lower(id, to: position.vector)
+            }
+        case .scanning(let id, let number, let target):
+            guard let replay = subscriptions.replays[number], replay.shard == id else { return }
+            subscriptions.updateWatcher(replay.session) {
+                $0.behind[id]?.progress.target = target.vector
             }
         case .replayed(let id, let number, let position):
             guard let replay = subscriptions.replays.removeValue(forKey: number), replay.shard == id

@@ -29,11 +29,11 @@ struct Subscriptions: Sendable {
     struct Backlog: Sendable {
         /// The vector that the watcher has seen.
         var since: Vector
-        /// The changes beyond it of documents that the watcher has been told of.
-        var passed = Vector()
+        /// How far replays since then have come.
+        var progress = ReplayProgress()
         /// The number of the replay that brings the rest; 0 while none has been requested.
         var number: UInt64 = 0
-        /// The last event of the replay so far, and `passed` once the watcher is told of it.
+        /// The last event of the replay so far, and what is passed once the watcher is told of it.
         ///
         /// It follows with the next one, or with the end of the replay, so that the token of the
         /// last event stands for the whole replay.
@@ -241,7 +241,7 @@ struct Subscriptions: Sendable {
         updateWatcher(session) {
             guard let since = $0.behind[shard]?.since else { return }
             $0.behind[shard]?.since = since.intersection(position)
-            $0.behind[shard]?.passed = Vector()
+            $0.behind[shard]?.progress = ReplayProgress()
             $0.behind[shard]?.held?.passed = nil
         }
     }
@@ -259,7 +259,7 @@ struct Subscriptions: Sendable {
             return []
         }
         let before = backlog.held
-        if let passed = before?.passed { backlog.passed = passed }
+        if let passed = before?.passed { backlog.progress.passed = passed }
         backlog.held = (last, passed)
         watchers[session]?.behind[shard] = backlog
         return [before?.event].compactMap(\.self) + events.dropLast()
@@ -289,18 +289,19 @@ struct Subscriptions: Sendable {
         // A shard that holds nothing of the user's needs no entry: a resumed watcher is told all of
         // it.
         var seen: [(shard: ShardID, vector: Vector)] = []
-        var passed: [(shard: ShardID, vector: Vector)] = []
+        var progress: [(shard: ShardID, passed: Vector, target: Vector)] = []
         for id in watcher.concerns where Int(id.number) < feeds.count {
             let position =
                 earlier?.shard == id ? earlier?.position : feeds[Int(id.number)].position
             guard var vector = watcher.behind[id]?.since ?? position else { continue }
             if let lacked = watcher.lacked[id] { vector = vector.subtracting(lacked) }
             seen.append((id, vector))
-            let beyond = watcher.behind[id]?.passed.subtracting(vector) ?? Vector()
-            if !beyond.isEmpty { passed.append((id, beyond)) }
+            guard let replay = watcher.behind[id]?.progress, !replay.isEmpty else { continue }
+            let (passed, target) = (replay.passed, replay.target)
+            progress.append((id, passed.subtracting(vector), target.subtracting(vector)))
         }
         let token = Token(
-            of: seen, passed: passed, first: watcher.concerns, cluster: cluster,
+            of: seen, progress: progress, first: watcher.concerns, cluster: cluster,
             checkpoints: checkpoints, clock: clock, unsettled: watcher.unsettled,
             sums: watcher.sums?.groups ?? []
         ).text

@@ -21,8 +21,8 @@ package enum WatchFrame: Hashable, Sendable {
     /// Asks for the events of a shard that one user lacks; answered by `told`, and then `replayed`.
     ///
     /// - since: the changes against which documents are compared.
-    /// - passed: the changes of documents that an earlier replay since the same changes told.
-    case replay(ShardID, number: UInt64, UserID, since: SaidVector, passed: Vector)
+    /// - progress: how far an earlier replay since the same changes came.
+    case replay(ShardID, number: UInt64, UserID, since: SaidVector, progress: ReplayProgress)
 
     // Frames from a holder.
 
@@ -38,6 +38,8 @@ package enum WatchFrame: Hashable, Sendable {
     /// documents that it has told; nil if more events come, or may come, before there is a
     /// position.
     case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
+    /// The vector on disk when a scan for a replay began; `told` names changes within it.
+    case scanning(ShardID, number: UInt64, target: SaidVector)
     /// The end of a replay, which has told everything in `position`; the feed continues from there.
     case replayed(ShardID, number: UInt64, position: SaidVector)
     /// The feed or the replay has ended here: another holder has to be asked.
@@ -75,9 +77,12 @@ extension WatchFrame: VectorCarrier {
         case .open(let shard, let number, .some(var since)):
             body(shard, &since)
             self = .open(shard, number: number, since: since)
-        case .replay(let shard, let number, let user, var since, let passed):
+        case .replay(let shard, let number, let user, var since, let progress):
             body(shard, &since)
-            self = .replay(shard, number: number, user, since: since, passed: passed)
+            self = .replay(shard, number: number, user, since: since, progress: progress)
+        case .scanning(let shard, let number, var target):
+            body(shard, &target)
+            self = .scanning(shard, number: number, target: target)
         case .watched(let number, let concerns, var positions):
             for index in positions.indices { positions[index].eachVector(body) }
             self = .watched(number, concerns: concerns, positions: positions)
@@ -108,6 +113,8 @@ extension WatchFrame: WireValue {
         static let replayed: UInt8 = 9
         static let refused: UInt8 = 10
         static let lowered: UInt8 = 11
+        /// Nodes of earlier versions skip it, and the positions of replays.
+        static let scanning: UInt8 = 12
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -127,12 +134,15 @@ extension WatchFrame: WireValue {
             since.encode(into: &writer)
         case .close(let shard, let number):
             write(Number.close, shard, number, into: &writer)
-        case .replay(let shard, let number, let user, let since, let passed):
+        case .replay(let shard, let number, let user, let since, let progress):
             write(Number.replay, shard, number, into: &writer)
             writer.write(user)
             since.encode(into: &writer)
             // Nodes that do not know it ignore bytes behind the values that they know.
-            if !passed.isEmpty { passed.encodeShared(into: &writer) }
+            if !progress.isEmpty { progress.encode(into: &writer) }
+        case .scanning(let shard, let number, let target):
+            write(Number.scanning, shard, number, into: &writer)
+            target.encode(into: &writer)
         case .watched(let number, let concerns, let positions):
             writer.write(Number.watched)
             writer.write(varint: number)
@@ -176,7 +186,11 @@ extension WatchFrame: WireValue {
             self = .replay(
                 try reader.readShard(), number: try reader.readVarint(),
                 try reader.readName(), since: try SaidVector(from: &reader),
-                passed: reader.isAtEnd ? Vector() : try Vector(sharedFrom: &reader))
+                progress: reader.isAtEnd ? ReplayProgress() : try ReplayProgress(from: &reader))
+        case Number.scanning:
+            self = .scanning(
+                try reader.readShard(), number: try reader.readVarint(),
+                target: try SaidVector(from: &reader))
         case Number.watched:
             self = .watched(
                 try reader.readVarint(), concerns: try reader.readShards(),

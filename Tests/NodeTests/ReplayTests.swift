@@ -47,7 +47,9 @@ import Wire
         take { shard in
             [
                 .open(shard, number: 1, since: SaidVector(ahead)),
-                .replay(shard, number: 2, Self.bob, since: SaidVector(Vector()), passed: Vector()),
+                .replay(
+                    shard, number: 2, Self.bob, since: SaidVector(Vector()),
+                    progress: ReplayProgress()),
             ]
         }
         #expect(isServed(1) && isServed(2))
@@ -102,7 +104,13 @@ import Wire
     }
 
     @Test func `a replay for a node that has no feed of the shard is not kept`() {
-        take { [.replay($0, number: 2, Self.bob, since: SaidVector(Vector()), passed: Vector())] }
+        take {
+            [
+                .replay(
+                    $0, number: 2, Self.bob, since: SaidVector(Vector()),
+                    progress: ReplayProgress())
+            ]
+        }
         #expect(!isServed(2))
     }
 

@@ -32,7 +32,7 @@ import Wire
         .watch(
             .replay(
                 shard, number: 4, UserID(checked: "ann"), since: SaidVector(vector),
-                passed: Vector())),
+                progress: ReplayProgress())),
         .watch(
             .watched(
                 5, concerns: [shard],

@@ -27,7 +27,7 @@ import Wire
         .users([]), .users(users), .watch(1, users[0]), .unwatch(users[1]),
         .open(shard, number: 2, since: nil), .open(shard, number: 2, since: SaidVector(vector)),
         .close(shard, number: 3),
-        .replay(shard, number: 4, users[0], since: SaidVector(vector), passed: Vector()),
+        .replay(shard, number: 4, users[0], since: SaidVector(vector), progress: ReplayProgress()),
         .watched(5, concerns: [], positions: []),
         .watched(
             5, concerns: [shard],
@@ -35,6 +35,7 @@ import Wire
         .told(shard, number: 7, [], position: SaidVector(vector)),
         .told(shard, number: 7, [told], position: nil),
         .replayed(shard, number: 8, position: SaidVector(vector)),
+        .scanning(shard, number: 11, target: SaidVector(vector)),
         .refused(shard, number: 9), .lowered(shard, number: 10, position: SaidVector(vector)),
     ]
 
@@ -48,14 +49,15 @@ import Wire
     }
 
     @Test func `what a replay has passed follows what earlier builds know of the frame`() throws {
-        func replay(_ passed: Vector) -> WatchFrame {
+        func replay(_ progress: ReplayProgress) -> WatchFrame {
             .replay(
                 Self.shard, number: 4, Self.users[0], since: SaidVector(Self.vector),
-                passed: passed)
+                progress: progress)
         }
-        let bytes = PeerFrame.watch(replay(Self.vector)).encoded
-        #expect(try PeerFrame.decode(bytes) == .watch(replay(Self.vector)))
-        let earlier = PeerFrame.watch(replay(Vector())).encoded
+        let progress = ReplayProgress(passed: Self.vector, target: Self.vector)
+        let bytes = PeerFrame.watch(replay(progress)).encoded
+        #expect(try PeerFrame.decode(bytes) == .watch(replay(progress)))
+        let earlier = PeerFrame.watch(replay(ReplayProgress())).encoded
         #expect(bytes.starts(with: earlier) && bytes.count > earlier.count)
     }
 
