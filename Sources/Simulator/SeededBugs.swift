@@ -36,7 +36,7 @@ package struct SeededBug: Hashable, Sendable {
                 .suspectsAfterOwnPause:
                 .members
             case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
-                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushedAfterMove,
+                .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
                 .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -51,7 +51,6 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
-            case .pushedAfterMove: 126
             case .lateDoneCounts: 8_025
             case .secondTimeGiven: 36_732
             default: 0
@@ -95,7 +94,7 @@ package struct SeededBug: Hashable, Sendable {
             case .previewIgnoresHide, .unreadNotRecomputed: [.kept]
             case .notificationSentTwice: [.oneChange]
             case .profileToldToStrangers: [.sound]
-            case .pushedAfterMove: [.kept]
+            case .pushNotRecorded: [.oneChange]
             case .oldPasswordSurvives, .unknownEndDropped: [.deleted]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]

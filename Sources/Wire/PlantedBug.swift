@@ -33,7 +33,7 @@
         case pinRevivesDeleted = "pin-revives-deleted"
         case previewIgnoresHide = "preview-ignores-hide"
         case profileToldToStrangers = "profile-told-to-strangers"
-        case pushedAfterMove = "pushed-after-move"
+        case pushNotRecorded = "push-not-recorded"
         case refutesWithoutRaising = "refutes-without-raising"
         case removeNotRecorded = "remove-not-recorded"
         case removeTakesLaterTags = "remove-takes-later-tags"
