@@ -66,9 +66,6 @@ extension Credentials {
         /// - Parameter began: its beginning; nil where that is not known.
         func lacksEnd(of id: SignInID, begunAt began: HybridTimestamp?) -> Bool {
             if let signIn = signIn(id) { return signIn.isOpen }
-            #if PlantedBugs
-                if PlantedBug.unknownEndDropped.isOn { return false }
-            #endif
             guard !hasEnd(of: id) else { return false }
             return began.map { lastKnownEnd < $0 } ?? true
         }

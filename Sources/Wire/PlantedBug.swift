@@ -48,7 +48,6 @@
         case tagOfExecution = "tag-of-execution"
         case tokenForgetsDeletions = "token-forgets-deletions"
         case typingOutlivesConnection = "typing-outlives-connection"
-        case unknownEndDropped = "unknown-end-dropped"
         case unboundedPeerQueue = "unbounded-peer-queue"
         case unreadNotRecomputed = "unread-not-recomputed"
         case unsettledForgotten = "unsettled-forgotten"
