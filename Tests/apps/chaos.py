@@ -358,9 +358,14 @@ class ChatClient(Client):
         super().__init__(run, f"{name}{number}", number, uses_socket)
         self.person, self.made, self.number = name, 0, number
         self.mine, self.has_added_device = [], False
+        # What it has registered with its present sign-in.
+        self.devices = []
         self.account, self.password = run.history.accounts[name], f"password-{name}"
 
     def sign_in_again(self):
+        for device in self.devices:
+            device.may_have_ended = True
+        self.devices = []
         return self.log_in(self.account, self.password)
 
     def new(self, kind):
@@ -513,6 +518,7 @@ class ChatClient(Client):
             browser.told = Told(self.run)
             token = browser.token
         device = self.run.history.devices[name] = Device(self.user)
+        self.devices.append(device)
         status, _ = self.repeat(
             device.added, f"add {name}", "PUT", f"devices/{name}", {"token": token})
         self.run.counts["devices"] += status == 200

@@ -150,6 +150,8 @@ class Push:
 class Device:
     user: str
     added: list = dataclasses.field(default_factory=list)
+    # Whether the sign-in that registered it may have ended, and the device with it.
+    may_have_ended: bool = False
 
 
 @dataclasses.dataclass
@@ -647,6 +649,8 @@ def nobody_is_told_of_others_messages(history):
 def owed(history):
     """Yields each device with the messages that it has to be told of, unless they are deleted."""
     for device, state in history.devices.items():
+        if state.may_have_ended:
+            continue
         added = done_at(state.added)
         for name, message in history.messages.items():
             if message.sender != state.user and is_done(message.sends) \
@@ -657,8 +661,8 @@ def owed(history):
 
 @check
 def every_device_is_told(history):
-    """Each device is told of each message that was acknowledged after the device was, by another
-    participant, unless the deletion of the message was requested."""
+    """Each device whose sign-in goes on is told of each message that was acknowledged after the
+    device was, by another participant, unless the deletion of the message was requested."""
     told = {(each.device, each.told["message"]) for each in history.pushes
             if each.told["kind"] == "message"}
     for device, name, message in owed(history):
@@ -682,6 +686,8 @@ def withdrawals_follow(history):
         if message is None or not is_done(message.deletions) or (device, name) in withdrawn:
             continue
         user = history.devices[device].user
+        if history.devices[device].may_have_ended:
+            continue
         later = sum(
             user in history.participants[each.conversation] and each.sender != user
             and last_moment(each.sends) >= message.sends[0].began
