@@ -39,7 +39,8 @@ extension Request {
 extension Request.Watch {
     init(_ words: borrowing ParsedLine) throws(LineError) {
         user = try words.name(0)
-        since = try words.field(.since).map { text throws(LineError) in
+        let since = try words.field(.since, bytesMax: LineLimits.tokenBytesMax)
+        self.since = try since.map { text throws(LineError) in
             do throws(WireError) {
                 return try Token(text: text)
             } catch {

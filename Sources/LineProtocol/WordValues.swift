@@ -123,12 +123,13 @@ extension ParsedLine {
         return number
     }
 
-    /// Returns a title, name, address, photo or token of at most `LineLimits.fieldBytesMax` bytes.
-    func field(_ option: Option) throws(LineError) -> String? {
+    /// Returns a title, name, address, photo or token.
+    func field(
+        _ option: Option, bytesMax: Int = LineLimits.fieldBytesMax
+    ) throws(LineError) -> String? {
         guard let value = try value(option) else { return nil }
-        guard value.utf8.count <= LineLimits.fieldBytesMax else {
-            throw LineError(
-                413, "\(option.name)= too long: at most \(LineLimits.fieldBytesMax) bytes")
+        guard value.utf8.count <= bytesMax else {
+            throw LineError(413, "\(option.name)= too long: at most \(bytesMax) bytes")
         }
         return value
     }

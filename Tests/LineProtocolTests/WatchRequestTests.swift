@@ -23,6 +23,21 @@ import Wire
         }
     }
 
+    @Test func `the longest token is taken`() throws {
+        var seen: [(shard: ShardID, vector: Vector)] = []
+        for shard in 0..<100 as Range<UInt16> {
+            var vector = Vector()
+            vector.insert(SeqSet(1...1_000_000), of: RandomID(high: UInt64(shard) << 40, low: 1))
+            seen.append((ShardID(shard), vector))
+        }
+        let token = Token(of: seen, cluster: RandomID(high: 1, low: 2))
+        #expect(token.text.utf8.count > LineLimits.fieldBytesMax)
+        let watch = Request.Watch(user: UserID(checked: "bob"), since: token)
+        #expect(try request("WATCH bob since=\(token.text)") == .watch(watch))
+        let long = String(repeating: "A", count: LineLimits.tokenBytesMax + 1)
+        #expect(refused("WATCH bob since=\(long)")?.code == 413)
+    }
+
     @Test func `who types where, or stopped`() throws {
         func typing(_ isOn: Bool) -> Request {
             .typing(
