@@ -82,21 +82,21 @@ public struct CheckpointHistory: Hashable, Sendable {
     /// Returns those checkpoints within `vector` by which a token states it best: the one that a
     /// full history keeps longest, the newest that is kept over process starts, and the newest.
     func longestKept(within vector: Vector) -> [Checkpoint] {
-        let indices = indices(within: vector)
-        let longest = indices.max { durability(of: $0) < durability(of: $1) }
-        let last = indices.first(where: isLastOfItsReplicas)
-        var kept: [Checkpoint] = []
-        for index in [longest, last, indices.first].compactMap({ $0 })
-        where !kept.contains(checkpoints[index]) {
-            kept.append(checkpoints[index])
-        }
-        return kept
-    }
-
-    /// Returns the indices of the checkpoints whose changes are all in `vector`, newest first.
-    private func indices(within vector: Vector) -> [Int] {
         guard vector.covers(common) else { return [] }
-        return checkpoints.indices.reversed().filter { vector.covers(checkpoints[$0].changes) }
+        // Nearly always the first checkpoint of an order is within the vector: comparing all of
+        // them takes most of a token's time.
+        func first(_ indices: [Int]) -> Int? {
+            indices.first { vector.covers(checkpoints[$0].changes) }
+        }
+        let newest = Array(checkpoints.indices.reversed())
+        let longest = newest.sorted { durability(of: $1) < durability(of: $0) }
+        let last = newest.filter(isLastOfItsReplicas)
+        var kept: [Int] = []
+        for index in [first(longest), first(last), first(newest)].compactMap(\.self)
+        where !kept.contains(index) {
+            kept.append(index)
+        }
+        return kept.map { checkpoints[$0] }
     }
 
     /// Whether the checkpoint after this one has a further replica id.
@@ -107,8 +107,8 @@ public struct CheckpointHistory: Hashable, Sendable {
     }
 
     /// The order in which a full history removes its older checkpoints, the least first.
-    private func durability(of index: Int) -> (isLast: Int, level: Int) {
-        (isLastOfItsReplicas(index) ? 1 : 0, checkpoints[index].id.level)
+    private func durability(of index: Int) -> (isLast: Int, level: Int, age: Int) {
+        (isLastOfItsReplicas(index) ? 1 : 0, checkpoints[index].id.level, index)
     }
 
     /// Returns the part of `vector` that is beyond a checkpoint of this history.

@@ -61,11 +61,11 @@ extension Token {
 
 /// The forms in which a token can state the vector of a shard exactly.
 private struct TokenForms {
-    let shard: ShardID
-    let vector: Vector
     /// The plain form, and one for each checkpoint that a history offers.
     static let countMax = 4
 
+    let shard: ShardID
+    let vector: Vector
     /// All entries of the vector, without a checkpoint.
     let plain: Token.Part
 
@@ -133,19 +133,20 @@ private struct TokenPacking {
 
     /// - Parameter bytes: the size of the other contents.
     init(_ all: [TokenForms], _ checkpoints: Checkpoints, besides bytes: Int) {
-        let narrow = TokenPacking(all, checkpoints, besides: bytes, stepBytes: 1)
+        lazy var forms = all.map { $0.all(checkpoints[$0.shard]) }
+        let narrow = TokenPacking(all, forms, besides: bytes, stepBytes: 1)
         let isNarrow = narrow.prefixes.count <= TokenPacking.prefixesOfByteSteps
-        self =
-            isNarrow ? narrow : TokenPacking(all, checkpoints, besides: bytes, stepBytes: 2)
+        self = isNarrow ? narrow : TokenPacking(all, forms, besides: bytes, stepBytes: 2)
     }
 
     private init(
-        _ all: [TokenForms], _ checkpoints: Checkpoints, besides bytes: Int, stepBytes: Int
+        _ all: [TokenForms], _ forms: @autoclosure () -> [[Token.Part]], besides bytes: Int,
+        stepBytes: Int
     ) {
         self.stepBytes = stepBytes
         capacity = Token.bodyBytesMax - bytes
         if addAll(all.map(\.plain)) { return }
-        let forms = all.map { $0.all(checkpoints[$0.shard]) }
+        let forms = forms()
         var reserved = all.reduce(0) { $0 + Token.Name.bytesMax(of: $1.shard) }
         var places: [(part: Int, forms: [Token.Part])] = []
         var unfit: [Token.Part] = []

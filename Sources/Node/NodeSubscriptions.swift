@@ -133,15 +133,15 @@ extension Node {
 
     private func askReplay(of id: ShardID, for session: UInt64) {
         let feed = subscriptions.feeds[Int(id.number)]
-        guard let holder = feed.holder, let watcher = subscriptions[session],
-            let behind = watcher.behind[id]
+        guard let holder = feed.holder, let user = subscriptions[session]?.user,
+            subscriptions[session]?.behind[id] != nil
         else { return }
-        if behind.number > 0 { subscriptions.replays[behind.number] = nil }
         let number = takeCallNumber()
-        subscriptions.replays[number] = (session, id)
-        subscriptions.updateWatcher(session) { $0.behind[id]?.number = number }
+        guard let behind = subscriptions.beginReplay(of: id, for: session, as: number) else {
+            return
+        }
         let frame = WatchFrame.replay(
-            id, number: number, watcher.user, since: SaidVector(behind.since),
+            id, number: number, user, since: SaidVector(behind.since),
             progress: behind.progress)
         if !sendWatchFrame(frame, to: holder) { loseFeeds(of: holder) }
     }

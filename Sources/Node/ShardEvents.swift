@@ -223,6 +223,7 @@ extension ShardMachine {
         var stage = Stage()
         var late: [ConversationID] = []
         let altered = keysAltered(since: target)
+        let isContinued = skipped != known
         var reads: [(document: Document, change: Dot?)] = []
         for encodedDocument in found.encodedDocuments {
             guard let read = try document(in: encodedDocument),
@@ -246,7 +247,7 @@ extension ShardMachine {
             let events = try addressedEvents(
                 of: document, beyond: known, isMeant, &stage, in: world)
             batch.told += events
-            if skipped != known { late += document.conversationsCleared(by: events) }
+            if isContinued { late += document.conversationsCleared(by: events) }
             if !known.isEmpty, !document.isSeen(within: known) {
                 late += [document.conversationID(among: isMeant)].compactMap(\.self)
             }

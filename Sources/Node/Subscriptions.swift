@@ -33,7 +33,8 @@ struct Subscriptions: Sendable {
         var progress = ReplayProgress()
         /// The number of the replay that brings the rest; 0 while none has been requested.
         var number: UInt64 = 0
-        /// The last event of the replay so far, and what is passed once the watcher is told of it.
+        /// The last event of the replay so far, and what this replay has passed once the watcher is
+        /// told of it.
         ///
         /// It follows with the next one, or with the end of the replay, so that the token of the
         /// last event stands for the whole replay.
@@ -244,6 +245,26 @@ struct Subscriptions: Sendable {
             $0.behind[shard]?.progress = ReplayProgress()
             $0.behind[shard]?.held?.passed = nil
         }
+    }
+
+    /// Begins a session's replay, which goes on where the one before was: at what the session has
+    /// been told.
+    ///
+    /// What the one before passed with an event that is still held counts no more: it was within
+    /// another target.
+    ///
+    /// - Returns: what the holder is to be asked for; nil where nothing is due.
+    mutating func beginReplay(of shard: ShardID, for session: UInt64, as number: UInt64)
+        -> Backlog?
+    {
+        guard let before = watchers[session]?.behind[shard] else { return nil }
+        replays[before.number] = nil
+        replays[number] = (session, shard)
+        updateWatcher(session) {
+            $0.behind[shard]?.number = number
+            $0.behind[shard]?.held?.passed = nil
+        }
+        return watchers[session]?.behind[shard]
     }
 
     /// Takes the last of some events of a session's replay in place of the one that was held.

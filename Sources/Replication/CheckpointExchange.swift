@@ -81,7 +81,7 @@ public struct CheckpointExchange: Sendable {
     ///
     /// Each shard's vector is named at most once in `tokenPauseMilliseconds`: a token whose name
     /// nobody knows is answered once all holders were asked.
-    public mutating func onNamed(
+    public mutating func nameForTokens(
         _ vectors: [(shard: ShardID, vector: Vector)], now: UInt64
     ) -> [Directive] {
         vectors.compactMap { shard, vector in

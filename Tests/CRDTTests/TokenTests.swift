@@ -293,11 +293,13 @@ struct TokenTests {
     @Test func `garbage is refused, and what is read is written the same`() {
         for seed in 0..<5_000 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
-            var body = [2] + random.bytes(random.below(100))
+            var body = [UInt8(1 + seed % 2)] + random.bytes(random.below(100))
             let sum = UInt32(truncatingIfNeeded: checksum(body))
             for shift: UInt32 in [24, 16, 8, 0] { body.append(UInt8(sum >> shift & 0xFF)) }
             guard let token = try? Token.decode(body) else { continue }
-            #expect(token.encoded == body)
+            // A token of earlier builds is written in the present form.
+            if body[0] == 2 { #expect(token.encoded == body) }
+            #expect((try? Token.decode(token.encoded)) == token)
         }
     }
 

@@ -114,6 +114,36 @@ import Wire
         #expect(!isServed(2))
     }
 
+    @Test func `what a replay passed with a held event counts for no other replay`() throws {
+        let id = ShardID(0)
+        var subscriptions = Subscriptions()
+        subscriptions.feeds = [Subscriptions.Feed()]
+        subscriptions.add(
+            Subscriptions.Watcher(
+                slot: ReplySlot(session: 1, number: 1), user: Self.bob, deadline: 0,
+                concerns: [id]))
+        subscriptions.updateWatcher(1) { $0.behind[id] = Subscriptions.Backlog(since: Vector()) }
+        let event = WatchedEvent(
+            Chat.Event(
+                .pin(MessageID(checked: "m")), in: lobby, by: Self.bob,
+                at: HybridTimestamp(milliseconds: 9)), on: InlineExecutor())
+        var told: [Int] = []
+        func tell(passing passed: Vector?) {
+            told.append(
+                subscriptions.hold([event], passing: passed, of: id, for: 1).count)
+        }
+        #expect(subscriptions.beginReplay(of: id, for: 1, as: 7)?.number == 7)
+        tell(passing: ahead)
+        // Another holder goes on, which need not hold what the first one held.
+        #expect(subscriptions.beginReplay(of: id, for: 1, as: 8)?.progress.isEmpty == true)
+        #expect(subscriptions.replays[7] == nil && subscriptions.replays[8] != nil)
+        tell(passing: ahead)
+        #expect(subscriptions[1]?.behind[id]?.progress.isEmpty == true)
+        tell(passing: nil)
+        #expect(subscriptions[1]?.behind[id]?.progress.passed == ahead)
+        #expect(told == [0, 1, 1])
+    }
+
     @Test func `what a holder lacks is not in the token of who was told by it`() {
         let (id, cluster) = (ShardID(0), ClusterID(high: 1, low: 2))
         func token(_ seen: Vector) -> String {
