@@ -62,6 +62,10 @@ struct ClusterMessage {
 
     func isAcknowledged(_ fact: ClusterFact) -> Bool { acknowledged.contains { $0.fact == fact } }
 
+    /// Whether the message was sent, and no other file was to be sent with it: which of several it
+    /// has been sent with is not known.
+    var isSentWithOneFile: Bool { isAcknowledged(.sent) && otherFiles.isEmpty }
+
     var acknowledgedEdits: [String] {
         acknowledged.compactMap { if case .edited(let text) = $0.fact { text } else { nil } }
     }

@@ -177,8 +177,8 @@ extension ClusterWorld {
 
     /// Returns what a node does not know of its clock yet; nil if it knows that it is right.
     private func unsettledClock(of name: String, members: Int, _ status: ReplyFields?) -> String? {
-        let hadWrongClock = plan.faults.contains { $0.kind == .wrongClock }
-        guard !hadWrongClock || now >= (disturbedAt ?? 0) + ClusterWorld.measuredMicroseconds else {
+        guard !plan.hasWrongClock || now >= (disturbedAt ?? 0) + ClusterWorld.measuredMicroseconds
+        else {
             return "\(name) may know only what clocks said before they were corrected"
         }
         let offset = (status?["clock"]).flatMap { Int64($0.dropLast("ms".count)) }

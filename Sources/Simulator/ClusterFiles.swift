@@ -189,18 +189,36 @@ extension ClusterWorld {
             now % 250_000 < 5_000 && members.allSatisfy { !hasPartsToPurge($0) }
         }
         guard !isDone else { return }
-        let left = members.filter(hasPartsToPurge).map(\.name)
-        fail(.deleted, "\(left) have bytes of files of which all messages are deleted")
+        let left = members.flatMap { member in
+            filesToPurge(of: member).map { "\($0.id) of \($0.conversation) on \(member.name)" }
+        }
+        fail(.deleted, "bytes of files of which all messages are deleted: \(left)")
     }
 
     private func hasPartsToPurge(_ machine: ClusterMachine) -> Bool {
-        let documents = machine.documents
-        return documents.contains { key, bytes in
+        !filesToPurge(of: machine).isEmpty
+    }
+
+    /// The files with bytes on a disk that nobody may read.
+    private func filesToPurge(of machine: ClusterMachine) -> Set<ClusterMessage.Name> {
+        var names: Set<ClusterMessage.Name> = []
+        for (key, bytes) in machine.documents {
             guard let (id, _) = key.partOfFile, let part = Self.part(key, bytes), !part.isEmpty
-            else { return false }
+            else { continue }
             let name = ClusterMessage.Name(id: id.text, conversation: key.partition)
-            return files[name].map(isDeleted) ?? true
+            if files[name].map(isToPurge) ?? true { names.insert(name) }
         }
+        return names
+    }
+
+    /// Whether the bytes of a file have to leave the disks: it is deleted, or was not sent in time.
+    ///
+    /// The time is that of the wall clock. An upload that was begun by a clock that was ahead stays
+    /// until its time comes.
+    private func isToPurge(_ file: ClusterFile) -> Bool {
+        let messages = file.messages.compactMap { book.messages[$0.id] }
+        let isSent = file.contents.count == 1 && messages.contains(where: \.isSentWithOneFile)
+        return isDeleted(file) && (isSent || !plan.hasWrongClock)
     }
 
     private static func part(_ key: DocumentKey, _ bytes: [UInt8]) -> [UInt8]? {
@@ -241,13 +259,12 @@ extension ClusterWorld {
         if let found, !(file.contents[found.owner]?.contains(found.parts) ?? false) {
             fail(.sound, "\(id) is none of the uploads of \(found.owner)")
         }
-        if isDeleted(file), found != nil {
+        if isToPurge(file), found != nil {
             fail(.deleted, "\(id) is there, though all its messages are deleted")
         }
         guard disksLostAt.isEmpty, !hasMoved else { return }
         let living = file.messages.compactMap { book.messages[$0.id] }.filter {
-            // Which of several files a repeated message has been sent with is not known.
-            $0.isAcknowledged(.sent) && !$0.isRetractionAsked && $0.otherFiles.isEmpty
+            $0.isSentWithOneFile && !$0.isRetractionAsked
         }
         guard !living.isEmpty else { return }
         coverage.count("file of a living message")

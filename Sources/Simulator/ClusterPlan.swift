@@ -86,6 +86,9 @@ struct ClusterPlan {
     /// Whether watchers disconnect often and return quickly.
     let isRestless: Bool
 
+    /// Whether a node's wall clock is wrong for a while.
+    var hasWrongClock: Bool { faults.contains { $0.kind == .wrongClock } }
+
     /// How long a file may be unsent.
     static let unsentMilliseconds: UInt64 = 2_000
 
