@@ -66,6 +66,9 @@ extension Credentials {
         /// - Parameter began: its beginning; nil where that is not known.
         func lacksEnd(of id: SignInID, begunAt began: HybridTimestamp?) -> Bool {
             if let signIn = signIn(id) { return signIn.isOpen }
+            #if PlantedBugs
+                if PlantedBug.unknownEndDropped.isOn { return false }
+            #endif
             guard !hasEnd(of: id) else { return false }
             return began.map { lastKnownEnd < $0 } ?? true
         }
@@ -143,15 +146,12 @@ extension Credentials.Account {
     /// not used for longest end.
     mutating func begin(_ id: SignInID, _ secret: SecretDigest, at stamp: Stamp) {
         let open = signIns.filter(\.isOpen).sorted { $0.greatestTime < $1.greatestTime }
-        var more = signIns.filter { !$0.isOpen }.map {
-            Credentials.SignInEnd(id: $0.id, began: $0.began.time, reason: .signedOut)
-        }
-        more += open.prefix(max(0, open.count + 1 - Credentials.SignIn.countMax)).map {
-            Credentials.SignInEnd(id: $0.id, began: $0.began.time, reason: .displaced)
-        }
+        let surplus = max(0, open.count + 1 - Credentials.SignIn.countMax)
+        noteEnds(of: signIns.filter { !$0.isOpen }, .signedOut)
+        noteEnds(of: Array(open.prefix(surplus)), .displaced)
         let signIn = Credentials.SignIn(
             id, secret, began: stamp, password: passwordField?.stamp.time)
-        settle(merging: [signIn], more.sorted { $0.id < $1.id })
+        settle(merging: [signIn])
         forgetEnds()
     }
 
@@ -164,8 +164,8 @@ extension Credentials.Account {
     /// - Parameter began: its beginning, or any later time where that is not known.
     mutating func end(_ id: SignInID, began: HybridTimestamp) {
         let known = signIns.filter { $0.id == id }.map(\.began.time).max() ?? .zero
-        let end = Credentials.SignInEnd(id: id, began: max(known, began), reason: .signedOut)
-        settle(merging: [], [end])
+        noteEnd(of: id, began: max(known, began), .signedOut)
+        settle()
         forgetEnds()
     }
 
@@ -188,10 +188,11 @@ extension Credentials.Account {
     mutating func merge(_ other: Credentials.Account) {
         guard removed == other.removed else {
             let isEarlier = isEarlier(removed, than: other.removed)
-            let ended = isEarlier ? self : other
+            let former = isEarlier ? self : other
             if isEarlier { self = other }
-            mergeEnds(of: ended)
-            return end(ended.signIns)
+            // The sign-ins of a life that is over have ended.
+            noteEnds(of: former.signIns, .superseded)
+            return mergeEnds(of: former)
         }
         created = [created, other.created].compactMap(\.self).min()
         emailField.merge(other.emailField)
@@ -220,8 +221,8 @@ extension Credentials.Account {
         return mine.map { $0 < theirs } ?? true
     }
 
-    /// Adds sign-ins and ends, and keeps the sign-ins that may be in use, and the ends by which
-    /// others are told apart.
+    /// Merges sign-ins and ends, and removes the sign-ins that have ended and the ends that
+    /// `lastKnownEnd` implies.
     ///
     /// A sign-in that names an earlier password ends by itself, since the side that changed the
     /// password had not heard of it.
@@ -234,7 +235,7 @@ extension Credentials.Account {
             return both
         }
         ends = mergedAscending(ends, moreEnds, by: \.id) { $0.merged(with: $1) }
-        noteSuperseded(all.filter(isOutdated))
+        noteEnds(of: all.filter(isOutdated), .superseded)
         let (ends, last) = (ends, lastEndOfAll)
         signIns = all.filter { signIn in
             signIn.began.time > last && !ends.contains { $0.covers(signIn) }
@@ -242,19 +243,18 @@ extension Credentials.Account {
         self.ends = ends.filter { $0.began > lastKnownEnd }
     }
 
-    /// Ends the sign-ins of a life that is over.
-    private mutating func end(_ signIns: [Credentials.SignIn]) {
-        noteSuperseded(signIns)
-        settle()
+    /// Adds the ends of sign-ins, which `settle` then removes; two of them may have one id.
+    private mutating func noteEnds(
+        of signIns: [Credentials.SignIn], _ reason: Credentials.SignInEnd.Reason
+    ) {
+        for signIn in signIns { noteEnd(of: signIn.id, began: signIn.began.time, reason) }
     }
 
-    /// Adds the ends that follow from a merge alone.
-    private mutating func noteSuperseded(_ signIns: [Credentials.SignIn]) {
-        for signIn in signIns {
-            let end = Credentials.SignInEnd(
-                id: signIn.id, began: signIn.began.time, reason: .superseded)
-            ends = mergedAscending(ends, [end], by: \.id) { $0.merged(with: $1) }
-        }
+    private mutating func noteEnd(
+        of id: SignInID, began: HybridTimestamp, _ reason: Credentials.SignInEnd.Reason
+    ) {
+        let end = Credentials.SignInEnd(id: id, began: began, reason: reason)
+        ends = mergedAscending(ends, [end], by: \.id) { $0.merged(with: $1) }
     }
 
     private func isOutdated(_ signIn: Credentials.SignIn) -> Bool {

@@ -13,7 +13,8 @@ extension Credentials {
 
         public let id: SignInID
         public let began: Stamp
-        /// The time of the password by which it was judged; nil where an earlier version began it.
+        /// The time of the earliest password by which a node judged it; nil where an earlier
+        /// version began it.
         private(set) var password: HybridTimestamp?
         /// Nil once an earlier version has ended the sign-in.
         private(set) var renewalField: Register<Renewal>?
@@ -38,7 +39,8 @@ extension Credentials {
         }
 
         mutating func merge(_ other: SignIn) {
-            password = [password, other.password].compactMap(\.self).max()
+            // The earliest: an end that one replica has derived from it holds for all of them.
+            password = [password, other.password].compactMap(\.self).min()
             guard isOpen, other.isOpen else {
                 renewalField = nil
                 return
@@ -52,7 +54,7 @@ extension Credentials {
     /// It names the sign-in by its beginning, too, so that it may be recorded where the sign-in is
     /// not known.
     struct SignInEnd: Hashable, Sendable {
-        /// The most ends that a change leaves; then the earliest are told apart no more.
+        /// The most ends that a change keeps one by one; the earliest become `endedThrough`.
         static let countMax = 128
 
         let id: SignInID

@@ -1,12 +1,11 @@
 import CRDT
 import Wire
 
-/// What all nodes have to know to tell a valid access token: the keys with which the cluster signs
-/// them, and the users and sign-ins whose tokens are revoked.
+/// The keys and revocations in the form in which `KEYS` lists them, and in which earlier versions
+/// keep them in one document.
 ///
-/// It is one document of bounded size. Both lists keep the latest entries, so a merge is a join; a
-/// revocation that has no place any more is kept as `floor`, which revokes more than it has to and
-/// never less.
+/// The size is bounded. Both lists keep the latest entries, so a merge is a join; a revocation that
+/// does not fit is kept as `floor`, which revokes more than it has to and never less.
 public struct Signing: Hashable, Sendable {
     public struct Key: Hashable, Sendable {
         public let id: SigningKeyID
@@ -43,6 +42,17 @@ public struct Signing: Hashable, Sendable {
         keys = []
         revocations = []
         floor = .zero
+    }
+
+    /// Creates the form of a table in which nodes are asked for it: its keys and the latest
+    /// revocations, as many as this form has.
+    public init(_ table: SigningTable) {
+        self.init()
+        for key in table.keys { add(key) }
+        let latest = table.revoked.sorted { ($0.made, $0.name) > ($1.made, $1.name) }
+            .prefix(Signing.revocationsMax)
+        mergeRevocations(
+            latest.map { Revocation(name: $0.name, time: $0.through) }.sorted { $0.name < $1.name })
     }
 
     var greatestTime: HybridTimestamp {

@@ -1,11 +1,11 @@
 import CRDT
 import Wire
 
-/// What a node knows of the keys with which the cluster signs access tokens, and of the users and
-/// sign-ins whose tokens are revoked.
+/// The keys with which the cluster signs access tokens, and the users and sign-ins whose tokens are
+/// revoked, as one node has them.
 ///
-/// Every node has all of it, and none owns it: both lists only grow by merging, and a revocation is
-/// forgotten once no token that it revokes can be valid any more.
+/// Every node stores all entries. A merge is a union; a revocation is removed once every token that
+/// it revokes has expired.
 public struct SigningTable: Hashable, Sendable {
     public struct Revocation: Hashable, Sendable {
         /// A user, or a sign-in.
@@ -40,7 +40,6 @@ public struct SigningTable: Hashable, Sendable {
 
     public init() {}
 
-    public var revocationsCount: Int { revocations.count }
     public var isFull: Bool { revocations.count >= SigningTable.revocationsMax }
 
     public func revocation(of name: UserID) -> Revocation? { revocations[name] }
@@ -95,7 +94,7 @@ public struct SigningTable: Hashable, Sendable {
         made + lifetimeMilliseconds < now
     }
 
-    /// A number by which two nodes see that they know the same.
+    /// A checksum of all entries; tables with equal checksums are taken to be equal.
     public var version: UInt64 {
         let sum = revocations.values.reduce(UInt64(0)) {
             $0 &+ checksum(of: $1.name.text, seed: $1.through.bits)
@@ -112,7 +111,8 @@ public struct SigningTable: Hashable, Sendable {
 
     /// The stored bytes of a part.
     public func encodedPart(_ part: Int) -> [UInt8] {
-        revoked.filter { SigningTable.part(of: $0.name) == part }.encoded
+        revocations.values.filter { SigningTable.part(of: $0.name) == part }
+            .sorted { $0.name < $1.name }.encoded
     }
 }
 
@@ -127,19 +127,6 @@ extension SigningTable.Revocation: WireValue {
         name = try reader.readName()
         through = try HybridTimestamp(from: &reader)
         made = try reader.readVarint()
-    }
-}
-
-extension Signing {
-    /// What a table says in the form in which nodes are asked for it: the latest revocations, as
-    /// many as that form has.
-    public init(_ table: SigningTable) {
-        self.init()
-        let latest = table.revoked.sorted { ($0.made, $0.name) > ($1.made, $1.name) }
-        for key in table.keys { add(key) }
-        for revocation in latest.prefix(Signing.revocationsMax) {
-            revoke(revocation.name, at: revocation.through)
-        }
     }
 }
 

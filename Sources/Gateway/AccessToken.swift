@@ -14,7 +14,7 @@ package struct AccessToken: Hashable, Sendable {
     /// The time from which on it is not accepted, in milliseconds since 1970.
     package let expiresAt: Int64
     /// The sign-in that it was issued for; nil for a token of an app's own accounts.
-    let signIn: SignInName?
+    package let signIn: SignInName?
 
     /// Reads a token in compact form (RFC 7515, section 7.1) and checks its signature and times.
     ///

@@ -11,7 +11,7 @@ package protocol AppHost: AnyObject, Sendable {
     ///   - signIn: the sign-in to which devices belong that it registers; nil for none.
     ///   - output: what its replies are written to.
     func openSession(
-        of user: UserID, signIn: ClientSignIn?, replyingTo output: any SessionOutput
+        of user: UserID, signIn: SignInName?, replyingTo output: any SessionOutput
     ) -> Session
     func closeSession(_ session: Session)
     /// Has the node execute a line, as an operator would, whose reply nobody waits for.

@@ -145,7 +145,7 @@ extension AppConnection {
         phase = .socket(socket)
         isSessionFull = false
         session = host.openSession(
-            of: access.user, signIn: access.clientSignIn, replyingTo: SessionReplies(of: self))
+            of: access.user, signIn: access.signIn, replyingTo: SessionReplies(of: self))
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }

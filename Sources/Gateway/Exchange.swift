@@ -93,7 +93,7 @@ extension AppConnection {
         phase = .answering(exchange)
         isSessionFull = false
         session = host.openSession(
-            of: user, signIn: signedIn?.access.clientSignIn, replyingTo: SessionReplies(of: self))
+            of: user, signIn: signedIn?.access.signIn, replyingTo: SessionReplies(of: self))
         if let since {
             feed(Array("SINCE \(since)\n".utf8))
         } else {

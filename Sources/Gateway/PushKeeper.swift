@@ -185,19 +185,22 @@ package actor PushKeeper {
         for name in before { users[name]?.isThere = false }
         for (_, fields) in reply.lines where fields.isTrue("first") {
             guard let name = fields["user"], let device = fields["device"],
-                let token = fields["token"], let server = format.server(of: token),
+                let token = fields["token"],
                 let stamp = fields["stamp"].flatMap({ UInt64($0) }),
                 users[name] != nil || users.count < PushKeeper.usersMax
             else { continue }
+            let target = Target(user: name, device: device, token: token)
+            let known = self[target]
+            // Each scan finds every device; the token of a new one alone is parsed.
+            guard let server = known?.server ?? format.server(of: token) else { continue }
             var user = users[name] ?? User(shard: shard)
             user.isThere = true
-            let isNew = user.devices[device]?.token != token
-            if isNew {
+            if known == nil {
                 user.devices[device] = PushedDevice(
                     token: token, server: server, registeredAt: stamp >> 16)
             }
             users[name] = user
-            if isNew { enqueue(Target(user: name, device: device, token: token)) }
+            if known == nil { enqueue(target) }
             if user.watch == nil { watch(name) }
         }
         for name in before where users[name]?.isThere == false { remove(name) }

@@ -96,7 +96,7 @@ final class Resource: Sendable {
             return name == "user" || name == "by" ? .user : .key(name)
         }
         let textKey = verb.text.map { String($0.dropFirst().dropLast()) }
-        let options = hasOptions ? verb.options : []
+        let options = hasOptions ? verb.options.filter { !$0.isOfNodes } : []
         self.method = method
         self.path = "/v1/" + path
         self.segments = segments

@@ -2,12 +2,14 @@ import JSON
 import Wire
 
 /// The sign-in that an access token of the cluster's own accounts was issued for.
-struct SignInName: Hashable, Sendable {
+///
+/// The devices that a client with such a token registers end with the sign-in.
+package struct SignInName: Hashable, Sendable {
     /// The digest of the e-mail address, under which the account is stored.
-    let address: String
-    let id: String
+    package let address: String
+    package let id: String
     /// The stamp of the sign-in, with which revocations are compared: a renewal makes it no newer.
-    let stamp: UInt64
+    package let stamp: UInt64
 
     init(address: String, id: String, stamp: UInt64) {
         self.address = address

@@ -123,8 +123,8 @@ extension ParsedLine {
 }
 
 extension Option {
-    static let deviceSignIn = Option("signin", "<address>,<signin>,<began>")
-    static let lease = Option("lease", choices(of: Truth.self))
-    static let upTo = Option("upto", "<stamp>")
-    static let presentSignIn = Option("signin", "<signin>|*")
+    static let deviceSignIn = Option("signin", "<address>,<signin>,<began>", isOfNodes: true)
+    static let lease = Option("lease", choices(of: Truth.self), isOfNodes: true)
+    static let upTo = Option("upto", "<stamp>", isOfNodes: true)
+    static let presentSignIn = Option("signin", "<signin>|*", isOfNodes: true)
 }

@@ -10,15 +10,19 @@ public struct Option: Sendable {
     public let isRequired: Bool
     /// Whether an empty value clears the field; elsewhere it is refused.
     public let isClearable: Bool
+    /// Whether only the nodes give it, on behalf of a client: no client's request has it.
+    public let isOfNodes: Bool
 
     init(
-        _ name: String, _ placeholder: String, isRequired: Bool = false, isClearable: Bool = false
+        _ name: String, _ placeholder: String, isRequired: Bool = false, isClearable: Bool = false,
+        isOfNodes: Bool = false
     ) {
         keyword = Keyword(literal: name)
         self.name = name
         self.placeholder = placeholder
         self.isRequired = isRequired
         self.isClearable = isClearable
+        self.isOfNodes = isOfNodes
     }
 
     var usage: String {

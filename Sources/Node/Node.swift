@@ -142,7 +142,7 @@ package actor Node {
     var ownFrames: [WatchFrame] = []
     var typing = Typing()
     var checkpoints = CheckpointExchange()
-    var signing = SigningDesk()
+    var signing = SigningReplica()
     var tally = NodeTally()
     /// Whether the process is shutting down.
     var isEnding = false

@@ -4,12 +4,12 @@ import Membership
 import Replication
 import Wire
 
-/// The keys of access tokens and the revocations: every node has all of them on its disk, changes
-/// them alone, and tells the members that it is connected to.
+/// The replication of the signing keys and the revocations.
 ///
-/// What is news to a node it tells on, so that members which do not reach each other hear of it
-/// through others. On a new connection both sides say their versions, and everything where those
-/// differ. Nothing is sent while nothing changes.
+/// Every node stores all of them and changes them without asking others. A change that is new to a
+/// node is sent to every connected member, which does the same, so that it also reaches members
+/// that the first node cannot reach. On a new connection both sides send a checksum of their table,
+/// and the whole table where the checksums differ. Nothing is sent while nothing changes.
 extension Node {
     /// How long a node whose cluster has no key waits for others to make one, in milliseconds; each
     /// member a little longer than the one before.
@@ -66,11 +66,15 @@ extension Node {
 
     /// Tells the members what has changed, and hands it to the disk.
     func settleSigning() {
+        guard signing.hasOutput else { return }
         settingsToKeep += signing.takeSettings()
-        let news = signing.takeUntold()
+        let news = signing.takeUnsent()
+        var all: [SigningFrame]?
         for connection in links.ascending {
-            let isOwed = signing.owed.remove(connection.name) != nil
-            let frames = isOwed ? signing.all : news
+            // A member whose queue is full gets everything once there is space.
+            let isOwed = !connection.isFull && signing.owed.remove(connection.name) != nil
+            if isOwed, all == nil { all = signing.all }
+            let frames = isOwed ? all ?? [] : news
             if !frames.allSatisfy({ connection.send(.signing($0)) }) {
                 signing.owed.insert(connection.name)
             }
@@ -104,7 +108,7 @@ extension Node {
             signing.isImported = true
             if let stored = within(shard, { $0.signing }) { importSigning(stored) }
         }
-        guard now >= signing.sweptAt + SigningDesk.sweepMilliseconds else { return }
+        guard now >= signing.sweptAt + SigningReplica.sweepMilliseconds else { return }
         signing.sweptAt = now
         signing.forgetEnded(now: ports.clock.wallMilliseconds)
     }

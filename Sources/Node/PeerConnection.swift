@@ -98,7 +98,7 @@ final class PeerConnection {
     /// Whether so little waits for the peer that pulls are served.
     var isShort: Bool { queuedBytes < limits.queueBytesShort }
 
-    private var isFull: Bool { queuedBytes >= limits.queueBytesMax }
+    var isFull: Bool { queuedBytes >= limits.queueBytesMax }
 
     var load: NodeLoad.PeerSync {
         NodeLoad.PeerSync(

@@ -59,14 +59,8 @@ extension ShardMachine {
     mutating func holders(
         of token: String, in world: ShardWorld
     ) throws(ShardFailure) -> [TokenHolder] {
-        let shard = replica.shard
-        let stored = try read { () throws(StoreFailure) in
-            try world.reader.keys(
-                of: .device, carrying: Term.token(token), in: shard, partition: nil)
-        }
-        let pending = documents.pending.keys.filter { $0.kind == .device }
         var holders: [TokenHolder] = []
-        for key in Set(stored + pending).sorted() {
+        for key in try keys(of: .device, carrying: Term.token(token), in: world) {
             guard let user = UserID(key.partition),
                 let device = try find(key, in: world)?.document.device,
                 let holder = device.holder(of: token, as: DeviceID(checked: key.id), of: user)
@@ -80,16 +74,10 @@ extension ShardMachine {
     mutating func devices(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [DeviceView] {
-        let shard = replica.shard
-        let stored = try read { () throws(StoreFailure) in
-            try world.reader.keys(
-                of: .device, carrying: Term.registered, in: shard, partition: user.text)
-        }
-        let pending = documents.pending.keys.filter {
-            $0.kind == .device && $0.partition == user.text
-        }
         var devices: [DeviceView] = []
-        for key in Set(stored + pending).sorted() {
+        for key in try keys(
+            of: .device, carrying: Term.registered, partition: user.text, in: world)
+        {
             guard let device = try find(key, in: world)?.document.device, device.isRegistered
             else { continue }
             devices.append(

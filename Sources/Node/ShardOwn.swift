@@ -53,14 +53,9 @@ extension ShardMachine {
     mutating func accounts(
         after last: AddressID?, in world: ShardWorld
     ) throws(ShardFailure) -> [AccountView] {
-        let shard = replica.shard
-        let stored = try read { () throws(StoreFailure) in
-            try world.reader.keys(
-                of: .credentials, carrying: Term.account, in: shard, partition: nil)
-        }
-        let pending = documents.pending.keys.filter { $0.kind == .credentials }
         var views: [AccountView] = []
-        for key in Set(stored + pending).sorted() where views.count < Query.accountsMax {
+        for key in try keys(of: .credentials, carrying: Term.account, in: world)
+        where views.count < Query.accountsMax {
             guard let address = AddressID(key.partition), last.map({ $0 < address }) ?? true,
                 let credentials = try find(key, in: world)?.document.credentials
             else { continue }
@@ -88,13 +83,8 @@ extension ShardMachine {
     mutating func items(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ItemView] {
-        let (shard, term) = (replica.shard, Term.owner(user))
-        let stored = try read { () throws(StoreFailure) in
-            try world.reader.keys(of: .item, carrying: term, in: shard, partition: nil)
-        }
-        let pending = documents.pending.keys.filter { $0.kind == .item }
         var views: [ItemView] = []
-        for key in Set(stored + pending).sorted() {
+        for key in try keys(of: .item, carrying: Term.owner(user), in: world) {
             guard let item = try find(key, in: world)?.document.item,
                 item.owner == user, !item.isDeleted
             else { continue }

@@ -260,6 +260,24 @@ extension ShardMachine {
         }
     }
 
+    /// Returns the keys of the documents of a kind under a term of the index, and of all documents
+    /// of the kind that are not on disk yet, ascending: the caller has to look at each.
+    ///
+    /// - Parameter partition: the only partition looked at; nil for all of the shard.
+    mutating func keys(
+        of kind: DocumentKey.Kind, carrying term: String, partition: String? = nil,
+        in world: ShardWorld
+    ) throws(ShardFailure) -> [DocumentKey] {
+        let shard = replica.shard
+        let stored = try read { () throws(StoreFailure) in
+            try world.reader.keys(of: kind, carrying: term, in: shard, partition: partition)
+        }
+        let pending = documents.pending.keys.filter {
+            $0.kind == kind && (partition == nil || $0.partition == partition)
+        }
+        return Set(stored + pending).sorted()
+    }
+
     /// Reads from the disk, and notes damage that the read finds.
     mutating func read<Value>(
         _ body: () throws(StoreFailure) -> Value

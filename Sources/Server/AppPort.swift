@@ -33,7 +33,7 @@ actor AppPort: AppHost {
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
     /// What has lines executed whose replies nobody waits for.
-    private var desk: LineDesk?
+    private lazy var desk = LineDesk(host: self, executor: loop)
     private var pushKeeper: PushKeeper?
     private let pushFormat: PushFormat?
     /// Why some push services refuse what is pushed; nil where they do not.
@@ -239,7 +239,7 @@ actor AppPort: AppHost {
 
 extension AppPort {
     nonisolated func openSession(
-        of user: UserID, signIn: ClientSignIn?, replyingTo output: any SessionOutput
+        of user: UserID, signIn: SignInName?, replyingTo output: any SessionOutput
     ) -> Session {
         open(output, as: .user(user, signIn: DeviceSignIn(signIn)))
     }
@@ -258,8 +258,6 @@ extension AppPort {
     nonisolated func execute(_ line: String) { assumeIsolated { $0.begin(line) } }
 
     private func begin(_ line: String) {
-        let desk = self.desk ?? LineDesk(host: self, executor: loop)
-        self.desk = desk
         desk.assumeIsolated { $0.begin([line]) }
     }
 

@@ -131,12 +131,8 @@ package struct NodeCommand: Sendable {
 
     private mutating func readPush(_ options: Options) throws(UsageError) {
         pushKeyFile = try options.optional("--push-key", "a path") { $0.isEmpty ? nil : $0 }
-        func isAddress(_ text: String, _ schemes: [String]) -> String? {
-            let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 }
-            return isPlain && schemes.contains(where: text.hasPrefix) ? text : nil
-        }
         pushURL = try options.optional("--push-url", "http:// or https://") {
-            isAddress($0, ["http://", "https://"])
+            PushContact.isPlainAddress($0, ["http://", "https://"]) ? $0 : nil
         }
         let contact = try options.optional("--push-contact", "mailto: or https://") {
             PushContact($0)

@@ -16,8 +16,13 @@ struct PushContact: Sendable {
         self.text = text ?? PushContact.missing
         isGiven = text != nil
         guard let text else { return }
+        guard PushContact.isPlainAddress(text, PushContact.schemes) else { return nil }
+    }
+
+    /// Whether a text begins with one of the schemes and can stand in a header as it is.
+    static func isPlainAddress(_ text: String, _ schemes: [String]) -> Bool {
         let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 }
-        guard isPlain, PushContact.schemes.contains(where: text.hasPrefix) else { return nil }
+        return isPlain && schemes.contains(where: text.hasPrefix)
     }
 
     /// Why some push services refuse every push; nil where they do not.

@@ -92,7 +92,12 @@ private struct AccountModel {
         removed = AccountModel.lastRemoval(in: own)
         let life = AccountModel.lastLife(in: own).sorted { $0.operation < $1.operation }
         ended = own.filter { AccountModel.endsAll($0, of: own) }.map(\.operation).max()
-        let signedOut = Set(own.compactMap(\.mutation.action.signInEnded))
+        var over = Set(own.compactMap(\.mutation.action.signInEnded))
+        // A sign-in that one node executed in the life before ends with that, wherever else it was
+        // executed.
+        let dots = Set(life.map(\.dot))
+        over.formUnion(
+            own.filter { !dots.contains($0.dot) }.compactMap(\.mutation.action.signInBegun))
         var begun: [SignInID: (stamp: Stamp, password: Stamp?)] = [:]
         var passwordStamp: Stamp?
         for change in life {
@@ -106,10 +111,10 @@ private struct AccountModel {
                 (self.password, passwordStamp) = (password.text, change.operation)
             case .setDisabled(let isDisabled): self.isDisabled = isDisabled
             case .begin(let id, let secret, _):
-                // The password that the node knew, of each node that executed it.
+                // The earliest password that a node which executed it knew.
                 let password = life.filter { $0.setsPassword && change.knew(of: $0) }
                     .map(\.operation).max()
-                let known = [password, begun[id]?.password].compactMap(\.self).max()
+                let known = [password, begun[id]?.password].compactMap(\.self).min()
                 begun[id] = (change.operation, known)
                 open[id] = secret
             case .renew(let id, let renewal, _, _): open[id] = renewal.secret
@@ -118,7 +123,7 @@ private struct AccountModel {
         }
         begunCount = begun.count
         open = open.filter { id, _ in
-            guard let signIn = begun[id], !signedOut.contains(id) else { return false }
+            guard let signIn = begun[id], !over.contains(id) else { return false }
             let isLater = ended.map { signIn.stamp.time > $0.time } ?? true
             return isLater && signIn.password.map(\.time) == passwordStamp.map(\.time)
         }

@@ -95,7 +95,7 @@ package struct SeededBug: Hashable, Sendable {
             case .notificationSentTwice: [.oneChange]
             case .profileToldToStrangers: [.sound]
             case .pushNotRecorded: [.oneChange]
-            case .oldPasswordSurvives: [.deleted]
+            case .oldPasswordSurvives, .unknownEndDropped: [.deleted]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores the minimum version of a token shows notifications that were

@@ -49,6 +49,7 @@
         case tokenForgetsDeletions = "token-forgets-deletions"
         case typingOutlivesConnection = "typing-outlives-connection"
         case unboundedPeerQueue = "unbounded-peer-queue"
+        case unknownEndDropped = "unknown-end-dropped"
         case unreadNotRecomputed = "unread-not-recomputed"
         case unsettledForgotten = "unsettled-forgotten"
         case vectorAdvancedBeforeDone = "vector-advanced-before-done"

@@ -368,6 +368,36 @@ struct CredentialsTests {
         #expect(refusal(of: old, on: signedUp) == nil)
     }
 
+    /// An operation that runs twice is judged on two sides by two passwords.
+    @Test func `a sign-in that was judged by two passwords ends, whichever arrives first`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let signedUp = with(&one, People.alice, Self.signUp)
+        let changed = with(&one, People.alice, .setPassword(FieldText("new")), to: signedUp)
+        let stamp = other.writer.nextStamp()
+        let begin = Mutation(Self.begin("s1"), at: Self.address, of: People.alice)
+        let byOld = begin.applied(
+            to: signedUp, by: Authorship(dot: other.writer.nextDot(), stamp: stamp, unsettled: []))
+        let byNew = begin.applied(
+            to: changed, by: Authorship(dot: one.writer.nextDot(), stamp: stamp, unsettled: []))
+        let both = byOld.merged(with: byNew)
+        #expect(both == byNew.merged(with: byOld))
+        #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
+        #expect(refusal(of: renewal("s1", byOld), on: both) == .signInSuperseded)
+    }
+
+    @Test func `two sign-ins with one name end together, and the document can be read`() throws {
+        var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
+        let signedUp = with(&one, People.alice, Self.signUp)
+        let first = with(&one, People.alice, Self.begin("s1"), to: signedUp)
+        let second = with(&other, People.alice, Self.begin("s1"), to: signedUp)
+        var both = try #require(first).merged(with: try #require(second))
+        for number in 0..<Credentials.SignIn.countMax {
+            both = try #require(with(&other, People.alice, Self.begin("n\(number)"), to: both))
+        }
+        #expect(try Document(Self.key, decoding: both.encoded) == both)
+        #expect(refusal(of: renewal("s1", first), on: both) == .signInDisplaced)
+    }
+
     @Test func `a removal ends what began on the other side after it, and says so`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let signedUp = with(&one, People.alice, Self.signUp)

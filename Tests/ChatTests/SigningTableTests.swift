@@ -49,7 +49,7 @@ struct SigningTableTests {
         for number in 0...SigningTable.revocationsMax {
             _ = table.insert(revocation("s\(number)", made: now + UInt64(number / 8)), now: now)
         }
-        #expect(table.isFull && table.revocationsCount == SigningTable.revocationsMax)
+        #expect(table.isFull && table.revoked.count == SigningTable.revocationsMax)
         #expect(table.revocation(of: UserID(checked: "s0")) == nil)
         #expect(table.revocation(of: UserID(checked: "s1")) != nil)
     }

@@ -40,7 +40,7 @@ extension SigningFrame: WireValue {
 }
 
 /// A change of the keys and revocations, for the port that checks access tokens.
-package struct SigningNews: Hashable, Sendable {
+package struct SigningNews: Sendable {
     package struct Key: Hashable, Sendable {
         package let name: String
         package let secret: String
@@ -70,20 +70,14 @@ package struct SigningNews: Hashable, Sendable {
     }
 
     var isEmpty: Bool { keys.isEmpty && revoked.isEmpty && forgotten.isEmpty }
-
-    package static func == (left: SigningNews, right: SigningNews) -> Bool {
-        left.keys == right.keys && left.forgotten == right.forgotten
-            && left.revoked.elementsEqual(right.revoked) { $0 == $1 }
-    }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
 }
 
-/// The keys and revocations of a node, and what is yet to be stored and told of them.
-struct SigningDesk: Sendable {
+/// The replica of the cluster's signing keys and revocations on one node, with the changes that are
+/// not stored or not sent yet.
+struct SigningReplica: Sendable {
     private(set) var table = SigningTable()
-    /// What the members are told at the end of the turn.
-    private var untold: (keys: [Signing.Key], revocations: [SigningTable.Revocation]) = ([], [])
+    /// What the members are sent at the end of the turn.
+    private var unsent: (keys: [Signing.Key], revocations: [SigningTable.Revocation]) = ([], [])
     /// What the port for apps has not taken yet; nil while there is no such port.
     private var untaken: SigningNews?
     private var areKeysDirty = false
@@ -111,14 +105,14 @@ struct SigningDesk: Sendable {
     mutating func insert(_ key: Signing.Key) {
         guard table.insert(key) else { return }
         areKeysDirty = true
-        untold.keys.append(key)
+        unsent.keys.append(key)
         untaken?.keys.append(key.news)
     }
 
     mutating func insert(_ revocation: SigningTable.Revocation, now: UInt64) {
         guard let news = table.insert(revocation, now: now) else { return }
         dirtyParts.insert(SigningTable.part(of: news.name))
-        untold.revocations.append(news)
+        unsent.revocations.append(news)
         untaken?.revoked.append((news.name.text, news.through.bits))
     }
 
@@ -133,11 +127,11 @@ struct SigningDesk: Sendable {
 
     /// Reads what is on disk.
     mutating func load(_ settings: [String: [UInt8]], now: UInt64) throws(WireError) {
-        if let bytes = settings[SigningDesk.keysName] {
+        if let bytes = settings[SigningReplica.keysName] {
             for key in try [Signing.Key].decode(bytes) { _ = table.insert(key) }
         }
         for part in 0..<SigningTable.partsCount {
-            guard let bytes = settings[SigningDesk.name(ofPart: part)] else { continue }
+            guard let bytes = settings[SigningReplica.name(ofPart: part)] else { continue }
             for revocation in try [SigningTable.Revocation].decode(bytes) {
                 _ = table.insert(revocation, now: now)
             }
@@ -148,11 +142,11 @@ struct SigningDesk: Sendable {
     mutating func takeSettings() -> [Setting] {
         var settings: [Setting] = []
         if areKeysDirty {
-            settings.append(Setting(name: SigningDesk.keysName, value: table.keys.encoded))
+            settings.append(Setting(name: SigningReplica.keysName, value: table.keys.encoded))
         }
         for part in dirtyParts.sorted() {
             settings.append(
-                Setting(name: SigningDesk.name(ofPart: part), value: table.encodedPart(part)))
+                Setting(name: SigningReplica.name(ofPart: part), value: table.encodedPart(part)))
         }
         (areKeysDirty, dirtyParts) = (false, [])
         return settings
@@ -190,14 +184,20 @@ struct SigningDesk: Sendable {
 
     // MARK: Members
 
+    /// Whether something is to be stored, or sent to members.
+    var hasOutput: Bool {
+        areKeysDirty || !dirtyParts.isEmpty || !unsent.keys.isEmpty || !unsent.revocations.isEmpty
+            || !owed.isEmpty
+    }
+
     /// Takes the frames that tell members what has changed.
-    mutating func takeUntold() -> [SigningFrame] {
-        defer { untold = ([], []) }
-        return SigningDesk.frames(untold.keys, untold.revocations)
+    mutating func takeUnsent() -> [SigningFrame] {
+        defer { unsent = ([], []) }
+        return SigningReplica.frames(unsent.keys, unsent.revocations)
     }
 
     /// The frames that tell all.
-    var all: [SigningFrame] { SigningDesk.frames(table.keys, table.revoked) }
+    var all: [SigningFrame] { SigningReplica.frames(table.keys, table.revoked) }
 
     private static func frames(
         _ keys: [Signing.Key], _ revocations: [SigningTable.Revocation]
