@@ -7,11 +7,12 @@ import Wire
 ///
 /// A file is *open* while its parts arrive, *whole* once the end of its upload has named them, and
 /// *sent* with a message. It is *closed* while all messages that name it are deleted for everyone;
-/// then nobody reads it, and its parts are neither kept nor sent on. Several users may have
-/// uploaded under one id, on several sides of a network partition: each has an `OwnerState`, so
-/// that nobody changes or closes the file of another.
+/// then nobody reads it, and its parts are neither kept nor sent on. Under one id there may be
+/// several uploads, by one user or by several, on several sides of a network partition: each has an
+/// `OwnerState`, so that none changes or closes another, and a deletion takes no bytes of a message
+/// that was sent with another upload.
 public struct File: Hashable, Sendable {
-    /// Ascending by owner, one for each, at least one.
+    /// Ascending by key, one for each upload, at least one.
     public private(set) var states: [OwnerState]
     /// When an operator closed all of it; once set it stays set, and of two times the earlier wins.
     public private(set) var closedAt: HybridTimestamp?
@@ -42,17 +43,20 @@ public struct File: Hashable, Sendable {
     /// It is one of those that are open, one that was sent before one that was not, then the
     /// smaller upload. Where none is open, it is the smallest upload.
     var shown: OwnerState {
-        func rank(_ state: OwnerState) -> (Int, Int, Upload) {
-            (isClosed(state) ? 1 : 0, state.sendings.isEmpty ? 1 : 0, state.upload)
-        }
         guard let shown = states.min(by: { rank($0) < rank($1) }) else {
             preconditionFailure("a file has an owner")
         }
         return shown
     }
 
-    /// The upload of a user that nothing has closed.
-    func open(of user: UserID) -> OwnerState? { open.first { $0.owner == user } }
+    private func rank(_ state: OwnerState) -> (Int, Int, Upload) {
+        (isClosed(state) ? 1 : 0, state.sendings.isEmpty ? 1 : 0, state.upload)
+    }
+
+    /// The upload of a user that nothing has closed: of several the one that readers would see.
+    func open(of user: UserID) -> OwnerState? {
+        open.filter { $0.owner == user }.min { rank($0) < rank($1) }
+    }
 
     /// The parts of the content with this tag that can be read; without a tag, of what is shown.
     public func parts(tagged tag: String?) -> [PartID]? {
@@ -82,20 +86,19 @@ public struct File: Hashable, Sendable {
 // MARK: Changes
 
 extension File {
-    private mutating func change(of owner: UserID, _ body: (inout OwnerState) -> Void) {
-        for index in states.indices where states[index].owner == owner { body(&states[index]) }
-    }
-
     mutating func begin(_ upload: Upload) {
         states = File.merged(states, [OwnerState(upload)])
     }
 
     mutating func end(of owner: UserID, with content: Upload.Content) {
-        change(of: owner) { $0.end(with: content) }
+        guard let upload = open(of: owner)?.upload.ended(with: content) else { return }
+        begin(upload)
     }
 
     mutating func attach(_ message: MessageID, of owner: UserID, at stamp: Stamp) {
-        change(of: owner) { $0.add(Sending(message: message, stamp: stamp)) }
+        guard var state = open(of: owner) else { return }
+        state.add(Sending(message: message, stamp: stamp))
+        states = File.merged(states, [state])
     }
 
     /// Notes that a message is deleted for everyone.
@@ -118,8 +121,12 @@ extension File {
         for index in states.indices where isClosed(states[index]) { states[index].purge() }
     }
 
+    /// Returns all of the uploads; one that has ended comes in the place of its beginning.
     private static func merged(_ mine: [OwnerState], _ theirs: [OwnerState]) -> [OwnerState] {
-        mergedAscending(mine, theirs, by: \.owner) { $0.merged(with: $1) }
+        let all = mergedAscending(mine, theirs, by: \.key) { $0.merged(with: $1) }
+        guard all.count > 1 else { return all }
+        let ended = Set(all.filter { $0.upload.content != nil }.map(\.begun))
+        return all.filter { $0.upload.content != nil || !ended.contains($0.begun) }
     }
 
     mutating func merge(_ other: File) {
@@ -131,7 +138,7 @@ extension File {
 // MARK: Coding
 
 /// The smallest upload is in fields of its own, with the earliest message that names it; what one
-/// message and one user leave in a document is all there.
+/// message and one upload leave in a document is all there.
 extension File {
     private enum FieldNumber {
         static let created: UInt64 = 1
@@ -153,12 +160,11 @@ extension File {
 
     func write(to fields: inout some FieldSink & ~Copyable) {
         let state = states[first]
-        let sending = state.firstSending
         fields.set(FieldNumber.created, to: state.upload.begun)
         fields.set(FieldNumber.owner, to: state.owner)
         fields.set(FieldNumber.type, to: state.upload.type)
         fields.set(FieldNumber.content, to: state.upload.content)
-        fields.set(FieldNumber.message, to: sending.map { Register($0.message, at: $0.stamp) })
+        fields.set(FieldNumber.message, to: state.firstMessage)
         fields.set(FieldNumber.closed, to: closedAt)
         if state.isPurged { fields.set(FieldNumber.purged) { _ in } }
         if state.hasRest {
@@ -185,22 +191,21 @@ extension File {
             state.purge()
         }
         if let bytes = fields.removeField(FieldNumber.rest) {
-            let said = state
+            let isPurged = state.isPurged
             var reader = ByteReader(bytes)
             try state.readRest(from: &reader)
             try reader.finish()
-            guard state.isPurged == said.isPurged, state.hasRest,
-                state.firstSending?.message == said.firstSending?.message,
-                state.firstSending?.stamp == said.firstSending?.stamp
-            else { throw .invalid("the sendings of a file") }
+            guard state.isPurged == isPurged, state.hasRest, state.firstMessage == message else {
+                throw .invalid("the sendings of a file")
+            }
         }
         guard state.upload == upload else { throw .invalid("a file as a merge leaves it") }
         let others: [OwnerState] = try fields.take(
             FieldNumber.otherStates, orEmpty: [], "other uploads"
-        ).ascending("other uploads", by: \.owner)
-        guard others.allSatisfy({ $0.owner != owner && upload < $0.upload }) else {
+        ).ascending("other uploads", by: \.key)
+        states = File.merged([state], others)
+        guard states.count == 1 + others.count, others.allSatisfy({ upload < $0.upload }) else {
             throw .invalid("other uploads")
         }
-        states = File.merged([state], others)
     }
 }

@@ -49,8 +49,8 @@ extension File.Action {
         case .begin(let type):
             try conversation.requireParticipant(user, or: .conversationNotFound)
             guard let file else { return true }
-            guard let state = file.states.first(where: { $0.owner == user }),
-                file.open(of: user) == nil || state.upload.type == type
+            guard file.states.contains(where: { $0.owner == user }),
+                file.open(of: user)?.upload.type ?? type == type
             else { throw .fileExists }
             return false
         case .end(let size, let parts):

@@ -11,14 +11,13 @@ extension File {
         public var isDeleted = false
     }
 
-    /// What one user uploaded under a file's id, and the messages by which that user sent it.
+    /// One upload under a file's id, and the messages by which its user sent it.
     ///
     /// It is *open* until all its messages are deleted for everyone, or no message came in time.
     /// A message that names it on another side of a network partition opens it again when it
     /// arrives: the bytes are still there where the message was accepted. Once all owners of the
     /// shard know that it is closed, it is *purged*, which is final, and only names remain.
     public struct OwnerState: Hashable, Sendable {
-        /// Of two uploads of one user, on two sides of a network partition, the smaller one.
         private(set) var upload: Upload
         /// Ascending by message.
         public private(set) var sendings: [Sending] = []
@@ -38,6 +37,10 @@ extension File {
         /// The parts in the order of their bytes; nil until all have arrived.
         public var parts: [PartID]? { upload.content?.parts }
 
+        /// What names the upload among those under the file's id: the stamp of its end, before that
+        /// of its beginning. On two sides of a network partition one beginning may have two ends.
+        var key: Stamp { upload.content?.ended ?? upload.begun }
+
         var isClosed: Bool {
             isPurged || (sendings.isEmpty ? isExpired : sendings.allSatisfy(\.isDeleted))
         }
@@ -50,10 +53,11 @@ extension File {
         /// The messages that are not known to be deleted.
         var living: [MessageID] { sendings.filter { !$0.isDeleted }.map(\.message) }
 
-        /// The earliest sending.
-        var firstSending: Sending? {
-            sendings.min { ($0.stamp, $0.message) < ($1.stamp, $1.message) }
-        }
+        /// The earliest message that names it.
+        var firstMessage: Register<MessageID>? { File.first(of: sendings) }
+
+        /// The same among those that are not known to be deleted.
+        var firstLiving: Register<MessageID>? { File.first(of: sendings.filter { !$0.isDeleted }) }
 
         var greatestTime: HybridTimestamp {
             sendings.reduce(upload.greatestTime) { max($0, $1.stamp.time) }
@@ -61,8 +65,6 @@ extension File {
 
         /// Whether the bytes of a part may be needed: all parts are, until the upload has ended.
         func needs(_ part: PartID) -> Bool { upload.content?.parts.contains(part) ?? true }
-
-        mutating func end(with content: Upload.Content) { upload = upload.ended(with: content) }
 
         mutating func add(_ sending: Sending) {
             sendings = File.merged(sendings, [sending])
@@ -89,6 +91,11 @@ extension File {
 }
 
 extension File {
+    private static func first(of sendings: [Sending]) -> Register<MessageID>? {
+        sendings.min { ($0.stamp, $0.message) < ($1.stamp, $1.message) }
+            .map { Register($0.message, at: $0.stamp) }
+    }
+
     static func merged(_ mine: [Sending], _ theirs: [Sending]) -> [Sending] {
         mergedAscending(mine, theirs, by: \.message) { $0.merged(with: $1) }
     }
@@ -130,10 +137,7 @@ extension File.Sending: WireValue {
 /// The coding of a state in a document that has several.
 extension File.OwnerState: WireValue {
     public func encode(into writer: inout ByteWriter) {
-        upload.begun.encode(into: &writer)
-        writer.write(owner)
-        upload.type.encode(into: &writer)
-        upload.content.encode(into: &writer)
+        upload.encode(into: &writer)
         encodeRest(into: &writer)
     }
 
@@ -145,11 +149,7 @@ extension File.OwnerState: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        let (begun, owner): (Stamp, UserID) = (try Stamp(from: &reader), try reader.readName())
-        let (type, content): (FieldText, Upload.Content?) = (
-            try FieldText(from: &reader), try Optional(from: &reader)
-        )
-        self.init(Upload(begun: begun, owner: owner, type: type, content: content))
+        self.init(try Upload(from: &reader))
         try readRest(from: &reader)
     }
 

@@ -40,10 +40,10 @@ extension File {
     /// - Returns: nil for a closed file.
     public func view(as id: FileID, isTagged: Bool = true) -> FileView? {
         guard !isClosed else { return nil }
-        let (upload, sending) = (shown.upload, shown.firstSending)
+        let (upload, message) = (shown.upload, shown.firstLiving?.value)
         return FileView(
             id: id, owner: upload.owner, type: upload.type.text, size: upload.content?.size,
-            message: sending?.message, createdAt: upload.begun.time,
+            message: message, createdAt: upload.begun.time,
             tag: isTagged ? upload.content?.tag : nil)
     }
 }

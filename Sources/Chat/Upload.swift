@@ -3,10 +3,9 @@ import Wire
 
 /// An upload of a file: who began it and, once it has ended, what it consists of.
 ///
-/// Two uploads of a user under one name, on two sides of a network partition, are two values, of
-/// which one counts as a whole: the smaller one. An upload that has ended comes before one that has
-/// not, an earlier beginning before a later one. What is read is therefore what one client has
-/// uploaded.
+/// Two uploads under one name, on two sides of a network partition, are two values, of which one is
+/// read as a whole. An upload that has ended comes before one that has not, an earlier beginning
+/// before a later one. What is read is therefore what one client has uploaded.
 struct Upload: Hashable, Sendable {
     /// The content of a file, as the end of its upload names it.
     struct Content: Hashable, Sendable {
@@ -69,6 +68,22 @@ extension Upload: Comparable {
     }
 
     private var beginning: (Int, Stamp, UserID) { (content == nil ? 1 : 0, begun, owner) }
+}
+
+extension Upload: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        begun.encode(into: &writer)
+        writer.write(owner)
+        type.encode(into: &writer)
+        content.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        begun = try Stamp(from: &reader)
+        owner = try reader.readName()
+        type = try FieldText(from: &reader)
+        content = try Optional(from: &reader)
+    }
 }
 
 extension Upload.Content: WireValue {

@@ -1,4 +1,5 @@
 import Chat
+import Membership
 import Wire
 
 /// The purging of closed files in the shards that this node holds.
@@ -12,8 +13,11 @@ extension Node {
         for shard in shards where left > 0 {
             guard shard.assumeIsolated({ $0.hasFilesToTend }) else { continue }
             let (limit, age) = (left, options.unsentMilliseconds)
-            let isFirst = isFirstOwner(of: shard)
-            left -= within(shard) { $0.tendFiles(limit: limit, age: age, isFirst: isFirst) }
+            let (isFirst, isEverybodyHeard) = (isFirstOwner(of: shard), membership.evicted.isEmpty)
+            left -= within(shard) {
+                $0.tendFiles(
+                    limit: limit, age: age, isFirst: isFirst, isEverybodyHeard: isEverybodyHeard)
+            }
         }
     }
 }

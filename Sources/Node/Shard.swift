@@ -107,9 +107,12 @@ package actor Shard {
     /// Purges parts of closed files, and closes those that were not sent within `age` milliseconds.
     ///
     /// - Returns: the number of documents that were changed, at most about `limit`.
-    func tendFiles(limit: Int, age: UInt64, isFirst: Bool) -> Int {
+    func tendFiles(
+        limit: Int, age: UInt64, isFirst: Bool, isEverybodyHeard: Bool
+    ) -> Int {
         let duty = ShardMachine.FileDuty(
-            limit: limit, isFirst: isFirst, deadline: deadline(of: age))
+            limit: limit, isFirst: isFirst, isEverybodyHeard: isEverybodyHeard,
+            deadline: deadline(of: age))
         do throws(ShardFailure) {
             return try machine.tendFiles(duty, in: world)
         } catch {

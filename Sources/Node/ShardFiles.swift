@@ -36,12 +36,28 @@ extension ShardMachine {
         return files
     }
 
+    /// Writes a document, and the files that its change names.
+    ///
+    /// A crash may let some of a turn's frames arrive: a message arrives after what its files know
+    /// of it, and a file closes after the deletion of its message.
+    mutating func write(
+        _ operation: Operation, at key: DocumentKey, with findings: ParticipantFindings,
+        over target: ShardDocuments.Found?, changing files: [NamedFile], in world: ShardWorld
+    ) -> (Document, Dot, files: [Document]) {
+        var isSending = false
+        if case .attach = operation.mutation.changeOfFiles { isSending = true }
+        var changed = isSending ? change(files, with: operation, in: world) : []
+        let (document, dot) = write(operation, at: key, with: findings, over: target, in: world)
+        if !isSending { changed = change(files, with: operation, in: world) }
+        return (document, dot, changed)
+    }
+
     /// Changes a message's files with the message, in the same commit.
     ///
     /// A file that has not arrived is changed when it does.
     ///
     /// - Returns: the documents that were changed.
-    mutating func change(
+    private mutating func change(
         _ files: [NamedFile], with operation: Operation, in world: ShardWorld
     ) -> [Document] {
         let mutation = operation.mutation
@@ -56,8 +72,31 @@ extension ShardMachine {
         }
     }
 
-    /// Makes a change that follows from what is here.
+    /// Makes a change of a file that follows from what is here.
     mutating func derive(
+        _ action: File.Action, at key: DocumentKey, in world: ShardWorld
+    ) throws(ShardFailure) {
+        guard let file = FileID(key.id), let conversation = ConversationID(key.partition),
+            let found = try find(key, in: world)
+        else { return }
+        derive(
+            Mutation(action, of: file, in: conversation, by: Mutation.cluster), over: found,
+            in: world)
+    }
+
+    /// Makes a change of a part that follows from what is here.
+    mutating func derive(
+        _ action: FilePart.Action, at key: DocumentKey, in world: ShardWorld
+    ) throws(ShardFailure) {
+        guard let (file, part) = key.partOfFile, let conversation = ConversationID(key.partition),
+            let found = try find(key, in: world)
+        else { return }
+        derive(
+            Mutation(action, on: part, of: file, in: conversation, by: Mutation.cluster),
+            over: found, in: world)
+    }
+
+    private mutating func derive(
         _ mutation: Mutation, over found: ShardDocuments.Found, in world: ShardWorld
     ) {
         guard replica.mayNumber, !replica.isDropping else { return }
@@ -83,9 +122,8 @@ extension ShardMachine {
         of document: Document, replacing old: Document?, in world: ShardWorld
     ) throws(ShardFailure) {
         switch document.content {
-        case .part:
-            guard let found = try find(document.key, in: world) else { return }
-            try settlePart(found, replacing: old?.part, in: world)
+        case .part(let part):
+            try settle(part, at: document.key, replacing: old?.part, in: world)
         case .message(let message):
             guard message.isRetracted, !message.files.isEmpty,
                 let conversation = ConversationID(document.key.partition)
@@ -103,16 +141,11 @@ extension ShardMachine {
         let keys = Set(filesToSettle).sorted()
         filesToSettle = []
         for key in keys {
-            guard let (file, id, conversation) = try file(at: key, in: world) else { continue }
+            guard let (file, _, conversation) = try file(at: key, in: world) else { continue }
             for message in file.namingMessages {
                 let named = try find(.message(message, in: conversation), in: world)
-                guard named?.document.message?.isRetracted == true,
-                    let found = try find(key, in: world)
-                else { continue }
-                let change = File.Action.detach(message)
-                derive(
-                    Mutation(change, of: id, in: conversation, by: Mutation.cluster), over: found,
-                    in: world)
+                guard named?.document.message?.isRetracted == true else { continue }
+                try derive(.detach(message), at: key, in: world)
             }
             // A part may have been here before its file, which is purged.
             if try self.file(at: key, in: world)?.file.hasClosed == true {
@@ -125,25 +158,18 @@ extension ShardMachine {
     /// purged and that is of use.
     ///
     /// - Parameter old: the part as it was here.
-    private mutating func settlePart(
-        _ found: ShardDocuments.Found, replacing old: FilePart?, in world: ShardWorld
+    private mutating func settle(
+        _ part: FilePart, at key: DocumentKey, replacing old: FilePart?, in world: ShardWorld
     ) throws(ShardFailure) {
-        let key = found.document.key
-        guard let part = found.document.part, let (id, name) = key.partOfFile,
-            let conversation = ConversationID(key.partition),
+        guard let (id, name) = key.partOfFile, let conversation = ConversationID(key.partition),
             let file = try find(.file(id, in: conversation), in: world)?.document.file
         else { return }
-        let action: FilePart.Action
-        if part.isPurged {
-            guard let old, !old.isPurged, file.needs(name) else { return }
-            action = .put(old.bytes)
-        } else {
-            guard !file.needs(name) else { return }
-            action = .purge
+        let isNeeded = file.needs(name)
+        if part.isPurged, isNeeded, let old, !old.isPurged {
+            try derive(.put(old.bytes), at: key, in: world)
+        } else if !part.isPurged, !isNeeded {
+            try derive(FilePart.Action.purge, at: key, in: world)
         }
-        derive(
-            Mutation(action, on: name, of: id, in: conversation, by: Mutation.cluster),
-            over: found, in: world)
     }
 
     // MARK: Answers

@@ -179,8 +179,8 @@ extension ShardMachine {
                 invitation: chat?.invitation(of: mutation.user), vector: replica.current.vector)
         }
         try checkSize(of: mutation, over: target, hiding: findings.hidden)
-        let (document, dot) = write(
-            operation, at: key, with: findings, over: target, in: world)
+        let (document, dot, changed) = write(
+            operation, at: key, with: findings, over: target, changing: files, in: world)
         // A new document is the work of one change: its own context names that change alone.
         let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
@@ -189,7 +189,7 @@ extension ShardMachine {
             receipt: Receipt(
                 of: operation, document: document, context: context, unread: unread,
                 isRepeated: false),
-            files: change(files, with: operation, in: world))
+            files: changed)
     }
 
     /// Counts what stays unread after a mark, before the mark is written: a failing read then

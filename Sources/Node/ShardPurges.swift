@@ -51,18 +51,23 @@ struct FilesToPurge: Sendable {
 /// message with it. A file that was not sent is closed only then, too: a message with it may have
 /// been accepted on another side of a network partition.
 extension ShardMachine {
-    /// What a node knows about a shard when it tends the shard's files.
+    /// The circumstances in which a node tends a shard's files.
     package struct FileDuty: Sendable {
         /// The most parts and files that are changed.
         package let limit: Int
         /// Whether this node is the first of the living owners.
         package let isFirst: Bool
+        /// Whether no member is evicted: such a one may have accepted a message with a file here.
+        let isEverybodyHeard: Bool
         /// When files must have been begun to be closed because no message names them.
         package let deadline: HybridTimestamp
 
-        package init(limit: Int, isFirst: Bool, deadline: HybridTimestamp) {
+        package init(
+            limit: Int, isFirst: Bool, isEverybodyHeard: Bool, deadline: HybridTimestamp
+        ) {
             self.limit = limit
             self.isFirst = isFirst
+            self.isEverybodyHeard = isEverybodyHeard
             self.deadline = deadline
         }
     }
@@ -93,13 +98,14 @@ extension ShardMachine {
         let now = world.milliseconds
         let start = derived.count
         let patience = duty.isFirst ? 0 : ShardMachine.patienceMilliseconds
-        while let key = filesToPurge.first(closedBy: now - min(now, patience)) {
+        for _ in 0..<ShardMachine.filesPerSearch {
+            guard let key = filesToPurge.first(closedBy: now - min(now, patience)) else { break }
             let left = duty.limit - (derived.count - start)
             guard try purgeParts(of: key, limit: left, in: world) else { return duty.limit }
             filesToPurge.removeFirst()
         }
         if now >= filesToPurge.searchAt {
-            try search(duty, isInSync: replica.isLevelWithAllOwners, in: world)
+            try search(duty, in: world)
         }
         return derived.count - start
     }
@@ -114,24 +120,19 @@ extension ShardMachine {
         let parts = try parts(of: id, in: conversation, beyond: file, world)
         for part in parts.prefix(limit) {
             let key = DocumentKey.part(part, of: id, in: conversation)
-            guard let found = try find(key, in: world) else { continue }
-            derive(
-                Mutation(
-                    FilePart.Action.purge, on: part, of: id, in: conversation,
-                    by: Mutation.cluster), over: found, in: world)
+            try derive(FilePart.Action.purge, at: key, in: world)
         }
         return parts.count <= limit
     }
 
     /// Looks at the next files on the disk that are closed or were not sent.
-    private mutating func search(
-        _ duty: FileDuty, isInSync: Bool, in world: ShardWorld
-    ) throws(ShardFailure) {
+    private mutating func search(_ duty: FileDuty, in world: ShardWorld) throws(ShardFailure) {
+        let mayEnd = duty.isFirst && duty.isEverybodyHeard && replica.isLevelWithAllOwners
         if filesToPurge.unsentCursor == nil {
-            try searchClosed(isInSync: isInSync && duty.isFirst, in: world)
+            try searchClosed(mayEnd: mayEnd, in: world)
         }
         guard filesToPurge.closedCursor == nil else { return }
-        if isInSync, duty.isFirst {
+        if mayEnd {
             try closeUnsent(by: duty.deadline, in: world)
         } else {
             filesToPurge.unsentCursor = nil
@@ -143,9 +144,9 @@ extension ShardMachine {
         filesToPurge.searchAt = world.milliseconds + pause
     }
 
-    private mutating func searchClosed(
-        isInSync: Bool, in world: ShardWorld
-    ) throws(ShardFailure) {
+    /// - Parameter mayEnd: whether no other node can accept a message any more that names what is
+    ///   closed here.
+    private mutating func searchClosed(mayEnd: Bool, in world: ShardWorld) throws(ShardFailure) {
         let count = ShardMachine.filesPerSearch
         let closed = try page(
             of: Term.closed, after: filesToPurge.closedCursor, limit: count, world)
@@ -155,10 +156,8 @@ extension ShardMachine {
             let parts = try parts(of: id, in: conversation, beyond: file, world)
             if !parts.isEmpty {
                 filesToPurge.append(key, at: world.milliseconds)
-            } else if isInSync, let found = try find(key, in: world) {
-                derive(
-                    Mutation(File.Action.purge, of: id, in: conversation, by: Mutation.cluster),
-                    over: found, in: world)
+            } else if mayEnd {
+                try derive(File.Action.purge, at: key, in: world)
             }
         }
         filesToPurge.closedCursor = closed.count < count ? nil : closed.last
@@ -171,13 +170,10 @@ extension ShardMachine {
         let unsent = try page(
             of: Term.unsent, after: filesToPurge.unsentCursor, limit: count, world)
         for key in unsent {
-            guard let (file, id, conversation) = try file(at: key, in: world),
-                file.isUnsent(before: deadline), let found = try find(key, in: world)
-            else { continue }
-            let change = File.Action.expire(before: deadline)
-            derive(
-                Mutation(change, of: id, in: conversation, by: Mutation.cluster), over: found,
-                in: world)
+            guard try file(at: key, in: world)?.file.isUnsent(before: deadline) == true else {
+                continue
+            }
+            try derive(.expire(before: deadline), at: key, in: world)
         }
         filesToPurge.unsentCursor = unsent.count < count ? nil : unsent.last
     }

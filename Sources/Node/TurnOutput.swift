@@ -46,9 +46,8 @@ extension ShardMachine {
     }
 
     private mutating func takeTokenNews() -> TokenNews? {
-        guard let news = tokenNews else { return nil }
-        tokenNews = nil
-        return news
+        defer { tokenNews = nil }
+        return tokenNews
     }
 
     /// Takes all output of a turn.

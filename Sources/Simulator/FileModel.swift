@@ -71,7 +71,7 @@ extension Model {
 
 /// What users uploaded under a file's id, and what became of it, derived from the changes.
 struct FileStates {
-    /// The state of one user's upload.
+    /// The state of one upload.
     struct OwnerState {
         let owner: UserID
         var begun: Stamp
@@ -95,7 +95,10 @@ struct FileStates {
             return purged
         }
 
-        var rank: (Int, Stamp, Stamp) { (ended == nil ? 1 : 0, begun, ended ?? begun) }
+        var key: Stamp { ended ?? begun }
+        var rank: (Int, Int, Stamp, Stamp) {
+            (messages.isEmpty ? 1 : 0, ended == nil ? 1 : 0, begun, key)
+        }
     }
 
     private let entries: [Ledger.Entry]
@@ -104,13 +107,23 @@ struct FileStates {
 
     init(_ entries: [Ledger.Entry]) { self.entries = entries }
 
-    /// Returns the states that these changes make, ascending by owner.
+    /// Returns the states that these changes make, ascending by key.
     mutating func all(of entries: [Ledger.Entry]) -> [OwnerState] {
-        let owners = Set(
-            entries.filter { entry in
-                if case .file(_, .begin) = entry.mutation.action { true } else { false }
-            }.map(\.mutation.user))
-        return owners.sorted().compactMap { state(of: $0, entries) }
+        var states: [Stamp: OwnerState] = [:]
+        for entry in entries {
+            guard let upload = upload(by: entry) else { continue }
+            states[upload.key] = [upload, states[upload.key]].compactMap(\.self).min {
+                $0.rank < $1.rank
+            }
+        }
+        for entry in entries {
+            for found in known(to: entry) {
+                states[found.key].map { states[found.key] = changed($0, by: entry, which: found) }
+            }
+        }
+        let ended = Set(states.values.filter { $0.ended != nil }.map(\.begun))
+        return states.values.filter { $0.ended != nil || !ended.contains($0.begun) }
+            .sorted { $0.key < $1.key }
     }
 
     private mutating func known(to entry: Ledger.Entry) -> [OwnerState] {
@@ -128,38 +141,42 @@ struct FileStates {
         }
     }
 
-    private mutating func state(of owner: UserID, _ entries: [Ledger.Entry]) -> OwnerState? {
-        var uploads: [OwnerState] = []
-        var (messages, deleted): (Set<MessageID>, Set<MessageID>) = ([], [])
-        var (isExpired, isPurged) = (false, false)
-        for entry in entries {
-            guard case .file(_, let action) = entry.mutation.action else { continue }
-            let isOwn = entry.mutation.user == owner
-            let found = known(to: entry).first { $0.owner == owner }
-            switch action {
-            case .begin(let type) where isOwn:
-                uploads.append(
-                    OwnerState(owner: owner, begun: entry.operation, type: type.text))
-            case .end(let size, let parts) where isOwn:
-                // An end belongs to the upload that counted where it was executed.
-                guard var upload = found else { break }
-                (upload.ended, upload.size, upload.parts) = (entry.operation, size, parts)
-                uploads.append(upload)
-            case .attach(let message) where isOwn: messages.insert(message)
-            case .detach(let message):
-                if found?.messages.contains(message) ?? false { deleted.insert(message) }
-            case .expire(let deadline):
-                guard let found, found.messages.isEmpty, found.begun.time < deadline else { break }
-                isExpired = true
-            case .purge:
-                guard let found, found.isClosed || isAllClosed(before: entry) else { break }
-                isPurged = true
-            case .begin, .end, .attach, .close: break
-            }
+    /// Returns what the user of a change went on with.
+    private mutating func open(to entry: Ledger.Entry) -> OwnerState? {
+        known(to: entry).filter { $0.owner == entry.mutation.user && !$0.isClosed }
+            .min { $0.rank < $1.rank }
+    }
+
+    /// Returns the upload that a change began or ended.
+    private mutating func upload(by entry: Ledger.Entry) -> OwnerState? {
+        switch entry.mutation.action {
+        case .file(_, .begin(let type)):
+            return OwnerState(owner: entry.mutation.user, begun: entry.operation, type: type.text)
+        case .file(_, .end(let size, let parts)):
+            guard var upload = open(to: entry) else { return nil }
+            (upload.ended, upload.size, upload.parts) = (entry.operation, size, parts)
+            return upload
+        default: return nil
         }
-        guard var state = uploads.min(by: { $0.rank < $1.rank }) else { return nil }
-        (state.messages, state.deleted) = (messages, deleted)
-        (state.isExpired, state.isPurged) = (isExpired, isPurged)
+    }
+
+    /// Returns a state after a change that found it so.
+    private mutating func changed(
+        _ state: OwnerState, by entry: Ledger.Entry, which found: OwnerState
+    ) -> OwnerState {
+        guard case .file(_, let action) = entry.mutation.action else { return state }
+        var state = state
+        switch action {
+        case .attach(let message):
+            if open(to: entry)?.key == found.key { state.messages.insert(message) }
+        case .detach(let message):
+            if found.messages.contains(message) { state.deleted.insert(message) }
+        case .expire(let deadline):
+            if found.messages.isEmpty, found.begun.time < deadline { state.isExpired = true }
+        case .purge:
+            if found.isClosed || isAllClosed(before: entry) { state.isPurged = true }
+        case .begin, .end, .close: break
+        }
         return state
     }
 }

@@ -175,7 +175,7 @@ extension World {
             let wall = world.judge.wallMilliseconds
             let owners = shell.machines[shard].replica.ownership.owners
             let duty = ShardMachine.FileDuty(
-                limit: 4, isFirst: owners.first == node.name,
+                limit: 4, isFirst: owners.first == node.name, isEverybodyHeard: true,
                 deadline: HybridTimestamp(
                     milliseconds: wall - min(wall, World.unsentMilliseconds)))
             do throws(ShardFailure) {

@@ -220,7 +220,31 @@ struct FileTests {
             (after(begin)!, begun, after(begin)!),
         ] {
             let merged = one.merged(with: other)
-            #expect(merged.file == winner.file && other.merged(with: one).file == winner.file)
+            #expect(merged.file == other.merged(with: one).file)
+            #expect(merged.file?.view(as: Self.file) == winner.file?.view(as: Self.file))
+        }
+    }
+
+    @Test func `a deletion closes the upload that was sent, and no other of its user`() throws {
+        let begun = after(begin)
+        for there in [nil, begun] {
+            // The earlier upload is sent and deleted here, the later one is sent there.
+            let start = there == nil ? beside(nil, 2, begin, by: People.alice) : begun
+            let here = try #require(
+                beside(start, 2, end, .attach(first), .detach(first), by: People.alice))
+            let begunThere = there ?? beside(nil, 3, begin, by: People.alice)
+            let away = try #require(
+                beside(begunThere, 3, otherEnd, .attach(second), by: People.alice))
+            let otherPart = PartID(checked: "AAAAAAAAAAAAAAAAAAAAAA")
+            for merged in [here.merged(with: away), away.merged(with: here)] {
+                #expect(merged.file?.parts(tagged: nil) == [otherPart])
+                #expect(merged.file?.needs(otherPart) == true)
+                #expect(merged.file?.needs(Self.part) == false)
+                #expect(merged.indexKeys == [Term.closed])
+                #expect(try Document(Self.key, decoding: merged.encoded) == merged)
+                let deleted = beside(merged, 4, .detach(second), by: Mutation.cluster)
+                #expect(deleted?.file?.isClosed == true)
+            }
         }
     }
 
