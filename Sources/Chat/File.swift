@@ -12,7 +12,7 @@ import Wire
 /// `OwnerState`, so that none changes or closes another, and a deletion takes no bytes of a message
 /// that was sent with another upload.
 public struct File: Hashable, Sendable {
-    /// Ascending by key, one for each upload, at least one.
+    /// Ascending by key, one for each upload, at least one; none of a beginning that has ended.
     public private(set) var states: [OwnerState]
     /// When an operator closed all of it; once set it stays set, and of two times the earlier wins.
     public private(set) var closedAt: HybridTimestamp?
@@ -153,13 +153,8 @@ extension File {
         static let otherStates: UInt64 = 9
     }
 
-    /// The index of the state with the smallest upload.
-    private var first: Int {
-        states.indices.min { states[$0].upload < states[$1].upload } ?? 0
-    }
-
     func write(to fields: inout some FieldSink & ~Copyable) {
-        let state = states[first]
+        let state = states[0]
         fields.set(FieldNumber.created, to: state.upload.begun)
         fields.set(FieldNumber.owner, to: state.owner)
         fields.set(FieldNumber.type, to: state.upload.type)
@@ -170,9 +165,7 @@ extension File {
         if state.hasRest {
             fields.set(FieldNumber.rest) { state.encodeRest(into: &$0) }
         }
-        var others = states
-        others.remove(at: first)
-        fields.set(FieldNumber.otherStates, toList: others)
+        fields.set(FieldNumber.otherStates, toList: Array(states.dropFirst()))
     }
 
     init(from fields: inout Fields) throws(WireError) {
@@ -204,8 +197,6 @@ extension File {
             FieldNumber.otherStates, orEmpty: [], "other uploads"
         ).ascending("other uploads", by: \.key)
         states = File.merged([state], others)
-        guard states.count == 1 + others.count, others.allSatisfy({ upload < $0.upload }) else {
-            throw .invalid("other uploads")
-        }
+        guard states == [state] + others else { throw .invalid("other uploads") }
     }
 }

@@ -37,9 +37,7 @@ extension File {
         /// The parts in the order of their bytes; nil until all have arrived.
         public var parts: [PartID]? { upload.content?.parts }
 
-        /// What names the upload among those under the file's id: the stamp of its end, before that
-        /// of its beginning. On two sides of a network partition one beginning may have two ends.
-        var key: Stamp { upload.content?.ended ?? upload.begun }
+        var key: Upload.Key { upload.key }
 
         var isClosed: Bool {
             isPurged || (sendings.isEmpty ? isExpired : sendings.allSatisfy(\.isDeleted))

@@ -26,6 +26,20 @@ struct Upload: Hashable, Sendable {
         }
     }
 
+    /// What names an upload among those under a file's id, in their order.
+    ///
+    /// An end that was executed twice may have ended two beginnings, and one beginning may have two
+    /// ends: each pair of the two is an upload.
+    struct Key: Hashable, Comparable, Sendable {
+        let begun: Stamp
+        let ended: Stamp?
+
+        static func < (left: Key, right: Key) -> Bool {
+            (left.ended == nil ? 1 : 0, left.begun, left.ended ?? left.begun)
+                < (right.ended == nil ? 1 : 0, right.begun, right.ended ?? right.begun)
+        }
+    }
+
     let begun: Stamp
     let owner: UserID
     /// The type of the content, as `image/png`.
@@ -39,6 +53,8 @@ struct Upload: Hashable, Sendable {
         self.type = type
         self.content = content
     }
+
+    var key: Key { Key(begun: begun, ended: content?.ended) }
 
     func ended(with content: Content) -> Upload {
         Upload(begun: begun, owner: owner, type: type, content: content)
@@ -56,18 +72,15 @@ struct Upload: Hashable, Sendable {
 
 extension Upload: Comparable {
     static func < (left: Upload, right: Upload) -> Bool {
-        guard left.beginning == right.beginning else { return left.beginning < right.beginning }
-        guard let mine = left.content, let theirs = right.content else {
-            return left.type < right.type
-        }
-        // An operation ends an upload with one content: the rest is for damaged documents.
+        guard left.key == right.key else { return left.key < right.key }
+        // An operation has one meaning: the rest is for damaged documents.
         let (one, other) = (
-            (mine.ended, left.type, mine.size), (theirs.ended, right.type, theirs.size)
+            (left.owner, left.type, left.content?.size ?? 0),
+            (right.owner, right.type, right.content?.size ?? 0)
         )
-        return one == other ? mine.parts.lexicographicallyPrecedes(theirs.parts) : one < other
+        guard one == other else { return one < other }
+        return (left.content?.parts ?? []).lexicographicallyPrecedes(right.content?.parts ?? [])
     }
-
-    private var beginning: (Int, Stamp, UserID) { (content == nil ? 1 : 0, begun, owner) }
 }
 
 extension Upload: WireValue {

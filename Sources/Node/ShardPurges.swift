@@ -169,10 +169,8 @@ extension ShardMachine {
         let count = ShardMachine.filesPerSearch
         let unsent = try page(
             of: Term.unsent, after: filesToPurge.unsentCursor, limit: count, world)
-        for key in unsent {
-            guard try file(at: key, in: world)?.file.isUnsent(before: deadline) == true else {
-                continue
-            }
+        for key in unsent
+        where try file(at: key, in: world)?.file.isUnsent(before: deadline) == true {
             try derive(.expire(before: deadline), at: key, in: world)
         }
         filesToPurge.unsentCursor = unsent.count < count ? nil : unsent.last

@@ -95,9 +95,10 @@ struct FileStates {
             return purged
         }
 
-        var key: Stamp { ended ?? begun }
+        var key: [Stamp] { [begun] + (ended.map { [$0] } ?? []) }
+        var place: (Int, Stamp, Stamp) { (ended == nil ? 1 : 0, begun, ended ?? begun) }
         var rank: (Int, Int, Stamp, Stamp) {
-            (messages.isEmpty ? 1 : 0, ended == nil ? 1 : 0, begun, key)
+            (messages.isEmpty ? 1 : 0, place.0, place.1, place.2)
         }
     }
 
@@ -107,14 +108,12 @@ struct FileStates {
 
     init(_ entries: [Ledger.Entry]) { self.entries = entries }
 
-    /// Returns the states that these changes make, ascending by key.
+    /// Returns the states that these changes make, in their order.
     mutating func all(of entries: [Ledger.Entry]) -> [OwnerState] {
-        var states: [Stamp: OwnerState] = [:]
+        var states: [[Stamp]: OwnerState] = [:]
         for entry in entries {
             guard let upload = upload(by: entry) else { continue }
-            states[upload.key] = [upload, states[upload.key]].compactMap(\.self).min {
-                $0.rank < $1.rank
-            }
+            states[upload.key] = upload
         }
         for entry in entries {
             for found in known(to: entry) {
@@ -123,7 +122,7 @@ struct FileStates {
         }
         let ended = Set(states.values.filter { $0.ended != nil }.map(\.begun))
         return states.values.filter { $0.ended != nil || !ended.contains($0.begun) }
-            .sorted { $0.key < $1.key }
+            .sorted { $0.place < $1.place }
     }
 
     private mutating func known(to entry: Ledger.Entry) -> [OwnerState] {

@@ -225,6 +225,30 @@ struct FileTests {
         }
     }
 
+    @Test func `an end that ran twice ends both beginnings, in any order`() throws {
+        let (one, other) = (
+            try #require(beside(nil, 2, begin, by: People.alice)),
+            try #require(beside(nil, 3, begin, by: People.alice))
+        )
+        var asker = Author(5, wallMilliseconds: 9_000_000)
+        let stamp = asker.writer.nextStamp()
+        func ended(_ document: Document, by number: UInt64) -> Document {
+            var author = Author(number, wallMilliseconds: 8_000_000)
+            let mutation = Mutation(end, of: Self.file, in: People.conversation, by: People.alice)
+            return mutation.applied(
+                to: document,
+                by: Authorship(dot: author.writer.nextDot(), stamp: stamp, unsettled: []))
+        }
+        let documents = [ended(one, by: 7), ended(other, by: 8), one, other]
+        let first = documents[3].merged(with: documents[1]).merged(with: documents[0])
+        let second = documents[0].merged(with: documents[1]).merged(with: documents[3])
+        let third = documents[2].merged(with: documents[3]).merged(with: documents[1])
+            .merged(with: documents[0])
+        #expect(first.file == second.file && second.file == third.file)
+        #expect(first.file?.states.count == 2)
+        #expect(try Document(Self.key, decoding: first.encoded) == first)
+    }
+
     @Test func `a deletion closes the upload that was sent, and no other of its user`() throws {
         let begun = after(begin)
         for there in [nil, begun] {
