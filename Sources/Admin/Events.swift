@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import LineProtocol
 import Node
@@ -13,7 +14,7 @@ extension Admin {
             $0.pair("conversation", event.conversation)
             $0.pair("by", event.by)
             $0.pair("at", time: event.at.lineTime)
-            event.kind.write(to: &$0)
+            event.kind.write(to: &$0, sentAt: event.sentAt)
         }
         // The line's end follows the token.
         return Array(writer.removeAll().dropLast())
@@ -64,17 +65,22 @@ extension Event.Kind {
     }
 
     /// Writes the pairs that only this kind has.
-    func write(to pairs: inout ReplyPairs) {
+    ///
+    /// - Parameter sentAt: when the message was sent that the event names.
+    func write(to pairs: inout ReplyPairs, sentAt: HybridTimestamp?) {
         switch self {
         case .message(let view), .edit(let view), .restore(let view):
             pairs.pair("id", view.id)
+            pairs.pair("seq", sequence: sentAt?.bits)
             pairs.pair("from", view.from)
             pairs.message(view)
         case .delete(let id, let isForEveryone):
             pairs.pair("id", id)
             pairs.pair("for", isForEveryone ? DeleteScope.everyone : DeleteScope.me)
+            pairs.pair("seq", sequence: sentAt?.bits)
         case .pin(let id), .unpin(let id), .read(let id), .delivered(let id):
             pairs.pair("id", id)
+            pairs.pair("seq", sequence: sentAt?.bits)
         case .typing(let isOn):
             pairs.pair("on", isOn ? "true" : "false")
         case .member(let user, let isIn):

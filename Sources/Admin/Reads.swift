@@ -102,6 +102,7 @@ extension ReplyWriter {
     mutating func message(_ message: MessageView) {
         line("MESSAGE") {
             $0.pair("id", message.id)
+            $0.pair("seq", sequence: message.sentAt.bits)
             $0.pair("from", message.from)
             $0.pair("at", time: message.sentAt.lineTime)
             $0.message(message)
@@ -123,6 +124,7 @@ extension ReplyWriter {
             $0.pair("lastAt", time: chat.last?.at.lineTime)
             $0.pair("lastText", chat.last.lineText)
             $0.set("archivedBy", chat.archivedBy)
+            $0.flag("hidden", chat.isHidden)
         }
     }
 

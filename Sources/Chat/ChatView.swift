@@ -23,6 +23,8 @@ public struct ChatView: Hashable, Sendable {
     public let last: Preview?
     /// Ascending; empty if the query does not ask for it.
     public var archivedBy: [UserID] = []
+    /// Whether the user has hidden it and nothing has arrived since: no list contains it.
+    public var isHidden = false
 
     /// The time of the newest message that the user sees, or of the creation.
     public var latest: HybridTimestamp { last?.at ?? createdAt }

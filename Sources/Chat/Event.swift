@@ -31,20 +31,43 @@ public struct Event: Hashable, Sendable {
     /// The time at which the change was accepted; where no document records it any more, the time
     /// at which the event is published.
     public let at: HybridTimestamp
+    /// When the message was sent that the event names; nil for other events, and for an event that
+    /// only names a message and was told by a node of an earlier version.
+    public internal(set) var sentAt: HybridTimestamp?
 
     public init(
-        _ kind: Kind, in conversation: ConversationID?, by: UserID?, at: HybridTimestamp
+        _ kind: Kind, in conversation: ConversationID?, by: UserID?, at: HybridTimestamp,
+        sentAt: HybridTimestamp? = nil
     ) {
         self.kind = kind
         self.conversation = conversation
         self.by = by
         self.at = at
+        self.sentAt = kind.view?.sentAt ?? sentAt
+    }
+}
+
+extension Event.Kind {
+    /// The message that the event shows.
+    var view: MessageView? {
+        switch self {
+        case .message(let view), .edit(let view), .restore(let view): view
+        default: nil
+        }
+    }
+
+    /// Whether the event names a message without showing it.
+    var onlyNamesMessage: Bool {
+        switch self {
+        case .delete, .pin, .unpin, .read, .delivered: true
+        default: false
+        }
     }
 }
 
 /// An event and the users whose watchers receive it.
 public struct AddressedEvent: Hashable, Sendable {
-    public let event: Event
+    public internal(set) var event: Event
     /// The users whose watchers receive it, ascending; empty for a profile's change.
     public let audience: [UserID]
     /// The change of a profile, which goes to users who share a conversation with its user.

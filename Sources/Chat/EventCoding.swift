@@ -63,7 +63,7 @@ extension Event: WireValue {
         conversation = try Optional(from: &reader)
         by = try Optional(from: &reader)
         at = try HybridTimestamp(from: &reader)
-        kind =
+        let kind: Kind =
             switch try reader.readByte() {
             case Number.message: .message(try MessageView(from: &reader))
             case Number.edit: .edit(try MessageView(from: &reader))
@@ -86,6 +86,28 @@ extension Event: WireValue {
             case Number.profile: .profile(try ProfileView(from: &reader))
             default: throw .invalid("an event of a known kind")
             }
+        self.kind = kind
+        sentAt = kind.view?.sentAt
+    }
+}
+
+/// The times of the messages that events only name, which stand behind the events in a frame:
+/// nodes that do not know them ignore bytes behind the values that they know.
+extension [AddressedEvent] {
+    public func encodeSendTimes(into writer: inout ByteWriter) {
+        let named = filter(\.event.kind.onlyNamesMessage)
+        guard named.contains(where: { $0.event.sentAt != nil }) else { return }
+        named.map { $0.event.sentAt ?? .zero }.encode(into: &writer)
+    }
+
+    public mutating func readSendTimes(from reader: inout ByteReader) throws(WireError) {
+        let indices = indices.filter { self[$0].event.kind.onlyNamesMessage }
+        guard !indices.isEmpty, !reader.isAtEnd else { return }
+        let times: [HybridTimestamp] = try reader.readList(limit: indices.count)
+        guard times.count == indices.count else { throw .invalid("a time for each message") }
+        for (index, time) in zip(indices, times) where time > .zero {
+            self[index].event.sentAt = time
+        }
     }
 }
 

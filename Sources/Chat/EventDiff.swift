@@ -112,7 +112,9 @@ private struct ToldMessage {
         _ kind: Event.Kind, by: UserID?, at: HybridTimestamp?, to audience: [UserID]
     ) -> [AddressedEvent] {
         guard !audience.isEmpty else { return [] }
-        let event = Event(kind, in: conversation, by: by, at: at ?? eventContext.time)
+        let event = Event(
+            kind, in: conversation, by: by, at: at ?? eventContext.time,
+            sentAt: message.header.sent.time)
         return [AddressedEvent(event, to: audience)]
     }
 
@@ -242,10 +244,13 @@ private struct ToldParticipantState {
     let eventContext: EventContext
 
     private func event(
-        _ kind: Event.Kind, at time: HybridTimestamp?, to audience: [UserID]
+        _ kind: Event.Kind, at time: HybridTimestamp?, sentAt: HybridTimestamp? = nil,
+        to audience: [UserID]
     ) -> AddressedEvent {
         AddressedEvent(
-            Event(kind, in: conversation, by: user, at: time ?? eventContext.time), to: audience)
+            Event(
+                kind, in: conversation, by: user, at: time ?? eventContext.time, sentAt: sentAt),
+            to: audience)
     }
 
     private func tellMarks(from old: ParticipantState) -> [AddressedEvent] {
@@ -255,12 +260,16 @@ private struct ToldParticipantState {
         if participantState.read != old.read,
             let mark = chat.mark(of: user, in: participantState.read)
         {
-            told.append(event(.read(mark.position.id), at: mark.at, to: everybody))
+            let kind = Event.Kind.read(mark.position.id)
+            told.append(
+                event(kind, at: mark.at, sentAt: mark.position.time, to: everybody))
         }
         if participantState.delivered != old.delivered,
             let mark = chat.mark(of: user, in: participantState.delivered)
         {
-            told.append(event(.delivered(mark.position.id), at: mark.at, to: everybody))
+            let kind = Event.Kind.delivered(mark.position.id)
+            told.append(
+                event(kind, at: mark.at, sentAt: mark.position.time, to: everybody))
         }
         return told
     }

@@ -7,7 +7,8 @@ extension Findings: WireValue {
         switch self {
         case .messages(let views): write(1, views, to: &writer)
         case .edits(let views): write(2, views, to: &writer)
-        case .chats(let views): write(3, views, to: &writer)
+        case .chats(let views):
+            write(views.contains(where: \.isHidden) ? 33 : 3, views, to: &writer)
         case .unread(let counts): write(4, counts, to: &writer)
         case .profile(let view):
             writer.write(5)
@@ -53,6 +54,11 @@ extension Findings: WireValue {
         case 1: self = .messages(try reader.readList())
         case 2: self = .edits(try reader.readList())
         case 3: self = .chats(try reader.readList())
+        case 33:
+            var views: [ChatView] = try reader.readList()
+            // Only the view of one conversation may be of a hidden one.
+            for index in views.indices { views[index].isHidden = true }
+            self = .chats(views)
         case 4: self = .unread(try reader.readList())
         case 5: self = .profile(try ProfileView(from: &reader))
         case 6: self = .actions(try reader.readList())

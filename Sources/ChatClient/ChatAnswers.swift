@@ -229,6 +229,7 @@ extension Message {
     init?(id: String, from: String, _ at: String, _ text: String) {
         guard let at = LineTime.parse(at) else { return nil }
         self.id = id
+        sequence = ""
         self.from = from
         self.at = at
         rawText = text

@@ -32,6 +32,8 @@ struct Chat: Equatable {
 /// One message of the open chat.
 struct Message: Equatable {
     let id: String
+    /// The place among the messages of one millisecond; empty until the cluster has told it.
+    let sequence: String
     let from: String
     /// Milliseconds since 1970.
     let at: Int64
@@ -50,6 +52,7 @@ struct Message: Equatable {
             let at = fields["at"].flatMap({ LineTime.parse($0) })
         else { return nil }
         self.id = id
+        sequence = fields["seq"] ?? ""
         self.from = from
         self.at = at
         isDeleted = fields.isTrue("deletedForEveryone")
@@ -70,17 +73,18 @@ struct Message: Equatable {
 /// A place in the order of a conversation.
 struct Position: Hashable, Comparable {
     let at: Int64
+    var sequence = ""
     let id: String
 
     static let end = Position(at: .max, id: "")
 
     static func < (left: Position, right: Position) -> Bool {
-        left.at == right.at ? left.id < right.id : left.at < right.at
+        (left.at, left.sequence, left.id) < (right.at, right.sequence, right.id)
     }
 }
 
 extension Message {
-    var position: Position { Position(at: at, id: id) }
+    var position: Position { Position(at: at, sequence: sequence, id: id) }
 }
 
 /// The state that the nodes have sent: the list of chats, and the messages of the open one.

@@ -77,8 +77,8 @@ extension LineShape {
     public static let message = LineShape(
         "MESSAGE",
         [
-            .name: "id from", .time: "at", .text: "type text", .name: "item? blob? preview?",
-            .time: "edited?",
+            .name: "id", .text: "seq", .name: "from", .time: "at", .text: "type text",
+            .name: "item? blob? preview?", .time: "edited?",
             .name: "pinnedBy?", .time: "pinnedAt?", .flag: "deletedForEveryone?",
             .set: "deletedBy? deliveredTo? readBy?",
         ])
@@ -89,6 +89,7 @@ extension LineShape {
             .name: "id", .text: "title?", .number: "unread", .flag: "archived?",
             .set: "participants?", .name: "createdBy", .time: "createdAt",
             .name: "last? lastFrom?", .time: "lastAt?", .text: "lastText", .set: "archivedBy?",
+            .flag: "hidden?",
         ])
     public static let unread = LineShape("UNREAD", [.name: "conversation", .number: "count"])
     public static let mark = LineShape(

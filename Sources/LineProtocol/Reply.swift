@@ -103,6 +103,13 @@ public struct ReplyPairs: Sendable {
         pair(key, high: id.high, low: id.low)
     }
 
+    /// Writes 16 hexadecimal digits, which sort as the numbers do.
+    public mutating func pair(_ key: StaticString, sequence number: UInt64?) {
+        guard let number else { return }
+        begin(key)
+        append(hexadecimal: number)
+    }
+
     /// - Parameter milliseconds: since 1970, UTC.
     public mutating func pair(_ key: StaticString, time milliseconds: Int64?) {
         guard let milliseconds else { return }
@@ -176,11 +183,14 @@ public struct ReplyPairs: Sendable {
 
     private mutating func pair(_ key: StaticString, high: UInt64, low: UInt64) {
         begin(key)
-        for half in [high, low] {
-            for shift in stride(from: 60, through: 0, by: -4) {
-                let digit = UInt8(truncatingIfNeeded: half >> UInt64(shift)) & 0xF
-                bytes.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
-            }
+        append(hexadecimal: high)
+        append(hexadecimal: low)
+    }
+
+    private mutating func append(hexadecimal number: UInt64) {
+        for shift in stride(from: 60, through: 0, by: -4) {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xF
+            bytes.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
         }
     }
 }

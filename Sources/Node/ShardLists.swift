@@ -38,6 +38,7 @@ extension ShardMachine {
                 $0.participantState.isArchived && chat.participants.contains($0.user)
             }
             .map(\.user).sorted()
+        view.isHidden = !tally.isSeen
         return view
     }
 

@@ -152,6 +152,7 @@ extension WatchFrame: WireValue {
             write(Number.told, shard, number, into: &writer)
             addressedEvents.encode(into: &writer)
             position.encode(into: &writer)
+            addressedEvents.encodeSendTimes(into: &writer)
         case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
             position.encode(into: &writer)
@@ -196,10 +197,12 @@ extension WatchFrame: WireValue {
                 try reader.readVarint(), concerns: try reader.readShards(),
                 positions: try reader.readList(limit: Int(ClusterSettings.shardsMax)))
         case Number.told:
-            self = .told(
-                try reader.readShard(), number: try reader.readVarint(),
-                try reader.readList(limit: WatchFrame.addressedEventsMax),
-                position: try Optional(from: &reader))
+            let (shard, number) = (try reader.readShard(), try reader.readVarint())
+            var addressedEvents: [AddressedEvent] = try reader.readList(
+                limit: WatchFrame.addressedEventsMax)
+            let position: SaidVector? = try Optional(from: &reader)
+            try addressedEvents.readSendTimes(from: &reader)
+            self = .told(shard, number: number, addressedEvents, position: position)
         case Number.replayed:
             self = .replayed(
                 try reader.readShard(), number: try reader.readVarint(),

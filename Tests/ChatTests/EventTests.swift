@@ -288,9 +288,17 @@ import Wire
                     Event($0, in: nil, by: nil, at: HybridTimestamp(milliseconds: 3)),
                     to: [People.bob])
             }
-        for addressedEvent in all {
+        for addressedEvent in all where addressedEvent.event.kind.onlyNamesMessage == false {
             #expect(try AddressedEvent.decode(addressedEvent.encoded) == addressedEvent)
         }
+        // When a message was sent that an event only names stands behind the events.
+        var writer = ByteWriter()
+        all.encode(into: &writer)
+        all.encodeSendTimes(into: &writer)
+        var reader = ByteReader(writer.bytes)
+        var read: [AddressedEvent] = try reader.readList(limit: all.count)
+        try read.readSendTimes(from: &reader)
+        #expect(read == all && reader.isAtEnd)
         #expect(try GoldenBytes("event", of: all.map(\.encoded)).difference() == nil)
     }
 }

@@ -61,6 +61,22 @@ import Wire
         #expect(bytes.starts(with: earlier) && bytes.count > earlier.count)
     }
 
+    @Test func `when messages were sent follows what earlier builds know of their events`() throws {
+        func told(_ sentAt: HybridTimestamp?) -> PeerFrame {
+            let event = Chat.Event(
+                .pin(MessageID(checked: "m")), in: ConversationID(checked: "c"), by: Self.users[0],
+                at: HybridTimestamp(milliseconds: 9), sentAt: sentAt)
+            return .watch(
+                .told(
+                    Self.shard, number: 7, [AddressedEvent(event, to: Self.users), Self.told],
+                    position: nil))
+        }
+        let whole = told(HybridTimestamp(milliseconds: 8))
+        #expect(try PeerFrame.decode(whole.encoded) == whole)
+        let earlier = told(nil).encoded
+        #expect(whole.encoded.starts(with: earlier) && whole.encoded.count > earlier.count)
+    }
+
     @Test func `so does the word of who types`() throws {
         for (until, isEnded): (UInt64?, Bool) in [(nil, false), (5_900, false), (nil, true)] {
             let frame = TypingFrame(

@@ -7,6 +7,8 @@ import Testing
     private let world = World(editWindowMilliseconds: 60_000)
     private let client: TestClient
     private let time = "2026-11-21T06:00:00.000Z"
+    /// The second timestamp of that millisecond.
+    private let place = "01a1fcb0af000001"
 
     init() {
         client = world.n1.connect()
@@ -126,8 +128,8 @@ import Testing
         _ = client.ask("EDIT c m alice see you")
         #expect(
             client.ask("HISTORY c bob") == [
-                "MESSAGE id=m from=alice at=\(time) type=action text=\"see you\" item=i1 "
-                    + "edited=2026-11-21T06:00:01.500Z", "OK",
+                "MESSAGE id=m seq=\(place) from=alice at=\(time) type=action "
+                    + "text=\"see you\" item=i1 edited=2026-11-21T06:00:01.500Z", "OK",
             ])
     }
 
@@ -194,7 +196,7 @@ import Testing
             client.ask("DELETE c m alice for=everyone", "DELETE c m alice for=everyone")
                 == ["OK", "OK"])
         let placeholder =
-            "MESSAGE id=m from=alice at=\(time) type=text text=\"[Message deleted]\" "
+            "MESSAGE id=m seq=\(place) from=alice at=\(time) type=text text=\"[Message deleted]\" "
             + "deletedForEveryone=true"
         #expect(client.ask("HISTORY c bob") == [placeholder + " deletedBy=alice", "OK"])
         #expect(client.ask("HISTORY c alice") == ["OK"])

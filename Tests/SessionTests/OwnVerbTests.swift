@@ -93,6 +93,8 @@ import Testing
             #expect(client.ask(line) == ["OK"])
         }
         #expect(client.ask("UNREAD alice") == ["OK total=0"])
+        #expect(client.ask("CHAT c alice").first?.hasSuffix(" hidden=true") == true)
+        #expect(client.ask("CHAT c bob").first?.contains("hidden=") == false)
         #expect(client.ask("HISTORY c bob").count == 2)
         #expect(client.ask("CHATS bob").first?.contains("last=m1") == true)
         #expect(client.ask("PINNED c bob").count == 2)
@@ -104,6 +106,7 @@ import Testing
         _ = client.ask("SEND c bob id=m2 two")
         #expect(client.ask("HISTORY c alice").count == 2)
         #expect(client.ask("CHATS alice").first?.contains("unread=1 ") == true)
+        #expect(client.ask("CHAT c alice").first?.contains("hidden=") == false)
         #expect(client.ask("READ c alice") == ["OK unread=0"])
         // A conversation without visible messages is not listed; a placeholder would be visible.
         _ = client.ask("DELETE c m2 alice")

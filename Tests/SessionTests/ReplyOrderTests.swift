@@ -35,7 +35,7 @@ import Testing
         node.turn()
         #expect(
             reader.heard().map { $0.prefix(20) } == [
-                "MESSAGE id=m from=al", "OK", "EDIT at=2026-11-21T0", "OK", "ERR 409 Message exis",
+                "MESSAGE id=m seq=01a", "OK", "EDIT at=2026-11-21T0", "OK", "ERR 409 Message exis",
             ])
     }
 

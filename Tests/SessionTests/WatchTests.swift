@@ -10,10 +10,9 @@ import Testing
     /// Returns the lines of events without their times and tokens.
     private func plain(_ lines: [String]) -> [String] {
         lines.map { line in
-            line.split(separator: " ").filter {
-                !$0.hasPrefix("at=") && !$0.hasPrefix("token=") && !$0.hasPrefix("edited=")
-                    && !$0.hasPrefix("createdAt=")
-                    && !$0.hasPrefix("pinnedAt=")
+            line.split(separator: " ").filter { word in
+                !["at=", "seq=", "token=", "edited=", "createdAt=", "pinnedAt="]
+                    .contains(where: word.hasPrefix)
             }.joined(separator: " ")
         }
     }

@@ -45,6 +45,24 @@ test("a thousand toggles of the network lose nothing", async (run, [alice]) => {
     assertEquals(texts(alice), [...run.sent.values()]);
 });
 
+test("a burst of one millisecond is shown as it was sent, back to its beginning", async (run) => {
+    const [{ client }] = run.tabs;
+    const sent = Array.from({ length: 800 }, (_, number) => `burst ${number}`);
+    const now = run.clock.now();
+    for (const text of sent) {
+        const id = `m${Math.floor(run.random() * 1e15)}`;
+        const fields = { kind: "message", by: "u-bob", conversation: CHAT, id, text };
+        run.cluster.nodes[0].accept(fields, now);
+    }
+    run.cluster.replicate();
+    await run.clock.pass(5_000);
+    for (let pages = 0; pages < 40 && client?.conversation(CHAT).hasEarlier; pages += 1) {
+        client.loadEarlier(CHAT);
+        await run.clock.pass(2_000);
+    }
+    assertEquals(texts(/** @type {any} */ (client)), sent);
+});
+
 test("after an hour offline a client catches up, and notifies of nothing old", async (run) => {
     const [alice, , bob] = run.tabs;
     alice.line.isUp = false;

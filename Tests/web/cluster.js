@@ -229,9 +229,9 @@ export class ModelCluster {
         if (part === "messages" && method === "GET") {
             const before = searchParams.get("before");
             const limit = Number(searchParams.get("limit"));
-            const end = before ? all.find((message) => message.id === before) : undefined;
-            if (before && !end) return error(503, "Not here yet");
-            const list = shown.filter((message) => !end || message.at < end.at).slice(-limit);
+            const end = before ? all.findIndex((message) => message.id === before) : all.length;
+            if (end < 0) return error(503, "Not here yet");
+            const list = all.slice(0, end).filter(({ isHidden }) => !isHidden).slice(-limit);
             return { status: 200, body: { messages: clean(list) } };
         }
         const known = all.find((message) => message.id === (id ?? body?.id));

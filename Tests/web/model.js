@@ -5,7 +5,8 @@
 
 /**
  * @typedef {{node: number, number: number, at: string, by: string, conversation: string,
- *   kind: string, id?: string, text?: string, user?: string, title?: string}} ChangeOfModel
+ *   seq: string, kind: string, id?: string, text?: string, user?: string,
+ *   title?: string}} ChangeOfModel
  */
 
 /** A node of the model: its own and others' changes, by origin, and who watches. */
@@ -17,7 +18,8 @@ export class ModelNode {
     vector;
     /** @type {Set<(change: ChangeOfModel) => void>} */
     watchers = new Set();
-    #lastTime = 0;
+    /** The time of the last change, and the place of a message among those of one millisecond. */
+    #last = { time: 0, count: 0, isMessage: false };
 
     /**
      * @param {number} index
@@ -31,14 +33,19 @@ export class ModelNode {
     /**
      * Accepts a change of a user's.
      *
-     * @param {Omit<ChangeOfModel, "node" | "number" | "at">} fields
+     * @param {Omit<ChangeOfModel, "node" | "number" | "at" | "seq">} fields
      * @param {number} now
      */
     accept(fields, now) {
-        this.#lastTime = Math.max(this.#lastTime + 1, now);
-        const at = new Date(this.#lastTime).toISOString();
+        now = Math.floor(now);
+        const { time: last, count: lastCount, isMessage: wasMessage } = this.#last;
+        // Messages may share a millisecond; the times of other changes differ.
+        const isShared = now <= last && wasMessage && fields.kind === "message";
+        const [time, count] = isShared ? [last, lastCount + 1] : [Math.max(last + 1, now), 0];
+        const at = new Date(time).toISOString();
+        const seq = time.toString(16).padStart(12, "0") + count.toString(16).padStart(4, "0");
         const number = this.vector[this.index] + 1;
-        const change = { ...fields, node: this.index, number, at };
+        const change = { ...fields, node: this.index, number, at, seq };
         this.receive(change);
         return change;
     }
@@ -47,7 +54,10 @@ export class ModelNode {
     receive(change) {
         if (change.number !== this.vector[change.node] + 1) return;
         this.vector[change.node] = change.number;
-        this.#lastTime = Math.max(this.#lastTime, Date.parse(change.at));
+        const [time, count] = [Date.parse(change.at), parseInt(change.seq.slice(12), 16)];
+        const isLater = time > this.#last.time ||
+            time === this.#last.time && count > this.#last.count;
+        if (isLater) this.#last = { time, count, isMessage: change.kind === "message" };
         this.log.push(change);
         for (const watcher of [...this.watchers]) watcher(change);
     }
@@ -63,18 +73,20 @@ export class ModelNode {
         const found = new Map();
         const changes = this.log.filter((change) => change.conversation === conversation);
         // The order of times is one in which all nodes agree: the last one wins everywhere.
-        changes.sort((a, b) => a.at === b.at ? a.node - b.node : a.at < b.at ? -1 : 1);
+        changes.sort((a, b) => a.seq === b.seq ? a.node - b.node : a.seq < b.seq ? -1 : 1);
         for (const change of changes) {
             if (change.kind !== "message" || found.has(change.id ?? "")) continue;
-            const { id, by: from, at, text } = change;
-            found.set(id ?? "", { id, from, at, type: "text", text });
+            const { id, seq, by: from, at, text } = change;
+            found.set(id ?? "", { id, seq, from, at, type: "text", text });
         }
         for (const change of changes) {
             const message = found.get(change.id ?? "");
             if (message) applyChange(message, change, user);
         }
         const list = [...found.values()];
-        return list.sort((a, b) => a.at === b.at ? (a.id < b.id ? -1 : 1) : a.at < b.at ? -1 : 1);
+        return list.sort((a, b) =>
+            a.seq === b.seq ? (a.id < b.id ? -1 : 1) : a.seq < b.seq ? -1 : 1
+        );
     }
 
     /** @param {string} user */

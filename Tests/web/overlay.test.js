@@ -1,5 +1,6 @@
 import { ConfirmedState } from "../../Sources/Web/client/confirmed.js";
 import * as overlay from "../../Sources/Web/client/overlay.js";
+import { storedMessage } from "../../Sources/Web/client/message.js";
 import { matcher } from "../../Sources/Web/client/search.js";
 import { assert, assertEquals } from "./assertions.js";
 
@@ -120,9 +121,9 @@ Deno.test("what an older answer told is forgotten where a sure one lacks it", ()
     assertEquals(texts(state), ["a", "b", "gone", "c"]);
     state.apply(message("c", 4));
     conversation.mergeAnswer([message("b", 2)], { ...question, isSure: true });
-    conversation.dropUnsure(time(4));
+    conversation.dropUnsure(storedMessage(message("c", 4), 0));
     assertEquals(texts(state), ["a", "b", "gone", "c"]);
-    conversation.dropUnsure(time(2));
+    conversation.dropUnsure(storedMessage(message("b", 2), 0));
     assertEquals(texts(state), ["a", "b", "c"]);
 });
 
@@ -153,6 +154,17 @@ Deno.test("an answer that was asked for before a chat was hidden is void", () =>
     state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
     assertEquals(conversation.mergeAnswer([message("a", 1)], question), false);
     assertEquals(texts(state), []);
+});
+
+Deno.test("a chat that was hidden is in no list until something arrives in it", () => {
+    const state = confirmed(message("a", 1));
+    const conversation = state.conversation(CHAT);
+    const row = { ...conversation.row };
+    state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
+    assertEquals(state.mergeRow({ ...row, hidden: true }, state.events), true);
+    assertEquals(conversation.row, undefined);
+    assertEquals(state.mergeRow(row, state.events), true);
+    assertEquals(conversation.row?.id, CHAT);
 });
 
 Deno.test("events that are told twice, or late, change nothing", () => {

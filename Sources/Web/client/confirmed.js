@@ -133,7 +133,7 @@ export class ConfirmedState {
             this.staleHistories.add(conversation.id);
             return false;
         }
-        told.isApart = conversation.isBefore(told.at) || undefined;
+        told.isApart = conversation.isBefore(told) || undefined;
         conversation.unsure.delete(told.id);
         const isNew = conversation.add(told, this.events);
         const merged = conversation.messages.get(told.id);
@@ -261,7 +261,8 @@ export class ConfirmedState {
     mergeRow(row, asked) {
         const conversation = this.conversation(row.id);
         if (conversation.rowChanged > asked) return false;
-        conversation.row = row;
+        // The user has hidden it, and nothing has arrived since.
+        conversation.row = row.hidden ? undefined : row;
         conversation.version += 1;
         this.staleRows.delete(row.id);
         return true;

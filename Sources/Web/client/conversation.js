@@ -144,13 +144,14 @@ export class ConversationState {
     }
 
     /**
-     * Forgets what is not sure, after an answer that has all messages from a time on.
+     * Forgets what is not sure, after an answer that has all messages from its first on.
      *
-     * @param {string} from
+     * @param {StoredMessage} [first] undefined where the answer has all
      */
-    dropUnsure(from) {
+    dropUnsure(first) {
         for (const id of [...this.unsure]) {
-            if ((this.messages.get(id)?.at ?? from) < from) continue;
+            const message = this.messages.get(id);
+            if (message && first && compare(message, first) < 0) continue;
             this.messages.delete(id);
             this.unsure.delete(id);
         }
@@ -158,12 +159,14 @@ export class ConversationState {
     }
 
     /**
-     * Forgets all messages before a time.
+     * Forgets all messages of the loaded stretch before one.
      *
-     * @param {string} from
+     * @param {StoredMessage} first
      */
-    cut(from) {
-        for (const { at, id } of this.stretch) if (at < from) this.messages.delete(id);
+    cut(first) {
+        for (const message of this.stretch) {
+            if (compare(message, first) < 0) this.messages.delete(message.id);
+        }
         this.unsure.clear();
         this.hasEarlier = true;
         this.version += 1;
@@ -222,13 +225,13 @@ export class ConversationState {
     }
 
     /**
-     * Whether a time is before the loaded stretch, of which earlier messages exist.
+     * Whether a message is before the loaded stretch, of which earlier messages exist.
      *
-     * @param {string} at
+     * @param {StoredMessage} message
      */
-    isBefore(at) {
+    isBefore(message) {
         const first = this.stretch[0];
-        return this.hasEarlier && first !== undefined && at < first.at;
+        return this.hasEarlier && first !== undefined && compare(message, first) < 0;
     }
 
     /**
@@ -239,7 +242,7 @@ export class ConversationState {
     hasPlace(id) {
         const message = this.messages.get(id);
         if (!message || this.unsure.has(id)) return false;
-        return message.isHidden || !message.isApart || this.isBefore(message.at);
+        return message.isHidden || !message.isApart || this.isBefore(message);
     }
 
     /**

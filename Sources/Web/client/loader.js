@@ -1,4 +1,5 @@
 import { asFailure, failure, isFinal } from "./failures.js";
+import { compare } from "./message.js";
 
 /** @typedef {import("./confirmed.js").ConfirmedState} ConfirmedState */
 /** @typedef {import("./conversation.js").ConversationState} ConversationState */
@@ -94,10 +95,10 @@ export class Loader {
             const first = messages[0];
             const isCut = messages.length >= limit;
             // A stretch that reaches further back is kept as it is.
-            if (!conversation.isLoaded || !known || first && first.at < known.at) {
+            if (!conversation.isLoaded || !known || first && compare(first, known) < 0) {
                 conversation.hasEarlier = isCut;
             }
-            if (isSure) this.#dropUnsure(conversation, isCut ? first.at : "", limit);
+            if (isSure) this.#dropUnsure(conversation, isCut ? first : undefined, limit);
             conversation.isLoaded = true;
             const question = { asked, epoch, isApart: true, isSure: pins.isSure };
             conversation.mergeAnswer(pins.body.messages, question);
@@ -113,12 +114,12 @@ export class Loader {
      * messages, or forgotten where they would be too many for one answer.
      *
      * @param {ConversationState} conversation
-     * @param {string} from the time of the first message, if there are earlier ones
+     * @param {any} first the first message, if there are earlier ones
      * @param {number} limit
      */
-    #dropUnsure(conversation, from, limit) {
-        conversation.dropUnsure(from);
-        if (conversation.unsure.size > 0 && limit >= ANSWER_MAX) conversation.cut(from);
+    #dropUnsure(conversation, first, limit) {
+        conversation.dropUnsure(first);
+        if (first && conversation.unsure.size > 0 && limit >= ANSWER_MAX) conversation.cut(first);
     }
 
     /**

@@ -11,7 +11,7 @@ export const DELETED_TEXT = "[Message deleted]";
  * `isHidden` was deleted by the user; it is kept, so that no late answer brings it back.
  *
  * @typedef {{
- *   id: string, from: string, at: string,
+ *   id: string, seq?: string, from: string, at: string,
  *   type: "text" | "image" | "voice" | "system" | "action", text: string,
  *   edited?: string, item?: string, blob?: string, preview?: string,
  *   pinnedBy?: string, pinnedAt?: string, deletedForEveryone?: boolean,
@@ -22,13 +22,16 @@ export const DELETED_TEXT = "[Message deleted]";
  */
 
 /**
- * The order of a conversation: by time, and by id where the times are equal.
+ * The order of a conversation: by time, within a millisecond as the cluster numbers it, and by id
+ * where that is equal, too. What was stored before there were numbers comes first.
  *
- * @param {{at: string, id: string}} a
- * @param {{at: string, id: string}} b
+ * @param {{at: string, seq?: string, id: string}} a
+ * @param {{at: string, seq?: string, id: string}} b
  */
 export function compare(a, b) {
     if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+    const [left, right] = [a.seq ?? "", b.seq ?? ""];
+    if (left !== right) return left < right ? -1 : 1;
     return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
@@ -40,9 +43,9 @@ export function compare(a, b) {
  * @returns {StoredMessage}
  */
 export function storedMessage(fields, changed) {
-    const { id, from, at, type, text } = fields;
+    const { id, seq, from, at, type, text } = fields;
     /** @type {StoredMessage} */
-    const message = { id, from, at, type, text: text ?? "", changed };
+    const message = { id, seq, from, at, type, text: text ?? "", changed };
     const { edited, item, blob, preview, pinnedBy, pinnedAt, deletedForEveryone } = fields;
     const { deletedBy, deliveredTo, readBy } = fields;
     Object.assign(message, { edited, item, blob, preview, pinnedBy, pinnedAt, deletedForEveryone });
@@ -81,8 +84,7 @@ export function merge(known, told, isLate) {
     const merged = {
         ...known,
         ...told,
-        // Two nodes may have accepted one message, of which the first counts.
-        at: told.at < known.at ? told.at : known.at,
+        ...firstPlace(known, told),
         text: text.text,
         edited: text.edited,
         pinnedBy: pin.pinnedBy,
@@ -97,6 +99,18 @@ export function merge(known, told, isLate) {
         changed: Math.max(known.changed, told.changed),
     };
     return known.deletedForEveryone || told.deletedForEveryone ? retracted(merged) : merged;
+}
+
+/**
+ * Returns the earlier place of a message: two nodes may have accepted it.
+ *
+ * @param {StoredMessage} a
+ * @param {StoredMessage} b
+ */
+function firstPlace(a, b) {
+    if (a.at !== b.at) return a.at < b.at ? { at: a.at, seq: a.seq } : { at: b.at, seq: b.seq };
+    const [seq] = [a.seq, b.seq].filter((number) => number !== undefined).sort();
+    return { at: a.at, seq };
 }
 
 /**

@@ -293,10 +293,10 @@ function shown(message, conversation, user, others, marks) {
     const readBy = (union(message.readBy, readers) ?? []).filter(notSender);
     const deliveredTo = (union(union(message.deliveredTo, receivers), readBy) ?? [])
         .filter(notSender);
-    const { id, from, at, type, text, edited, item, blob, preview } = message;
+    const { id, seq, from, at, type, text, edited, item, blob, preview } = message;
     const { pinnedBy, pinnedAt, deletedForEveryone } = message;
     return {
-        ...{ id, conversation, from, at, type, text, edited, item, blob, preview },
+        ...{ id, seq, conversation, from, at, type, text, edited, item, blob, preview },
         ...{ pinnedBy, pinnedAt, deletedForEveryone, deliveredTo, readBy, isMine },
         deletedBy: message.deletedBy ?? [],
         state: message.waits ? "waiting" : stateOf(isMine, others, deliveredTo, readBy),

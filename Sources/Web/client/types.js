@@ -17,6 +17,7 @@
  *
  * @typedef {{
  *   id: string,
+ *   seq?: string,
  *   conversation: string,
  *   from: string,
  *   at: string,
