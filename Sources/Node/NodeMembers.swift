@@ -23,6 +23,7 @@ extension Node {
     /// shards anew where the table has changed.
     func followMembership() {
         stayIfLast()
+        leaveIfAwaited()
         for (name, gossip) in membership.takeOutbox() {
             links[name]?.send(
                 .gossip(gossip, wallMilliseconds: ports.clock.wallMilliseconds))
@@ -37,10 +38,28 @@ extension Node {
     /// Ends the handover where every other member leaves as well.
     private func stayIfLast() {
         guard isLeaving, membership.hasToStay else { return }
-        isLeaving = false
+        (isLeaving, waitsToLeave) = (false, true)
         membership.stay(now: ports.clock.milliseconds)
         ports.host.log(
-            .warn, "every member leaves: this one stays, since no other could take over its shards")
+            .warn,
+            "every member leaves: this one stays until another can take over its shards")
+    }
+
+    /// Leaves after all, once there is another member.
+    private func leaveIfAwaited() {
+        guard waitsToLeave, hasSuccessor else { return }
+        beginLeave()
+    }
+
+    /// Whether another member could take over the shards of this one.
+    var hasSuccessor: Bool {
+        membership.ring.contains { $0 != me.name && membership.state(of: $0) == .alive }
+    }
+
+    func beginLeave() {
+        ports.host.log(.info, "leaving shards=\(shards.count)")
+        (isLeaving, waitsToLeave) = (true, false)
+        membership.beginLeave(now: ports.clock.milliseconds)
     }
 
     private func follow(_ event: MemberEvent) {

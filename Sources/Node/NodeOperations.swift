@@ -91,14 +91,9 @@ extension Node {
 
     /// Hands over all shard replicas, then ends the process.
     package func leave() -> Result<Void, OperationFailure> {
-        let isLast = !membership.ring.contains {
-            $0 != me.name && membership.state(of: $0) == .alive
-        }
         guard !isLeaving else { return .success(()) }
-        guard !isLast else { return .failure(.nobodyElse) }
-        ports.host.log(.info, "leaving shards=\(shards.count)")
-        isLeaving = true
-        membership.beginLeave(now: ports.clock.milliseconds)
+        guard hasSuccessor else { return .failure(.nobodyElse) }
+        beginLeave()
         followMembership()
         endIfHandedOver()
         return .success(())

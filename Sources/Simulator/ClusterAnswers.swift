@@ -149,7 +149,7 @@ extension ClusterWorld {
             return fail(.sound, "HISTORY shows a message twice: \(ids)")
         }
         for (before, line) in zip(lines, lines.dropFirst())
-        where (before["at"] ?? "") > (line["at"] ?? "") {
+        where (before["seq"] ?? "", before["id"] ?? "") >= (line["seq"] ?? "", line["id"] ?? "") {
             fail(.sound, "HISTORY is out of order at \(line["id"] ?? "")")
         }
         for line in lines {
