@@ -2,6 +2,11 @@ import CRDT
 import Wire
 
 /// A conversation: its creation, its participants and their invitations.
+///
+/// Under one id there may be several creations, on several sides of a network partition. Those by
+/// one account are one, and so are those without an account. Of the others the earliest decides who
+/// the participants are, so that nobody gets in by creating what others have created; what followed
+/// from the later ones stays in the document, and nobody sees it.
 public struct Conversation: Hashable, Sendable {
     /// The immutable part of a conversation, set when it is created.
     ///
@@ -14,6 +19,8 @@ public struct Conversation: Hashable, Sendable {
         /// Ascending; includes the creator.
         public let participants: [UserID]
         public let title: String?
+        /// Whether the creator had signed in to an account.
+        var isByAccount = false
     }
 
     /// The last invitation of a user: its time and its author.
@@ -31,75 +38,51 @@ public struct Conversation: Hashable, Sendable {
         }
     }
 
-    public private(set) var header: Header
-    public private(set) var participants: ObservedRemoveSet<UserID>
-    /// The last invitation of every user who was ever invited, still in or not; ascending by user.
-    public private(set) var invitations: [Invitation]
-    /// The times at which participants last left.
-    public private(set) var departureTimes = ChangeTimes()
+    /// The earliest creation.
+    private var shown: Creation
+    /// The others, ascending by header.
+    private(set) var others: [Creation] = []
 
-    init(header: Header) {
-        self.header = header
-        participants = ObservedRemoveSet()
-        invitations = []
-        for user in header.participants { participants.insert(user, by: header.created) }
-    }
+    init(header: Header) { shown = Creation(header: header) }
+
+    public var header: Header { shown.header }
+
+    public var participants: ObservedRemoveSet<UserID> { shown.participants }
+
+    /// The last invitation of every user who was ever invited, still in or not; ascending by user.
+    public var invitations: [Invitation] { shown.invitations }
+
+    /// The times at which participants last left.
+    public var departureTimes: ChangeTimes { shown.departureTimes }
 
     /// The stamp of the last invitation of `user`; nil where there was none.
     public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
 
-    func lastInvitation(of user: UserID) -> Invitation? {
-        let index = firstIndex(notBefore: user)
-        guard index < invitations.count, invitations[index].user == user else { return nil }
-        return invitations[index]
-    }
+    func lastInvitation(of user: UserID) -> Invitation? { shown.lastInvitation(of: user) }
 
     var greatestTime: HybridTimestamp {
-        let times = [header.created.time, participants.greatestTime, departureTimes.greatest]
-        return invitations.reduce(times.max() ?? .zero) {
-            max($0, $1.stamp.time)
-        }
+        others.reduce(shown.greatestTime) { max($0, $1.greatestTime) }
     }
 
-    /// Adds `user`; a user who is already in keeps their present invitation.
     mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
-        let isIn = participants.contains(user)
-        participants.insert(user, by: operation)
-        if !isIn { mergeInvitation(Invitation(user: user, stamp: operation, by: host)) }
+        shown.invite(user, of: host, by: operation)
     }
 
     mutating func leave(_ user: UserID, by author: Authorship) {
-        participants.remove(user, by: author)
-        departureTimes.recordChange(user, .removed, at: author.stamp.time)
+        shown.leave(user, by: author)
     }
 
     mutating func merge(_ other: Conversation) {
-        header = min(header, other.header)
-        participants.merge(other.participants)
-        invitations = mergedAscending(invitations, other.invitations, by: \.user) { mine, theirs in
-            mine.isEarlier(than: theirs) ? theirs : mine
+        var creations = [shown] + others
+        for creation in [other.shown] + other.others {
+            if let index = creations.firstIndex(where: { $0.account == creation.account }) {
+                creations[index] = creations[index].merged(with: creation)
+            } else {
+                creations.append(creation)
+            }
         }
-        departureTimes.merge(other.departureTimes)
-    }
-
-    /// Records an invitation; of two invitations of one user the later stays.
-    private mutating func mergeInvitation(_ invitation: Invitation) {
-        let index = firstIndex(notBefore: invitation.user)
-        if index < invitations.count, invitations[index].user == invitation.user {
-            if invitations[index].isEarlier(than: invitation) { invitations[index] = invitation }
-        } else {
-            invitations.insert(invitation, at: index)
-        }
-    }
-
-    private func firstIndex(notBefore user: UserID) -> Int {
-        var low = 0
-        var high = invitations.count
-        while low < high {
-            let middle = (low + high) / 2
-            if invitations[middle].user < user { low = middle + 1 } else { high = middle }
-        }
-        return low
+        if creations.count > 1 { creations.sort { $0.header < $1.header } }
+        (shown, others) = (creations[0], Array(creations.dropFirst()))
     }
 }
 
@@ -107,7 +90,7 @@ extension Conversation.Header: Comparable {
     public static func == (left: Self, right: Self) -> Bool {
         left.created == right.created && left.creator == right.creator
             && left.participants == right.participants && haveSameBytes(left.title, right.title)
-            && left.dot == right.dot
+            && left.dot == right.dot && left.isByAccount == right.isByAccount
     }
 
     /// Orders headers by stamp; equal stamps mean one operation that several nodes executed, of
@@ -123,35 +106,28 @@ extension Conversation.Header: Comparable {
         guard left.participants == right.participants else {
             return left.participants.lexicographicallyPrecedes(right.participants)
         }
-        return left.dot < right.dot
+        guard left.dot == right.dot else { return left.dot < right.dot }
+        return right.isByAccount && !left.isByAccount
     }
 }
 
+/// The earliest creation is in fields of its own; where there is one alone, they are all.
 extension Conversation {
-    private enum FieldNumber {
-        static let header: UInt64 = 1
-        static let participants: UInt64 = 2
-        static let invitations: UInt64 = 3
-        static let departureTimes: UInt64 = 4
-    }
+    private static let othersNumber: UInt64 = 6
 
     func write(to fields: inout some FieldSink & ~Copyable) {
-        fields.set(FieldNumber.header, to: header)
-        fields.set(FieldNumber.participants, to: participants)
-        fields.set(FieldNumber.invitations, toList: invitations)
-        if !departureTimes.isEmpty { fields.set(FieldNumber.departureTimes, to: departureTimes) }
+        shown.write(to: &fields)
+        fields.set(Conversation.othersNumber, toList: others)
     }
 
     init(from fields: inout Fields) throws(WireError) {
-        guard let header = fields.removeField(FieldNumber.header),
-            let participants = fields.removeField(FieldNumber.participants)
-        else { throw .invalid("a header and participants") }
-        self.header = try Header.decode(header)
-        self.participants = try ObservedRemoveSet.decode(participants)
-        invitations = try fields.take(FieldNumber.invitations, orEmpty: [], "invitations")
-            .ascending("invitations", by: \.user)
-        departureTimes = try fields.take(
-            FieldNumber.departureTimes, orEmpty: ChangeTimes(), "times of changes")
+        shown = try Creation(from: &fields)
+        others = try fields.take(Conversation.othersNumber, orEmpty: [], "other creations")
+        let creations = [shown] + others
+        let isInOrder = zip(creations, others).allSatisfy { $0.header < $1.header }
+        guard isInOrder, Set(creations.map(\.account)).count == creations.count else {
+            throw .invalid("the creations of a conversation")
+        }
     }
 }
 

@@ -5,7 +5,9 @@ extension Conversation {
     /// A user's change of a conversation.
     public enum Action: Hashable, Sendable {
         /// `participants` ascends and holds the creator.
-        case create(participants: [UserID], title: String?)
+        ///
+        /// - isByAccount: whether the creator has signed in to an account.
+        case create(participants: [UserID], title: String?, isByAccount: Bool = false)
         case invite(UserID)
         case leave
     }
@@ -14,7 +16,7 @@ extension Conversation {
 extension Conversation.Action {
     /// Returns whether the action would change anything; throws where it is refused.
     func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
-        if case .create(let participants, let title) = self {
+        if case .create(let participants, let title, _) = self {
             guard let header = conversation?.header else { return true }
             guard header.creator == user, header.participants == participants,
                 haveSameBytes(header.title, title)
@@ -33,11 +35,11 @@ extension Conversation.Action {
     func applied(
         to conversation: Conversation?, by user: UserID, _ author: Authorship
     ) -> Conversation {
-        if case .create(let participants, let title) = self {
+        if case .create(let participants, let title, let isByAccount) = self {
             return Conversation(
                 header: Conversation.Header(
                     created: author.stamp, dot: author.dot, creator: user,
-                    participants: participants, title: title))
+                    participants: participants, title: title, isByAccount: isByAccount))
         }
         guard var conversation else { preconditionFailure("judge refuses what is not there") }
         if case .invite(let guest) = self {
@@ -74,7 +76,7 @@ extension Conversation.Action: DocumentAction {
     var growth: ActionGrowth { self == .leave ? .settles : .adds }
 
     var roughBytes: Int {
-        guard case .create(let participants, let title) = self else { return 0 }
+        guard case .create(let participants, let title, _) = self else { return 0 }
         return participants.reduce(title?.utf8.count ?? 0) {
             $0 + ChatLimits.nameBytesAround + $1.text.utf8.count
         }
@@ -84,7 +86,7 @@ extension Conversation.Action: DocumentAction {
 
     var kind: UInt8 {
         switch self {
-        case .create: 1
+        case .create(_, _, let isByAccount): isByAccount ? 32 : 1
         case .invite: 9
         case .leave: 10
         }
@@ -92,7 +94,7 @@ extension Conversation.Action: DocumentAction {
 
     func encodeRest(into writer: inout ByteWriter) {
         switch self {
-        case .create(let participants, let title):
+        case .create(let participants, let title, _):
             participants.encode(into: &writer)
             writer.write(title)
         case .invite(let guest): writer.write(guest)
@@ -102,7 +104,7 @@ extension Conversation.Action: DocumentAction {
 
     init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
         switch kind {
-        case 1:
+        case 1, 32:
             let participants = try reader.readUsers()
             let count = participants.count
             guard count <= ChatLimits.participantsMax else {
@@ -110,7 +112,8 @@ extension Conversation.Action: DocumentAction {
             }
             self = .create(
                 participants: participants,
-                title: try reader.readOptionalText(limit: ChatLimits.titleBytesMax))
+                title: try reader.readOptionalText(limit: ChatLimits.titleBytesMax),
+                isByAccount: kind == 32)
         case 9: self = .invite(try reader.readName())
         case 10: self = .leave
         default: return nil

@@ -18,7 +18,7 @@ extension Mutation: WireValue {
         guard subject.partition == name.text else { throw .invalid("a subject of the action") }
         self.init(action, of: subject, by: user)
         if case .user = subject, name != user { throw .invalid("what is the user's own") }
-        guard case .conversation(.create(let participants, _)) = action else { return }
+        guard case .conversation(.create(let participants, _, _)) = action else { return }
         guard participants.contains(user) else { throw .invalid("a creator among the users") }
     }
 }

@@ -53,8 +53,7 @@ package actor Node {
     var cutOut: Set<NodeName> = []
     /// Whether this node leaves the cluster: the process ends once no shard replica is left here.
     var isLeaving = false
-    /// Whether it leaves as soon as there is a member that could take over its shards: every member
-    /// was to leave, and this one had to stay.
+    /// Whether it leaves once another member can take over: all were to leave, and it had to stay.
     var waitsToLeave = false
     /// The connections on which no hello has arrived yet, by channel id.
     var greetings: [UInt64: Greeting] = [:]

@@ -91,15 +91,24 @@ struct SignIn: Sendable {
     }
 
     /// Returns the request as it is made by this sign-in: a user's device belongs to the sign-in
-    /// that registers it, whatever the line says.
+    /// that registers it, whatever the line says, and a conversation to the account.
     func made(_ request: Request) -> Request {
-        guard user != nil, case .write(let mutation, let isMinted) = request,
-            case .device(let device, .register(let token, _)) = mutation.action
-        else { return request }
-        let registration = DeviceRegistration(signIn: ofUser)
-        return .write(
-            Mutation(.register(token, registration), on: device, by: mutation.user),
-            isMinted: isMinted)
+        guard user != nil, case .write(let mutation, let isMinted) = request else {
+            return request
+        }
+        switch (mutation.action, mutation.conversation) {
+        case (.device(let device, .register(let token, _)), _):
+            let registration = DeviceRegistration(signIn: ofUser)
+            return .write(
+                Mutation(.register(token, registration), on: device, by: mutation.user),
+                isMinted: isMinted)
+        case (.conversation(.create(let participants, let title, _)), let conversation?):
+            let create = Conversation.Action.create(
+                participants: participants, title: title, isByAccount: true)
+            return .write(
+                Mutation(create, in: conversation, by: mutation.user), isMinted: isMinted)
+        default: return request
+        }
     }
 
     /// Handles a request other than `AUTH` from a client that has not signed in.

@@ -229,8 +229,9 @@ extension World {
     ) -> Mutation {
         let title = workRandom.chance(percent: 70) ? "room" : text()
         let users = workRandom.chance(percent: isCreated ? 70 : 96) ? clients.users : [user]
-        return Mutation(
-            .create(participants: users.sorted(), title: title), in: conversation, by: user)
+        let create = Conversation.Action.create(
+            participants: users.sorted(), title: title, isByAccount: plan.hasAccounts)
+        return Mutation(create, in: conversation, by: user)
     }
 
     private func sending(in conversationIndex: Int, by user: UserID) -> (Mutation, isFresh: Bool) {

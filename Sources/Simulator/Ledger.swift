@@ -205,7 +205,8 @@ extension Mutation.Action {
 
     var words: String {
         switch self {
-        case .conversation(.create(let users, let title)): "create for \(users) as \(title ?? "-")"
+        case .conversation(.create(let users, let title, _)):
+            "create for \(users) as \(title ?? "-")"
         case .message(let id, .send(_, _, let text, let attachment)):
             "send \(id) '\(text)' \(attachment.map { "with \($0)" } ?? "")"
         case .message(let id, .edit(let text)): "edit \(id) to '\(text)'"

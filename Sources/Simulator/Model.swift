@@ -59,11 +59,26 @@ struct Model {
 
     /// The users of a conversation: added by a creation or invitation that no leave undid.
     var participants: [UserID] {
-        Set(entries.flatMap(\.mutation.action.added)).filter { user in
+        let entries = entriesThatCount
+        return Set(entries.flatMap(\.mutation.action.added)).filter { user in
             isElement(
                 addedBy: entries.filter { $0.mutation.action.added.contains(user) },
                 removedBy: entries.filter { $0.isDeparture(of: user) })
         }.sorted()
+    }
+
+    /// The creations of a conversation by the account that created it first, and the changes that
+    /// were made where no earlier creation by another account was known.
+    private var entriesThatCount: [Ledger.Entry] {
+        let creations = entries.filter(\.mutation.action.isCreation)
+        guard creations.contains(where: { $0.account != nil }) else { return entries }
+        let account = header?.account
+        return entries.filter { entry in
+            guard !entry.mutation.action.isCreation else { return entry.account == account }
+            let known = creations.filter(entry.knew)
+            let shown = known.min { ($0.operation, $0.dot) < ($1.operation, $1.dot) }
+            return shown?.account == account
+        }
     }
 
     /// Whether any add is live: no later operation of its process concerns the element, no remove
@@ -80,8 +95,8 @@ struct Model {
 
     /// Returns the stamp of the last invitation of `user`; nil if there is none.
     func invitation(of user: UserID) -> Stamp? {
-        entries.filter { $0.mutation.action == .conversation(.invite(user)) }.compactMap(\.stamp)
-            .max()
+        entriesThatCount.filter { $0.mutation.action == .conversation(.invite(user)) }
+            .compactMap(\.stamp).max()
     }
 
     /// Whether an archiving exists that no unarchiving undid.
@@ -148,7 +163,8 @@ struct Model {
     }
 
     private func check(_ conversation: Conversation) throws(Violation) {
-        guard let header, case .conversation(.create(_, let title)) = header.mutation.action else {
+        guard let header, case .conversation(.create(_, let title, _)) = header.mutation.action
+        else {
             throw violation(.claims, "was never created")
         }
         guard conversation.header.created == header.stamp, conversation.header.title == title,
@@ -258,6 +274,12 @@ struct Model {
 }
 
 extension Ledger.Entry {
+    /// The account by which a conversation was created; nil for none.
+    var account: UserID? {
+        guard case .conversation(.create(_, _, true)) = mutation.action else { return nil }
+        return mutation.user
+    }
+
     func isDeparture(of user: UserID) -> Bool {
         mutation.action == .conversation(.leave) && mutation.user == user
     }
@@ -274,7 +296,7 @@ extension Mutation.Action {
     /// The users whom the action makes participants.
     var added: [UserID] {
         switch self {
-        case .conversation(.create(let participants, _)): participants
+        case .conversation(.create(let participants, _, _)): participants
         case .conversation(.invite(let user)): [user]
         default: []
         }

@@ -72,7 +72,8 @@ package struct SeededBug: Hashable, Sendable {
                 [.kept, .claims, .oneChange, .judgedOnce]
             // A version claim is confirmed, too.
             case .claimFromMemory: [.claims, .kept]
-            case .claimsUnited, .lateDoneCounts, .vectorAdvancedBeforeDone: [.claims]
+            case .claimsUnited, .lateDoneCounts, .laterCreationJoins, .vectorAdvancedBeforeDone:
+                [.claims]
             case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]
             case .damagedIndexReadAsEmpty: [.claims, .kept, .equal]

@@ -23,6 +23,7 @@
         case minimumIgnored = "floor-ignored"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
         case lateDoneCounts = "late-done-counts"
+        case laterCreationJoins = "later-creation-joins"
         case minorityEvicts = "minority-evicts"
         case notificationSentTwice = "notification-sent-twice"
         case numberingContinuedAfterFailure = "numbering-continued-after-failure"

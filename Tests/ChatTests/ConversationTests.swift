@@ -6,41 +6,66 @@ import Wire
 @testable import Chat
 
 struct ConversationTests {
-    private static let laws = Laws<Conversation>(
-        merge: { $0.merge($1) },
-        encode: {
-            var fields = Fields()
-            $0.write(to: &fields)
-            return fields.encoded
-        },
-        decode: {
-            var fields = try Fields.decode($0)
-            return try Conversation(from: &fields)
-        },
-        greatestTime: \.greatestTime,
-        mutate: { conversation, writer, random in
-            let user = random.pick(People.all)
-            guard let conversation else {
-                let users = Array(Set([user, random.pick(People.all)])).sorted()
-                let title = random.pick([nil, "", "title", "caf\u{E9}", "cafe\u{301}"])
-                let header = Conversation.Header(
-                    created: writer.nextStamp(), dot: writer.nextDot(), creator: user,
-                    participants: users, title: title)
-                return Conversation(header: header)
-            }
-            var changed = conversation
-            let operation = writer.nextStamp()
-            if random.chance(60) {
-                changed.invite(user, of: random.pick(People.all), by: operation)
-            } else {
-                changed.leave(
-                    user, by: Authorship(dot: writer.nextDot(), stamp: operation))
-            }
-            return changed
-        })
+    private static let laws = laws(haveAccounts: false)
 
-    @Test func `merging is a join, and any order gives the same bytes`() throws {
-        try ConversationTests.laws.check(seeds: 0..<800)
+    private static func laws(haveAccounts: Bool) -> Laws<Conversation> {
+        Laws<Conversation>(
+            merge: { $0.merge($1) },
+            encode: {
+                var fields = Fields()
+                $0.write(to: &fields)
+                return fields.encoded
+            },
+            decode: {
+                var fields = try Fields.decode($0)
+                return try Conversation(from: &fields)
+            },
+            greatestTime: \.greatestTime,
+            mutate: { conversation, writer, random in
+                let user = random.pick(People.all)
+                guard let conversation else {
+                    let users = Array(Set([user, random.pick(People.all)])).sorted()
+                    let title = random.pick([nil, "", "title", "caf\u{E9}", "cafe\u{301}"])
+                    var header = Conversation.Header(
+                        created: writer.nextStamp(), dot: writer.nextDot(), creator: user,
+                        participants: users, title: title)
+                    header.isByAccount = haveAccounts && random.chance(80)
+                    return Conversation(header: header)
+                }
+                var changed = conversation
+                let operation = writer.nextStamp()
+                if random.chance(60) {
+                    changed.invite(user, of: random.pick(People.all), by: operation)
+                } else {
+                    changed.leave(
+                        user, by: Authorship(dot: writer.nextDot(), stamp: operation))
+                }
+                return changed
+            })
+    }
+
+    @Test(arguments: [false, true])
+    func `merging is a join, and any order gives the same bytes`(haveAccounts: Bool) throws {
+        try ConversationTests.laws(haveAccounts: haveAccounts).check(seeds: 0..<800)
+    }
+
+    @Test func `of creations by two accounts the earlier one decides who is in`() throws {
+        var early = conversation(
+            at: 1, by: People.bob, [People.bob], title: "early", isByAccount: true)
+        var late = conversation(
+            at: 2, by: People.alice, [People.alice, People.carol], title: "late", isByAccount: true)
+        let dave = UserID(checked: "dave")
+        late.invite(dave, of: People.alice, by: People.stamp(3, at: 3))
+        early.invite(People.carol, of: People.bob, by: People.stamp(4, at: 4))
+        for merged in [merged(early, late), merged(late, early)] {
+            #expect(merged.header == early.header)
+            #expect(merged.participants.elements == [People.bob, People.carol])
+            #expect(merged.invitation(of: dave) == nil)
+            // What was created without an account is a creation like another.
+            let first = conversation(at: 0, by: People.alice, [People.alice], title: nil)
+            #expect(self.merged(merged, first).participants.elements == [People.alice])
+            #expect(self.merged(first, merged) == self.merged(merged, first))
+        }
     }
 
     @Test func `created on two sides of a cut, participants unite and the earlier gives the rest`()
@@ -110,13 +135,15 @@ struct ConversationTests {
     }
 
     private func conversation(
-        at milliseconds: UInt64, by creator: UserID, _ users: [UserID], title: String?
+        at milliseconds: UInt64, by creator: UserID, _ users: [UserID], title: String?,
+        isByAccount: Bool = false
     ) -> Conversation {
         let replica = People.replica(milliseconds)
-        let header = Conversation.Header(
+        var header = Conversation.Header(
             created: People.stamp(milliseconds, at: milliseconds),
             dot: Dot(replica: replica, seq: 1), creator: creator, participants: users,
             title: title)
+        header.isByAccount = isByAccount
         return Conversation(header: header)
     }
 
