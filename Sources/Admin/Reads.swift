@@ -89,9 +89,17 @@ extension Findings {
     /// The approximate size of its reply in bytes: a buffer that grows while it is written takes
     /// three times as much at the end.
     var replyBytes: Int {
-        guard case .messages(let messages) = self else { return 0 }
-        let texts = messages.reduce(0) { $0 + $1.text.utf8.count + 160 }
-        return min(texts, LineLimits.replyBytesMax)
+        let bytes =
+            switch self {
+            case .messages(let messages): messages.reduce(0) { $0 + $1.text.utf8.count + 160 }
+            case .actions(let items): items.reduce(0) { $0 + $1.title.utf8.count + 160 }
+            case .chats(let chats):
+                chats.reduce(0) { bytes, chat in
+                    bytes + chat.texts.reduce(360) { $0 + $1.utf8.count + 1 }
+                }
+            default: 0
+            }
+        return min(bytes, LineLimits.replyBytesMax)
     }
 }
 

@@ -22,7 +22,7 @@ extension Shard {
                 return carriedOut(.written(accepted.receipt, in: id), isSettled: false)
             case .failure(let reason): failure = reason
             }
-        case .read(let query, let user), .list(let query, let user, _):
+        case .read(let query, let user), .list(let query, let user, _, _):
             switch answer(query, for: user, slot: slot) {
             case .success(let answer):
                 return carriedOut(

@@ -120,12 +120,11 @@ package actor Node {
     var redirects: [RequestedShard: Redirect] = [:]
     /// The list queries that wait for earlier requests of their session, by session and in order.
     var deferredQueries: [UInt64: [DeferredQuery]] = [:]
-    /// The list queries whose parts are being collected from several shards.
     var scatterGathers: [ReplySlot: ScatterGather] = [:]
     /// The requests for sample data whose writes are not all acknowledged.
     var seedings: [ReplySlot: Seeding] = [:]
-    /// Outstanding list calls, by call number.
     var shardCalls: [UInt64: ShardCall] = [:]
+    var largeLists = LargeLists()
     /// The replies that wait until writes are on a number of owners.
     var waits: [CopiesWait] = []
     /// Outstanding calls for the number of owners that have some writes, by call number.
@@ -343,6 +342,7 @@ extension Node {
         tendReadBarriers()
         sendForwards()
         startLists()
+        startLargeLists()
         tellNotified()
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []

@@ -177,7 +177,7 @@ extension Node {
             finishForward(response.number, with: forward.outcome(of: failure), nil)
         case .notOwner:
             pass(response.number, on: forward, because: nil)
-        case .listed, .copies, .level:
+        case .listed, .copies, .level, .large:
             return
         }
     }

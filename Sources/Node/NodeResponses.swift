@@ -55,9 +55,9 @@ extension Node {
             } else {
                 sendResponse(.notOwner, to: slot, request.round)
             }
-        case .list(let query, let user, let shards):
+        case .list(let query, let user, let shards, let bytesMax):
             if isWelcome, query.partition == nil {
-                list(query, of: user, in: shards, for: slot)
+                list(query, of: user, in: shards, upTo: bytesMax, for: slot)
             } else {
                 sendResponse(.notOwner, to: slot)
             }

@@ -9,6 +9,8 @@ struct ScatterGather: Sendable {
     let since: UInt64
     /// Whether the member that asked has been told `taken`.
     var isTaken = false
+    /// How large the list may be to be sent at once to the member that asked; nil for any size.
+    var bytesMax: Int?
     private(set) var findings: Findings?
     /// The parts taken from answers of several parts; answers of a single part do not count.
     private(set) var parts = 0
@@ -64,6 +66,8 @@ struct ShardCall: Sendable {
     let slot: ReplySlot
     let target: NodeName
     let shards: [ShardID]
+    /// Whether the answer may be large.
+    var isForLarge = false
     /// When the call was sent, or when a part of the answer last came, in milliseconds.
     var heardAt: UInt64
     /// Whether the target waits for disks.
@@ -210,7 +214,11 @@ extension Node {
             let call = ShardCall(
                 slot: slot, target: name, shards: shares[name] ?? [],
                 heardAt: ports.clock.milliseconds)
-            send(call, of: &scatterGather)
+            if send(call, of: scatterGather) == nil {
+                scatterGather.missing += call.shards
+            } else {
+                scatterGather.asks += 1
+            }
         }
         return nil
     }
@@ -225,18 +233,18 @@ extension Node {
         }
     }
 
-    private func send(_ call: ShardCall, of scatterGather: inout ScatterGather) {
+    /// - Returns: the number of the call; nil where the member cannot be called.
+    func send(_ call: ShardCall, of scatterGather: ScatterGather) -> UInt64? {
         let number = takeCallNumber()
-        let request = PeerRequest.Request.list(scatterGather.query, scatterGather.user, call.shards)
+        let request = PeerRequest.Request.list(
+            scatterGather.query, scatterGather.user, call.shards,
+            bytesMax: call.isForLarge ? nil : options.peerLimits.listBytesMax)
         let isSent = self.ask(
             call.target, request, as: number, within: Forwards.patienceMilliseconds)
-        guard isSent else {
-            scatterGather.missing += call.shards
-            return
-        }
-        scatterGather.asks += 1
+        guard isSent else { return nil }
         shardCalls[number] = call
         ports.host.turnAgain()
+        return number
     }
 
     /// Returns the shards in which something is or was the user's, with one read of the index
@@ -299,8 +307,14 @@ extension Node {
     // MARK: For other members
 
     /// Answers a member's call for its part of a list from the shards held here.
-    func list(_ query: Query, of user: UserID, in shards: [ShardID], for slot: ReplySlot) {
+    ///
+    /// - Parameter bytesMax: how large the part may be to be sent at once, in bytes; nil for any.
+    func list(
+        _ query: Query, of user: UserID, in shards: [ShardID], upTo bytesMax: Int?,
+        for slot: ReplySlot
+    ) {
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
+        scatterGather.bytesMax = bytesMax
         let concerned = shardsToRead(for: scatterGather, among: shards)
         for id in shards {
             guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }) else {
@@ -321,6 +335,16 @@ extension Node {
             sendResponse(.notOwner, to: slot)
             return
         }
+        // The parts of several shards are merged first: a list is decoded in its order, without
+        // repeats.
+        let gathered = findings.gathered
+        if let bytesMax = scatterGather.bytesMax {
+            let parts = gathered.split(bytesMax: bytesMax).count
+            guard parts == 1 else {
+                sendResponse(.large(bytes: parts * bytesMax), to: slot)
+                return
+            }
+        }
         let seen = scatterGather.seen.compactMap { observation in
             observation.vector.map { ObservedShard(shard: observation.shard, vector: $0) }
         }
@@ -328,9 +352,7 @@ extension Node {
         for part in parts.dropLast() {
             guard sendResponse(.taken, to: slot, seen: part) else { return }
         }
-        // The parts of several shards are merged first: a list is decoded in its order, without
-        // repeats.
-        sendFindings(findings.gathered, to: slot, 0, seen: parts.last ?? []) {
+        sendFindings(gathered, to: slot, 0, seen: parts.last ?? []) {
             .listed($0, part: $1, missing: scatterGather.missing)
         }
     }
@@ -344,6 +366,9 @@ extension Node {
         case .taken:
             shardCalls[response.number]?.isTaken = true
             shardCalls[response.number]?.appendSeen(response.seen)
+        case .large(let bytes) where !call.isForLarge:
+            shardCalls[response.number] = nil
+            delay(call, of: bytes)
         case .found(let findings, let part, isLast: false)
         where part == call.found.count && part < Forwards.partsMax
             && hasCapacity(forPartBehind: part + (scatterGathers[call.slot]?.parts ?? 0)):
@@ -365,7 +390,7 @@ extension Node {
     }
 
     /// Takes the answer of a member; one without parts if the member is given up.
-    private func mergeParts(_ parts: [Findings], missing: [ShardID], of call: ShardCall) {
+    func mergeParts(_ parts: [Findings], missing: [ShardID], of call: ShardCall) {
         guard var scatterGather = scatterGathers[call.slot] else { return }
         scatterGather.asks -= 1
         var missing = missing.filter(call.shards.contains)

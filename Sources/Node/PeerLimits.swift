@@ -1,3 +1,5 @@
+import Chat
+
 /// The limits on what may wait for one other node, in bytes.
 package struct PeerLimits: Hashable, Sendable {
     /// The most that waits for a slow peer: further replication frames are dropped, and pulls
@@ -15,6 +17,9 @@ package struct PeerLimits: Hashable, Sendable {
     /// The approximate limit of the vectors in one response, which may be about many shards: the
     /// others are sent ahead of it.
     package let vectorBytesMax: Int
+    /// The approximate size up to which a peer sends its part of a list at once; for a larger one
+    /// it is called again.
+    package let listBytesMax: Int
 
     package static let standard = PeerLimits(
         queueBytesMax: 8 << 20, queueBytesShort: 512 << 10, controlBytesMax: 1 << 20,
@@ -22,12 +27,13 @@ package struct PeerLimits: Hashable, Sendable {
 
     package init(
         queueBytesMax: Int, queueBytesShort: Int, controlBytesMax: Int, answerBytesMax: Int,
-        vectorBytesMax: Int
+        vectorBytesMax: Int, listBytesMax: Int = Findings.partBytesMax
     ) {
         self.queueBytesMax = queueBytesMax
         self.queueBytesShort = queueBytesShort
         self.controlBytesMax = controlBytesMax
         self.answerBytesMax = answerBytesMax
         self.vectorBytesMax = vectorBytesMax
+        self.listBytesMax = listBytesMax
     }
 }

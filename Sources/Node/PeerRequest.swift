@@ -11,7 +11,9 @@ package struct PeerRequest: Hashable, Sendable {
         case write(Operation, AckLevel, Attempt)
         case read(Query, UserID)
         /// The part of a user's list that lies in these shards.
-        case list(Query, UserID, [ShardID])
+        ///
+        /// - bytesMax: the approximate size up to which it is sent at once; nil for any size.
+        case list(Query, UserID, [ShardID], bytesMax: Int? = nil)
         /// On how many owners these changes are stored.
         case copies(ShardID, Vector)
         /// Whether the replica of a shard holds what a connection has seen.
@@ -71,6 +73,8 @@ package struct PeerResponse: Hashable, Sendable {
         /// The last part of a list, and the shards that are missing from the list.
         case listed(Findings, part: Int, missing: [ShardID])
         case copies(Int)
+        /// The list has about this size, which is more than was asked for; nothing is kept of it.
+        case large(bytes: Int)
         /// The replica holds what was asked for.
         case level
         case failed(ShardFailure)
@@ -117,11 +121,13 @@ extension PeerRequest: WireValue {
             writer.write(2)
             query.encode(into: &writer)
             writer.write(user)
-        case .list(let query, let user, let shards):
+        case .list(let query, let user, let shards, let bytesMax):
             writer.write(3)
             query.encode(into: &writer)
             writer.write(user)
             shards.encode(into: &writer)
+            // Nodes that do not know it ignore bytes behind the values that they know.
+            if let bytesMax { writer.write(count: bytesMax) }
         case .copies(let shard, let vector):
             writer.write(4)
             writer.write(shard)
@@ -165,7 +171,8 @@ extension PeerRequest.Request {
             self = .read(try Query(from: &reader), try reader.readName())
         case 3:
             self = .list(
-                try Query(from: &reader), try reader.readName(), try reader.readShards())
+                try Query(from: &reader), try reader.readName(), try reader.readShards(),
+                bytesMax: reader.isAtEnd ? nil : max(1, try reader.readNumber()))
         case 4:
             self = .copies(try reader.readShard(), try Vector(sharedFrom: &reader))
         case 6:
@@ -203,6 +210,9 @@ extension PeerResponse: WireValue {
             failure.encode(into: &writer)
         case .notOwner: writer.write(7)
         case .level: writer.write(8)
+        case .large(let bytes):
+            writer.write(9)
+            writer.write(count: bytes)
         }
         seen.encode(into: &writer)
         time.encode(into: &writer)
@@ -242,6 +252,7 @@ extension PeerResponse.Completion {
         case 6: self = .failed(try ShardFailure(from: &reader))
         case 7: self = .notOwner
         case 8: self = .level
+        case 9: self = .large(bytes: try reader.readNumber())
         default: throw .unknown
         }
     }

@@ -357,6 +357,12 @@ package protocol ReplySink: AnyObject, Sendable {
     ///
     /// - Parameter replies: the replies, ascending by slot.
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
+    /// Notes that a list waits for memory, and holds none meanwhile.
+    func onListDelayed(_ number: UInt64)
+    /// Reserves memory for a part of a list; false where there is none.
+    ///
+    /// - Parameter bytes: the size of the part on its way between nodes.
+    func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool
     /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
     /// Returns the condition that a replica has to meet before it may answer the session.
@@ -392,6 +398,8 @@ extension ReplySink {
         for (slot, stored) in replies { onSettled(slot.number, .stored(stored)) }
     }
 
+    package func onListDelayed(_ number: UInt64) {}
+    package func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool { true }
     package func sessionVector(of shard: ShardID) -> SessionVector? { nil }
     package func constraint(on shard: ShardID) -> ReadConstraint? { nil }
     package func onSeen(_ observations: [Observation]) {}

@@ -22,7 +22,7 @@ struct ReplySizeEstimate: Sendable {
 
     mutating func add(_ bytes: Int, for number: UInt64) {
         guard bytes > 0 else { return }
-        bytesBySlot[number] = bytes
+        bytesBySlot[number, default: 0] += bytes
         self.bytes += bytes
     }
 

@@ -363,6 +363,19 @@ extension Session {
         }
     }
 
+    func estimate(_ bytes: Int, for number: UInt64) {
+        if bytes == 0 { estimated.remove(number) } else { estimated.add(bytes, for: number) }
+        noteHeld()
+    }
+
+    /// - Returns: false where there is no memory for a part of a list.
+    func reserve(_ bytes: Int, for number: UInt64) -> Bool {
+        let held = bytes * SessionLimits.listBytesHeld
+        guard memory?.assumeIsolated({ $0.hasCapacity(for: held) }) ?? true else { return false }
+        estimate(held, for: number)
+        return true
+    }
+
     /// Whether there is no memory for the line that has not ended.
     private var isLineTooMuch: Bool {
         guard let memory, cutter.keptCount > SessionLimits.freeBytes else { return false }

@@ -64,6 +64,10 @@ package enum SessionLimits {
     /// The estimate for a list of another kind, in bytes.
     package static let listBytesEstimated = 1 << 20
 
+    /// The bytes that are held for each byte of a large list that other nodes send: as it comes,
+    /// and as the reply that is made of it.
+    package static let listBytesHeld = 3
+
     /// The bytes not taken by a watching client from which the client counts as full.
     package static let eventBytesFull = 256 << 10
 

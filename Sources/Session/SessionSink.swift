@@ -37,6 +37,14 @@ extension Session {
         assumeIsolated { $0.state.recordUnsettled(last) }
     }
 
+    package nonisolated func onListDelayed(_ number: UInt64) {
+        assumeIsolated { $0.estimate(0, for: number) }
+    }
+
+    package nonisolated func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool {
+        assumeIsolated { $0.reserve(bytes, for: number) }
+    }
+
     package nonisolated func onSettled(_ number: UInt64, _ outcome: ReplyResult) {
         assumeIsolated {
             $0.settle(number, outcome)

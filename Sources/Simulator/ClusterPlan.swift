@@ -141,7 +141,8 @@ struct ClusterPlan {
         var limitRandom = SeededRandom(seed: seed, stream: 107)
         let isTight = limitRandom.chance(percent: 25)
         if isTight, nodes > 1 { faults.append(ClusterPlan.longCut(nodes, chaos, &limitRandom)) }
-        peerLimits = isTight ? ClusterPlan.tight : .standard
+        peerLimits =
+            isTight ? ClusterPlan.tight : seed % 2 == 0 ? ClusterPlan.shortLists : .standard
         textBytes = isTight ? 8_000 : nil
         self.faults = faults.sorted { $0.at < $1.at }
         chaosMilliseconds =
@@ -182,7 +183,12 @@ struct ClusterPlan {
     /// exceeds them.
     private static let tight = PeerLimits(
         queueBytesMax: 8 << 10, queueBytesShort: 4 << 10, controlBytesMax: 4 << 10,
-        answerBytesMax: 1_536 << 10, vectorBytesMax: 64)
+        answerBytesMax: 1_536 << 10, vectorBytesMax: 64, listBytesMax: 256)
+
+    /// Limits under which most lists count as large.
+    private static let shortLists = PeerLimits(
+        queueBytesMax: 8 << 20, queueBytesShort: 512 << 10, controlBytesMax: 1 << 20,
+        answerBytesMax: 32 << 20, vectorBytesMax: 1 << 20, listBytesMax: 64)
 
     /// The numbers of replicas to draw from; each is as likely as it is frequent in the list.
     private static let replicasDrawn: [Replicas] = [.all, .count(2), .count(3)]

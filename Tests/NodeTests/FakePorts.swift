@@ -353,6 +353,14 @@ final class RecordingSink: ReplySink {
     nonisolated(unsafe) private(set) var shown: Observation?
     /// All observations of the last list, or of the last read.
     nonisolated(unsafe) private(set) var allShown: [Observation] = []
+    /// Whether there is memory for large lists.
+    nonisolated(unsafe) var hasMemory = true
+    /// The numbers of the lists that waited for memory.
+    nonisolated(unsafe) private(set) var delayed: [UInt64] = []
+
+    func onListDelayed(_ number: UInt64) { delayed.append(number) }
+
+    func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool { hasMemory }
 
     func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }
 

@@ -387,6 +387,33 @@ extension ReplyResult? {
         }
     }
 
+    @Test func `a large list comes once there is memory for it, and is whole`() throws {
+        let standard = PeerLimits.standard
+        let five = Five(
+            peerLimits: PeerLimits(
+                queueBytesMax: standard.queueBytesMax, queueBytesShort: standard.queueBytesShort,
+                controlBytesMax: standard.controlBytesMax,
+                answerBytesMax: standard.answerBytesMax, vectorBytesMax: standard.vectorBytesMax,
+                listBytesMax: 64))
+        for (index, room) in rooms(20).enumerated() {
+            let number = UInt64(index + 1)
+            #expect(
+                five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
+        }
+        let asked = five.stranger(to: rooms(1)[0])
+        asked.sink.hasMemory = false
+        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        #expect(!asked.sink.delayed.isEmpty && asked.sink.delayed.allSatisfy { $0 == 100 })
+        asked.sink.hasMemory = true
+        five.world.run(milliseconds: 200)
+        let list = asked.sink.outcomes[100]
+        guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
+            Issue.record("it says \(String(describing: list))")
+            return
+        }
+        #expect(chats.count == 20)
+    }
+
     @Test func `a list without the shards that nobody holds any more says that it is partial`() {
         let five = Five()
         for (index, room) in rooms(20).enumerated() {

@@ -56,6 +56,19 @@ import Wire
         #expect(try GoldenBytes("peer-response", of: responses).difference() == nil)
     }
 
+    @Test func `how large a list may be follows what earlier builds know of the request`() throws {
+        func ask(_ bytesMax: Int?) -> PeerRequest {
+            PeerRequest(
+                number: 300, round: 4, deadline: 70_000,
+                request: .list(.unread, alice, [ShardID(0)], bytesMax: bytesMax))
+        }
+        #expect(try PeerRequest.decode(ask(9).encoded) == ask(9))
+        #expect(ask(9).encoded.starts(with: ask(nil).encoded))
+        let large = PeerResponse(
+            number: 1, round: 0, outcome: .large(bytes: 1 << 20), time: HybridTimestamp(bits: 5))
+        #expect(try PeerResponse.decode(large.encoded) == large)
+    }
+
     @Test(arguments: requests) func `a request comes back as it went`(
         _ request: PeerRequest.Request
     ) throws {

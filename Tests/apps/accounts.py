@@ -592,8 +592,8 @@ def who_creates_a_conversation_on_the_other_side_of_a_cut_does_not_read_it(clust
         thief.at(first).post("conversations/guessed/messages", {"id": "m2", "text": "let me in"})
     for node in cluster.nodes:
         thief.at(node).get("conversations/guessed/messages", status=403)
-        assert thief.at(node).get("chats")["chats"] == [], node.name
-        chats = guest.at(node).get("chats")["chats"]
+        assert thief.at(node).get("chats").json["chats"] == [], node.name
+        chats = guest.at(node).get("chats").json["chats"]
         assert [chat["participants"] for chat in chats] == [sorted([host.user, guest.user])], chats
 
 

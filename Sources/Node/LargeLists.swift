@@ -1,0 +1,80 @@
+import Chat
+import Replication
+
+/// The calls for parts of users' lists that are too large to be answered unasked.
+///
+/// A member whose part has more than `Findings.partBytesMax` says so, and keeps nothing of it; it
+/// is called again once there is memory for the list. So the memory of lists that are on their way
+/// is bounded, however many clients ask for lists and read none.
+struct LargeLists: Sendable {
+    struct Delayed: Sendable {
+        let call: ShardCall
+        /// The approximate size of the member's part, in bytes.
+        let bytes: Int
+    }
+
+    /// In their order.
+    private var delayed: ArraySlice<Delayed> = []
+    /// The sizes of the parts that are on their way, by the numbers of their calls.
+    private var running: [UInt64: Int] = [:]
+
+    /// The most bytes that are on their way at a time, unless one part alone has more (8 MiB).
+    static let bytesMax = 8 << 20
+
+    var first: Delayed? { delayed.first }
+
+    /// Whether the first may be called for beside those that are on their way.
+    func hasCapacity(for bytes: Int) -> Bool {
+        running.isEmpty || running.values.reduce(bytes, +) <= LargeLists.bytesMax
+    }
+
+    mutating func delay(_ call: ShardCall, of bytes: Int) {
+        delayed.append(Delayed(call: call, bytes: bytes))
+    }
+
+    mutating func removeFirst() { delayed = delayed.dropFirst() }
+
+    mutating func begin(_ number: UInt64, of bytes: Int) { running[number] = bytes }
+
+    /// Forgets the calls that have ended.
+    mutating func keepRunning(_ isOutstanding: (UInt64) -> Bool) {
+        if !running.isEmpty { running = running.filter { isOutstanding($0.key) } }
+    }
+}
+
+extension Node {
+    /// Puts off a call whose answer is too large to come unasked.
+    func delay(_ call: ShardCall, of bytes: Int) {
+        sinks[call.slot.session]?.onListDelayed(call.slot.number)
+        largeLists.delay(call, of: min(bytes, LargeLists.bytesMax))
+        ports.host.turnAgain()
+    }
+
+    /// Calls again for large parts of lists, in their order, while there is memory for them.
+    func startLargeLists() {
+        largeLists.keepRunning { shardCalls[$0] != nil }
+        while let (call, bytes) = largeLists.first.map({ ($0.call, $0.bytes) }) {
+            if let sink = sinks[call.slot.session] {
+                guard largeLists.hasCapacity(for: bytes),
+                    sink.mayCollect(call.slot.number, bytes)
+                else { return }
+                callAgain(call, bytes)
+            } else {
+                // Who asked has gone.
+                scatterGathers[call.slot] = nil
+            }
+            largeLists.removeFirst()
+        }
+    }
+
+    private func callAgain(_ delayed: ShardCall, _ bytes: Int) {
+        let call = ShardCall(
+            slot: delayed.slot, target: delayed.target, shards: delayed.shards, isForLarge: true,
+            heardAt: ports.clock.milliseconds)
+        guard let scatterGather = scatterGathers[call.slot] else { return }
+        guard let number = send(call, of: scatterGather) else {
+            return mergeParts([], missing: call.shards, of: call)
+        }
+        largeLists.begin(number, of: bytes)
+    }
+}
