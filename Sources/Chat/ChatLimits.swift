@@ -112,8 +112,7 @@ extension Document {
     /// The bytes of a message's texts, which are limited by their number instead.
     var textBytes: Int {
         guard let message else { return 0 }
-        return message.versions.reduce(message.header.text.utf8.count) { $0 + $1.text.utf8.count }
-            + message.orphanedEdits.reduce(0) { $0 + $1.version.text.utf8.count }
+        return message.others.reduce(message.shown.textBytes) { $0 + $1.textBytes }
     }
 }
 

@@ -160,7 +160,7 @@ public struct Document: Hashable, Sendable {
 
     /// Whether texts must be removed from disk: the message or item is deleted for everyone.
     public var purges: Bool {
-        message?.isRetracted ?? item?.isDeleted ?? part?.isPurged ?? file?.isPurged ?? false
+        message?.hasRetracted ?? item?.isDeleted ?? part?.isPurged ?? file?.isPurged ?? false
     }
 
     /// The sending time of a message, which orders the history; zero for every other document.

@@ -11,8 +11,9 @@ public enum MessageType: String, CaseIterable, Sendable {
 /// Of two sends of one id, on two sides of a network partition, the earlier header wins. Where both
 /// have the same sender and text, as when a client without a response sends again to another node,
 /// the edits of both belong to the message; where they differ, the edits of the losing send are not
-/// shown. A retracted message has no text, no versions and no pin: a deletion for everyone wins
-/// over everything, in every order of events.
+/// shown. What several users sent under one id is kept apart, so that nobody edits, pins or deletes
+/// the message of another. A retracted message has no text, no versions and no pin: a deletion for
+/// everyone by its sender wins over everything, in every order of events.
 public struct Message: Hashable, Sendable {
     /// The immutable part of a message, set when it is sent.
     public struct Header: Hashable, Sendable {
@@ -51,26 +52,35 @@ public struct Message: Hashable, Sendable {
         let version: Version
     }
 
-    public internal(set) var header: Header
+    /// What the user sent whose header is the earliest.
+    var shown: Send
+    /// What other users sent under the id, ascending by header, one for each; nobody sees it.
+    var others: [Send] = []
     /// The dots of losing sends; a user who was notified of one is not notified of another.
     var losingSends = Context()
     /// The files that losing sends name and the header does not, ascending: they belong to the
     /// message, too, and are closed with its deletion.
     var otherFiles: [FileID] = []
-    /// The edits, ascending by stamp: the last one is shown, all of them are the history.
-    public internal(set) var versions: [Version] = []
-    /// The edits of losing sends, ascending, one for each edit and send.
-    var orphanedEdits: [OrphanedEdit] = []
     /// The users who deleted the message for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
     /// The times at which users last deleted it for themselves and last restored it.
     public internal(set) var deletionTimes = ChangeTimes()
-    public internal(set) var pin: Register<Pin>?
+
+    public var header: Header { shown.header }
+
+    /// The edits, ascending by stamp: the last one is shown, all of them are the history.
+    public var versions: [Version] { shown.versions }
+
+    public var pin: Register<Pin>? { shown.pin }
+
     /// The time of the deletion for everyone; once set it stays set, and of two times the earlier
     /// wins.
-    public internal(set) var retractedAt: HybridTimestamp?
+    public var retractedAt: HybridTimestamp? { shown.retractedAt }
 
-    public var isRetracted: Bool { retractedAt != nil }
+    public var isRetracted: Bool { shown.isRetracted }
+
+    /// Whether one of its senders has deleted for everyone what they sent.
+    var hasRetracted: Bool { isRetracted || others.contains(where: \.isRetracted) }
 
     /// The files that any send of the message names.
     public var files: [FileID] { header.files + otherFiles }
@@ -82,11 +92,9 @@ public struct Message: Hashable, Sendable {
 
     var greatestTime: HybridTimestamp {
         // Two arguments at a time: more are passed to `max` as an array, at every write.
-        var greatest = max(header.sent.time, pin?.stamp.time ?? .zero)
-        if let editedAt { greatest = max(greatest, editedAt) }
-        if let orphan = orphanedEdits.last { greatest = max(greatest, orphan.version.stamp.time) }
-        if let retractedAt { greatest = max(greatest, retractedAt) }
-        return max(greatest, max(deletedBy.greatestTime, deletionTimes.greatest))
+        var greatest = max(shown.greatestTime, max(deletedBy.greatestTime, deletionTimes.greatest))
+        for other in others { greatest = max(greatest, other.greatestTime) }
+        return greatest
     }
 
     /// Whether a user has it pinned.
@@ -102,12 +110,9 @@ public struct Message: Hashable, Sendable {
 }
 
 extension Message {
-    init(_ header: Header) { self.init(header: header) }
+    init(_ header: Header) { self.init(shown: Send(header: header)) }
 
-    mutating func edit(_ version: Version) {
-        versions.append(version)
-        versions.sort()
-    }
+    mutating func edit(_ version: Version) { shown.edit(version) }
 
     mutating func hide(for user: UserID, by operation: Stamp) {
         if !deletedBy.contains(user) {
@@ -121,18 +126,11 @@ extension Message {
         deletionTimes.recordChange(user, .removed, at: author.stamp.time)
     }
 
-    mutating func setPin(_ pin: Pin, at stamp: Stamp) {
-        guard !isRetracted else { return }
-        self.pin = Register(pin, at: stamp)
-    }
+    mutating func setPin(_ pin: Pin, at stamp: Stamp) { shown.setPin(pin, at: stamp) }
 
-    mutating func retract(at time: HybridTimestamp) {
-        retractedAt = min(retractedAt ?? time, time)
-        normalize()
-    }
+    mutating func retract(at time: HybridTimestamp) { shown.retract(at: time) }
 
     mutating func merge(_ other: Message) {
-        mergeVersions(other)
         let winner = min(header, other.header)
         if header != other.header || losingSends != other.losingSends {
             losingSends = losingSends(with: other, under: winner)
@@ -140,79 +138,30 @@ extension Message {
         if header.attachment != other.header.attachment || otherFiles != other.otherFiles {
             otherFiles = Set(files + other.files).subtracting(winner.files).sorted()
         }
-        header = winner
+        mergeSends(other)
         deletedBy.merge(other.deletedBy)
-        if let theirs = other.pin { pin = pin.map { merged($0, theirs) } ?? theirs }
         deletionTimes.merge(other.deletionTimes)
-        retractedAt = [retractedAt, other.retractedAt].compactMap(\.self).min()
-        normalize()
     }
 
-    /// Merges the edits of both, each once for each send that it edits.
-    ///
-    /// The same edit can occur twice: where a forward is not answered, the next owner executes the
-    /// same operation. Each side of a network partition may accept `ChatLimits.editsMax` edits;
-    /// beyond `editsKeptMax` the oldest are dropped, so that a document always fits its frame, and
-    /// keeping the greatest of a union is a join. The header that wins determines which edits are
-    /// shown.
-    private mutating func mergeVersions(_ other: Message) {
-        let isSame = header == other.header
-        guard !isSame || versions != other.versions || orphanedEdits != other.orphanedEdits else {
-            return
-        }
-        let sending = min(header, other.header).sending
-        let all = Message.joined(allVersions + other.allVersions)
-        versions = all.filter { $0.sending == sending }.map(\.version)
-        orphanedEdits = all.filter { $0.sending != sending }
-    }
-
-    private var allVersions: [OrphanedEdit] {
-        let sending = header.sending
-        return versions.map { OrphanedEdit(sending: sending, version: $0) } + orphanedEdits
-    }
-
-    private static func joined(_ edits: [OrphanedEdit]) -> [OrphanedEdit] {
-        var joined: [OrphanedEdit] = []
-        for edit in edits.sorted() where joined.last.map({ $0 < edit }) ?? true {
-            joined.append(edit)
-        }
-        return joined.suffix(ChatLimits.editsKeptMax)
-    }
-
-    private func merged<Value>(_ left: Register<Value>, _ right: Register<Value>) -> Register<Value>
-    {
-        var merged = left
-        merged.merge(right)
-        return merged
-    }
-
-    /// Whether the message is in normal form: a retracted one has no content left.
-    var isNormal: Bool {
+    private mutating func mergeSends(_ other: Message) {
         #if PlantedBugs
-            if PlantedBug.editRevivesDeleted.isOn || PlantedBug.pinRevivesDeleted.isOn {
-                return true
-            }
+            if PlantedBug.sendsOfUsersUnited.isOn { return shown.merge(other.shown) }
         #endif
-        let isEmpty = versions.isEmpty && orphanedEdits.isEmpty && pin == nil
-        return !isRetracted || (header.text.isEmpty && isEmpty)
-    }
-
-    private mutating func normalize() {
-        guard isRetracted else { return }
-        #if PlantedBugs
-            if PlantedBug.editRevivesDeleted.isOn, !versions.isEmpty {
-                retractedAt = nil
-                return
+        let isOfOne = others.isEmpty && other.others.isEmpty
+        guard !isOfOne || header.sender != other.header.sender else {
+            return shown.merge(other.shown)
+        }
+        var sends = [shown] + others
+        for send in [other.shown] + other.others {
+            if let index = sends.firstIndex(where: { $0.header.sender == send.header.sender }) {
+                sends[index].merge(send)
+            } else {
+                sends.append(send)
             }
-            if PlantedBug.pinRevivesDeleted.isOn, isPinned {
-                retractedAt = nil
-                return
-            }
-        #endif
-        header.text = ""
-        versions = []
-        orphanedEdits = []
-        pin = nil
+        }
+        sends.sort { $0.header < $1.header }
+        for index in sends.indices.dropFirst() { sends[index].giveWay() }
+        (shown, others) = (sends[0], Array(sends.dropFirst()))
     }
 }
 

@@ -16,6 +16,7 @@ extension Message {
         static let deletionTimes: UInt64 = 10
         static let attachment: UInt64 = 11
         static let otherFiles: UInt64 = 12
+        static let otherSends: UInt64 = 13
     }
 
     /// - Parameter changedBy: the document's context, which names the replica that sent the
@@ -26,13 +27,18 @@ extension Message {
         if deletedBy != ObservedRemoveSet() { fields.set(FieldNumber.deletedBy, to: deletedBy) }
         fields.set(FieldNumber.pin, to: pin)
         fields.set(FieldNumber.retracted, to: retractedAt)
-        fields.set(FieldNumber.orphanedEdits, toList: orphanedEdits)
+        fields.set(FieldNumber.orphanedEdits, toList: shown.orphanedEdits)
         fields.set(FieldNumber.dot) { $0.write(header.dot, in: changedBy) }
         if header.isSilent { fields.set(FieldNumber.silent) { _ in } }
         if !losingSends.isEmpty { fields.set(FieldNumber.losingSends, to: losingSends) }
         if !deletionTimes.isEmpty { fields.set(FieldNumber.deletionTimes, to: deletionTimes) }
         fields.set(FieldNumber.attachment, to: header.attachment)
         fields.set(FieldNumber.otherFiles, toList: otherFiles)
+        guard !others.isEmpty else { return }
+        fields.set(FieldNumber.otherSends) { writer in
+            writer.write(count: others.count)
+            for send in others { send.encode(into: &writer, changedBy: changedBy) }
+        }
     }
 
     init(from fields: inout Fields, changedBy: Context) throws(WireError) {
@@ -47,9 +53,9 @@ extension Message {
         try reader.finish()
         if let bytes = fields.removeField(FieldNumber.silent) {
             guard bytes.isEmpty else { throw .invalid("a mark of silence") }
-            self.header.isSilent = true
+            shown.header.isSilent = true
         }
-        self.header.attachment = try fields.take(FieldNumber.attachment)
+        shown.header.attachment = try fields.take(FieldNumber.attachment)
         otherFiles = try fields.take(FieldNumber.otherFiles, orEmpty: [], "other files")
             .ascending("other files", by: \.self)
         guard Set(otherFiles).isDisjoint(with: self.header.files) else {
@@ -57,22 +63,60 @@ extension Message {
         }
         losingSends = try fields.take(
             FieldNumber.losingSends, orEmpty: Context(), "other sendings")
-        versions = try fields.take(FieldNumber.versions, orEmpty: [], "edits")
+        shown.versions = try fields.take(FieldNumber.versions, orEmpty: [], "edits")
             .ascending("edits", by: \.self)
         deletedBy = try fields.take(
             FieldNumber.deletedBy, orEmpty: ObservedRemoveSet(), "who deleted it")
-        pin = try fields.take(FieldNumber.pin)
-        retractedAt = try fields.take(FieldNumber.retracted)
+        shown.pin = try fields.take(FieldNumber.pin)
+        shown.retractedAt = try fields.take(FieldNumber.retracted)
         deletionTimes = try fields.take(
             FieldNumber.deletionTimes, orEmpty: ChangeTimes(), "times of changes")
-        orphanedEdits = try fields.take(
+        shown.orphanedEdits = try fields.take(
             FieldNumber.orphanedEdits, orEmpty: [], "edits of other sendings"
         ).ascending("edits of other sendings", by: \.self)
         let kept = self.header.sending
-        guard orphanedEdits.allSatisfy({ $0.sending != kept }) else {
+        guard shown.orphanedEdits.allSatisfy({ $0.sending != kept }) else {
             throw .invalid("edits of other sendings")
         }
-        guard isNormal else { throw .invalid("a deleted message without its text") }
+        guard shown.isNormal else { throw .invalid("a deleted message without its text") }
+        if let bytes = fields.removeField(FieldNumber.otherSends) {
+            var reader = ByteReader(bytes)
+            let count = try reader.readNumber()
+            guard count > 0, count <= reader.remaining else { throw .invalid("other sends") }
+            for _ in 0..<count { others.append(try Send(from: &reader, changedBy: changedBy)) }
+            try reader.finish()
+        }
+        let sends = [shown] + others
+        let isInOrder = zip(sends, others).allSatisfy { $0.header < $1.header }
+        guard isInOrder, Set(sends.map(\.header.sender)).count == sends.count else {
+            throw .invalid("what several users sent")
+        }
+    }
+}
+
+/// The coding of what another user sent than the one whose message is shown.
+extension Message.Send {
+    func encode(into writer: inout ByteWriter, changedBy: Context) {
+        writer.write(header.dot, in: changedBy)
+        header.encode(into: &writer)
+        writer.write(header.isSilent)
+        header.attachment.encode(into: &writer)
+        orphanedEdits.encode(into: &writer)
+        pin.encode(into: &writer)
+        retractedAt.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader, changedBy: Context) throws(WireError) {
+        let dot = try reader.readDot(in: changedBy)
+        var header = try Message.Header(from: &reader, sentBy: dot)
+        header.isSilent = try reader.readFlag()
+        header.attachment = try Optional(from: &reader)
+        self.init(header: header)
+        let orphans: [Message.OrphanedEdit] = try reader.readList()
+        orphanedEdits = try orphans.ascending("edits of other sendings", by: \.self)
+        pin = try Optional(from: &reader)
+        retractedAt = try Optional(from: &reader)
+        guard hasGivenWay, isNormal else { throw .invalid("what another user sent") }
     }
 }
 

@@ -32,7 +32,7 @@ public struct Judge: Sendable {
             let sender = message.header.sender
             let isIn = conversation?.participants.contains(sender) ?? false
             guard !isIn || !message.mayEdit(sender, by: judge) else { return self }
-            message.versions = []
+            message.shown.versions = []
             return with(.message(message))
         }
     }

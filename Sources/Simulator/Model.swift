@@ -28,7 +28,9 @@ struct Model {
     var pinnedAt: Stamp? { lastPin?.mutation.action.verb == "pin" ? lastPin?.stamp : nil }
 
     private var lastPin: Ledger.Entry? {
-        entries.filter { ["pin", "unpin"].contains($0.mutation.action.verb) }.max {
+        entries.filter {
+            ["pin", "unpin"].contains($0.mutation.action.verb) && isOfAuthor($0)
+        }.max {
             guard let left = $0.stamp, let right = $1.stamp else { return false }
             return left < right
         }
@@ -44,7 +46,19 @@ struct Model {
     /// The dots by which a message was sent; several if that was repeated elsewhere.
     var sendings: [Dot] { entries.filter { $0.mutation.action.isCreation }.map(\.dot) }
 
-    var isRetracted: Bool { entries.contains { $0.mutation.action.verb == "retract" } }
+    /// Whether the user whose message is shown has deleted it.
+    var isRetracted: Bool {
+        entries.contains {
+            $0.mutation.action.verb == "retract" && $0.mutation.user == author
+        }
+    }
+
+    /// Whether a change was made of what the user sent whose message is shown.
+    private func isOfAuthor(_ entry: Ledger.Entry) -> Bool {
+        let known = entries.filter { $0.mutation.action.isCreation && entry.knew(of: $0) }
+        let shown = known.min { ($0.operation, $0.dot) < ($1.operation, $1.dot) }
+        return shown?.mutation.user == author
+    }
 
     /// The users who hide the message: those with a hide that no restore undid.
     var hiddenBy: [UserID] {
@@ -242,7 +256,7 @@ struct Model {
         }
         try checkNotOlder(versions.last?.stamp, than: "edit") { isOfHeader($0.base) }
         let last = lastPin
-        try checkNotOlder(last?.operation, than: "pin", "unpin")
+        try checkNotOlder(last?.operation, than: "pin", "unpin", where: isOfAuthor)
         guard message.pin?.stamp == last?.stamp,
             message.pin?.value.by == (pinnedAt == nil ? nil : last?.mutation.user)
         else { throw violation(.claims, "has the pin \(String(describing: message.pin))") }

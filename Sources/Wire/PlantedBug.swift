@@ -40,6 +40,7 @@
         case removeTakesLaterTags = "remove-takes-later-tags"
         case ruleJudgedAtMerge = "rule-judged-at-merge"
         case secondTimeGiven = "second-time-given"
+        case sendsOfUsersUnited = "sends-of-users-united"
         case servesOldDisk = "serves-old-disk"
         case setContextLost = "set-context-lost"
         case shownBeforeStored = "shown-before-stored"

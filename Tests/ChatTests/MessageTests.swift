@@ -11,8 +11,10 @@ struct MessageTests {
         merge: { $0.merge($1) },
         encode: {
             var fields = Fields()
-            $0.write(to: &fields, changedBy: Context($0.header.dot))
-            return Context($0.header.dot).encoded + fields.encoded
+            var context = Context($0.header.dot)
+            for send in $0.others { context.insert(send.header.dot) }
+            $0.write(to: &fields, changedBy: context)
+            return context.encoded + fields.encoded
         },
         decode: {
             var reader = ByteReader($0)
@@ -70,7 +72,31 @@ struct MessageTests {
         for merged in [earlyEdited.merged(with: lateEdited), lateEdited.merged(with: earlyEdited)] {
             #expect(texts(merged) == ["early", "early edit"])
             let retracted = one.apply(.retract, by: People.alice, to: merged)
-            #expect(!retracted.encoded.holds("late"))
+            #expect(!retracted.encoded.holds("early"))
+        }
+        #expect(!early.merged(with: late).encoded.holds("late"))
+    }
+
+    @Test func `nobody deletes, pins or edits what another sent under the same id`() throws {
+        var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 20))
+        let early = one.apply(.send("early"), by: People.alice, to: nil)
+        let late = other.apply(.send("late"), by: People.bob, to: nil)
+        let pinned = other.apply(.pin, by: People.bob, to: late)
+        let retracted = other.apply(.retract, by: People.bob, to: late)
+        for merged in [
+            early.merged(with: retracted), retracted.merged(with: early),
+            pinned.merged(with: early).merged(with: retracted),
+            retracted.merged(with: early.merged(with: pinned)),
+        ] {
+            #expect(merged.message?.isRetracted == false && merged.message?.text == "early")
+            #expect(merged.message?.isPinned == false)
+            let read = try Document(merged.key, decoding: merged.encoded)
+            #expect(read == merged)
+            // A send of the stranger's that is earlier than the other was is deleted with it.
+            var third = Author(3, wallMilliseconds: 5)
+            let first = third.apply(.send("first"), by: People.bob, to: nil)
+            #expect(merged.merged(with: first).message?.isRetracted == true)
+            #expect(first.merged(with: merged) == merged.merged(with: first))
         }
     }
 

@@ -1,0 +1,130 @@
+import CRDT
+import Wire
+
+extension Message {
+    /// What one user sent under a message's id, and what became of it.
+    struct Send: Hashable, Sendable {
+        var header: Header
+        /// The edits, ascending by stamp: the last one is shown, all of them are the history.
+        var versions: [Version] = []
+        /// The edits of losing sends, ascending, one for each edit and send.
+        var orphanedEdits: [OrphanedEdit] = []
+        var pin: Register<Pin>?
+        /// The time of the deletion for everyone; once set it stays set, and of two times the
+        /// earlier wins.
+        var retractedAt: HybridTimestamp?
+
+        init(header: Header) { self.header = header }
+
+        var isRetracted: Bool { retractedAt != nil }
+
+        var greatestTime: HybridTimestamp {
+            var greatest = max(header.sent.time, pin?.stamp.time ?? .zero)
+            if let edit = versions.last { greatest = max(greatest, edit.stamp.time) }
+            if let orphan = orphanedEdits.last {
+                greatest = max(greatest, orphan.version.stamp.time)
+            }
+            return max(greatest, retractedAt ?? .zero)
+        }
+
+        /// The bytes of its texts.
+        var textBytes: Int {
+            versions.reduce(header.text.utf8.count) { $0 + $1.text.utf8.count }
+                + orphanedEdits.reduce(0) { $0 + $1.version.text.utf8.count }
+        }
+
+        mutating func edit(_ version: Version) {
+            versions.append(version)
+            versions.sort()
+        }
+
+        mutating func setPin(_ pin: Pin, at stamp: Stamp) {
+            guard !isRetracted else { return }
+            self.pin = Register(pin, at: stamp)
+        }
+
+        mutating func retract(at time: HybridTimestamp) {
+            retractedAt = min(retractedAt ?? time, time)
+            normalize()
+        }
+
+        /// Merges what the same user sent elsewhere.
+        mutating func merge(_ other: Send) {
+            mergeVersions(other)
+            header = min(header, other.header)
+            pin.merge(other.pin)
+            retractedAt = [retractedAt, other.retractedAt].compactMap(\.self).min()
+            normalize()
+        }
+
+        /// Merges the edits of both, each once for each send that it edits.
+        ///
+        /// The same edit can occur twice: where a forward is not answered, the next owner executes
+        /// the same operation. Each side of a network partition may accept `ChatLimits.editsMax`
+        /// edits; beyond `editsKeptMax` the oldest are dropped, so that a document always fits its
+        /// frame, and keeping the greatest of a union is a join. The header that wins determines
+        /// which edits are shown.
+        private mutating func mergeVersions(_ other: Send) {
+            let isSame = header == other.header
+            guard !isSame || versions != other.versions || orphanedEdits != other.orphanedEdits
+            else { return }
+            let sending = min(header, other.header).sending
+            let all = Send.joined(allVersions + other.allVersions)
+            versions = all.filter { $0.sending == sending }.map(\.version)
+            orphanedEdits = all.filter { $0.sending != sending }
+        }
+
+        private var allVersions: [OrphanedEdit] {
+            let sending = header.sending
+            return versions.map { OrphanedEdit(sending: sending, version: $0) } + orphanedEdits
+        }
+
+        private static func joined(_ edits: [OrphanedEdit]) -> [OrphanedEdit] {
+            var joined: [OrphanedEdit] = []
+            for edit in edits.sorted() where joined.last.map({ $0 < edit }) ?? true {
+                joined.append(edit)
+            }
+            return joined.suffix(ChatLimits.editsKeptMax)
+        }
+
+        /// Puts it in the form of what nobody sees: its text is dropped, and its edits are kept,
+        /// since an earlier send of the same user and text may still arrive.
+        mutating func giveWay() {
+            orphanedEdits = Send.joined(allVersions)
+            versions = []
+            header.text = ""
+        }
+
+        /// Whether it is in that form.
+        var hasGivenWay: Bool { versions.isEmpty && header.text.isEmpty }
+
+        /// Whether it is in normal form: a retracted message has no content left.
+        var isNormal: Bool {
+            #if PlantedBugs
+                if PlantedBug.editRevivesDeleted.isOn || PlantedBug.pinRevivesDeleted.isOn {
+                    return true
+                }
+            #endif
+            let isEmpty = versions.isEmpty && orphanedEdits.isEmpty && pin == nil
+            return !isRetracted || (header.text.isEmpty && isEmpty)
+        }
+
+        private mutating func normalize() {
+            guard isRetracted else { return }
+            #if PlantedBugs
+                if PlantedBug.editRevivesDeleted.isOn, !versions.isEmpty {
+                    retractedAt = nil
+                    return
+                }
+                if PlantedBug.pinRevivesDeleted.isOn, pin?.value.by != nil {
+                    retractedAt = nil
+                    return
+                }
+            #endif
+            header.text = ""
+            versions = []
+            orphanedEdits = []
+            pin = nil
+        }
+    }
+}
