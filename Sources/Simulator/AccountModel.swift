@@ -92,11 +92,10 @@ private struct AccountModel {
         removed = AccountModel.lastRemoval(in: own)
         let life = AccountModel.lastLife(in: own).sorted { $0.operation < $1.operation }
         ended = own.filter { AccountModel.endsAll($0, of: own) }.map(\.operation).max()
-        var over = Set(own.compactMap(\.mutation.action.signInEnded))
         // A sign-in that one node executed in the life before ends with that, wherever else it was
         // executed.
         let dots = Set(life.map(\.dot))
-        over.formUnion(
+        let over = Set(
             own.filter { !dots.contains($0.dot) }.compactMap(\.mutation.action.signInBegun))
         var begun: [SignInID: (stamp: Stamp, password: Stamp?)] = [:]
         var passwordStamp: Stamp?
@@ -123,7 +122,9 @@ private struct AccountModel {
         }
         begunCount = begun.count
         open = open.filter { id, _ in
-            guard let signIn = begun[id], !over.contains(id) else { return false }
+            guard let signIn = begun[id], !over.contains(id),
+                !own.contains(where: { $0.ends(id, begunAt: signIn.stamp.time, of: own) })
+            else { return false }
             let isLater = ended.map { signIn.stamp.time > $0.time } ?? true
             return isLater && signIn.password.map(\.time) == passwordStamp.map(\.time)
         }
@@ -159,6 +160,16 @@ private struct AccountModel {
 }
 
 extension Ledger.Entry {
+    /// Whether the change ends a sign-in: one that its node knew, or that began no later than it
+    /// says, or than the change itself where it does not say.
+    fileprivate func ends(
+        _ id: SignInID, begunAt time: HybridTimestamp, of own: [Ledger.Entry]
+    ) -> Bool {
+        guard case .credentials(.end(id, let began)) = mutation.action else { return false }
+        return time <= began ?? operation.time
+            || own.contains { $0.mutation.action.signInBegun == id && knew(of: $0) }
+    }
+
     var setsAccess: Bool {
         if case .credentials(.setDisabled) = mutation.action { true } else { false }
     }

@@ -46,12 +46,13 @@ struct Model {
     /// The dots by which a message was sent; several if that was repeated elsewhere.
     var sendings: [Dot] { entries.filter { $0.mutation.action.isCreation }.map(\.dot) }
 
-    /// Whether the user whose message is shown has deleted it.
-    var isRetracted: Bool {
-        entries.contains {
-            $0.mutation.action.verb == "retract" && $0.mutation.user == author
-        }
+    /// The users who have deleted for everyone what they sent.
+    var retracters: Set<UserID> {
+        Set(entries.filter { $0.mutation.action.verb == "retract" }.map(\.mutation.user))
     }
+
+    /// Whether the user whose message is shown has deleted it.
+    var isRetracted: Bool { author.map(retracters.contains) ?? false }
 
     /// Whether a change was made of what the user sent whose message is shown.
     private func isOfAuthor(_ entry: Ledger.Entry) -> Bool {

@@ -598,6 +598,23 @@ def who_creates_a_conversation_on_the_other_side_of_a_cut_does_not_read_it(clust
 
 
 @check
+def who_sends_under_the_id_of_another_message_deletes_only_their_own(cluster):
+    first, second, _ = cluster.nodes
+    host, stranger = (sign_up(second, f"ids.{name}") for name in ("host", "stranger"))
+    host.post("conversations", {"id": "shared-ids", "participants": [stranger.user]})
+    converge(cluster)
+    path = "conversations/shared-ids/messages"
+    with cut_off(cluster, first):
+        host.at(second).post(path, {"id": "m1", "text": "the earlier one"})
+        time.sleep(0.05)
+        stranger.at(first).post(path, {"id": "m1", "text": "mine"})
+        stranger.at(first).request("DELETE", f"{path}/m1?for=everyone")
+    for node in cluster.nodes:
+        messages = host.at(node).get(path).json["messages"]
+        assert [each["text"] for each in messages] == ["the earlier one"], messages
+
+
+@check
 def a_browser_that_many_sign_in_with_throws_nobody_out(cluster):
     first, second, _ = cluster.nodes
     phone = sign_up(first, "shared")
