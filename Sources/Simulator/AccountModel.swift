@@ -162,7 +162,7 @@ private struct AccountModel {
 extension Ledger.Entry {
     /// Whether the change ends a sign-in: one that its node knew, or that began no later than it
     /// says, or than the change itself where it does not say.
-    fileprivate func ends(
+    func ends(
         _ id: SignInID, begunAt time: HybridTimestamp, of own: [Ledger.Entry]
     ) -> Bool {
         guard case .credentials(.end(id, let began)) = mutation.action else { return false }
