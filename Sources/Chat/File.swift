@@ -65,7 +65,15 @@ public struct File: Hashable, Sendable {
     }
 
     /// Whether somebody may still read a part, or goes on with an upload that may name it.
-    public func needs(_ part: PartID) -> Bool { open.contains { $0.needs(part) } }
+    ///
+    /// A user who has ended an upload elsewhere does not go on with another. Should they, all the
+    /// same, then its end names the parts, and they are put again where they still are.
+    public func needs(_ part: PartID) -> Bool {
+        let done = Set(states.filter { $0.upload.content != nil }.map(\.owner))
+        return open.contains { state in
+            state.needs(part) && (state.upload.content != nil || !done.contains(state.owner))
+        }
+    }
 
     /// The messages that name it and are not known to be deleted.
     public var namingMessages: [MessageID] { Set(states.flatMap(\.living)).sorted() }

@@ -249,6 +249,21 @@ struct FileTests {
         #expect(try Document(Self.key, decoding: first.encoded) == first)
     }
 
+    @Test func `an upload that was begun again elsewhere keeps no parts of another`() throws {
+        let left = try #require(beside(nil, 2, begin, by: People.alice))
+        let ended = try #require(
+            beside(beside(nil, 3, begin, by: People.alice), 3, end, by: People.alice))
+        #expect(left.merged(with: ended).file?.needs(Self.part) == true)
+        let deleted = try #require(
+            beside(ended, 3, .attach(first), .detach(first), by: People.alice))
+        for merged in [left.merged(with: deleted), deleted.merged(with: left)] {
+            #expect(merged.file?.needs(Self.part) == false)
+        }
+        // Others go on with theirs.
+        let others = try #require(beside(nil, 4, begin, by: People.bob))
+        #expect(deleted.merged(with: others).file?.needs(Self.part) == true)
+    }
+
     @Test func `a deletion closes the upload that was sent, and no other of its user`() throws {
         let begun = after(begin)
         for there in [nil, begun] {
