@@ -22,7 +22,15 @@ public struct File: Hashable, Sendable {
     /// Whether nobody can read it.
     public var isClosed: Bool { states.allSatisfy(isClosed) }
 
-    private func isClosed(_ state: OwnerState) -> Bool { closedAt != nil || state.isClosed }
+    /// What a user has uploaded and not sent is closed with what the same user has sent under the
+    /// id: a client that got no answer uploads again, and does not know how often it did.
+    private func isClosed(_ state: OwnerState) -> Bool {
+        guard closedAt == nil, !state.isClosed else { return true }
+        return state.sendings.isEmpty
+            && states.contains {
+                $0.owner == state.owner && !$0.sendings.isEmpty && $0.isClosed
+            }
+    }
 
     /// Whether all of it is purged.
     public var isPurged: Bool { states.allSatisfy(\.isPurged) }
@@ -65,15 +73,7 @@ public struct File: Hashable, Sendable {
     }
 
     /// Whether somebody may still read a part, or goes on with an upload that may name it.
-    ///
-    /// A user who has ended an upload elsewhere does not go on with another. Should they, all the
-    /// same, then its end names the parts, and they are put again where they still are.
-    public func needs(_ part: PartID) -> Bool {
-        let done = Set(states.filter { $0.upload.content != nil }.map(\.owner))
-        return open.contains { state in
-            state.needs(part) && (state.upload.content != nil || !done.contains(state.owner))
-        }
-    }
+    public func needs(_ part: PartID) -> Bool { open.contains { $0.needs(part) } }
 
     /// The messages that name it and are not known to be deleted.
     public var namingMessages: [MessageID] { Set(states.flatMap(\.living)).sorted() }

@@ -87,6 +87,13 @@ struct FileStates {
             isPurged || (messages.isEmpty ? isExpired : messages.isSubset(of: deleted))
         }
 
+        /// What was not sent is closed with what the same user has sent.
+        func isClosed(among states: [OwnerState]) -> Bool {
+            isClosed
+                || messages.isEmpty
+                    && states.contains { $0.owner == owner && !$0.messages.isEmpty && $0.isClosed }
+        }
+
         /// The state without what it consists of.
         var purged: OwnerState {
             var purged = self
@@ -142,7 +149,8 @@ struct FileStates {
 
     /// Returns what the user of a change went on with.
     private mutating func open(to entry: Ledger.Entry) -> OwnerState? {
-        known(to: entry).filter { $0.owner == entry.mutation.user && !$0.isClosed }
+        let known = known(to: entry)
+        return known.filter { $0.owner == entry.mutation.user && !$0.isClosed(among: known) }
             .min { $0.rank < $1.rank }
     }
 
@@ -173,7 +181,9 @@ struct FileStates {
         case .expire(let deadline):
             if found.messages.isEmpty, found.begun.time < deadline { state.isExpired = true }
         case .purge:
-            if found.isClosed || isAllClosed(before: entry) { state.isPurged = true }
+            if found.isClosed(among: known(to: entry)) || isAllClosed(before: entry) {
+                state.isPurged = true
+            }
         case .begin, .end, .close: break
         }
         return state

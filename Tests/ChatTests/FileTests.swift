@@ -249,15 +249,16 @@ struct FileTests {
         #expect(try Document(Self.key, decoding: first.encoded) == first)
     }
 
-    @Test func `an upload that was begun again elsewhere keeps no parts of another`() throws {
+    @Test func `a file that was uploaded again elsewhere is deleted with its message`() throws {
         let left = try #require(beside(nil, 2, begin, by: People.alice))
-        let ended = try #require(
-            beside(beside(nil, 3, begin, by: People.alice), 3, end, by: People.alice))
-        #expect(left.merged(with: ended).file?.needs(Self.part) == true)
+        let again = try #require(beside(nil, 5, begin, end, by: People.alice))
         let deleted = try #require(
-            beside(ended, 3, .attach(first), .detach(first), by: People.alice))
-        for merged in [left.merged(with: deleted), deleted.merged(with: left)] {
-            #expect(merged.file?.needs(Self.part) == false)
+            beside(nil, 3, begin, end, .attach(first), .detach(first), by: People.alice))
+        for other in [left, again] {
+            #expect(other.file?.needs(Self.part) == true)
+            for merged in [other.merged(with: deleted), deleted.merged(with: other)] {
+                #expect(merged.file?.needs(Self.part) == false && merged.file?.isClosed == true)
+            }
         }
         // Others go on with theirs.
         let others = try #require(beside(nil, 4, begin, by: People.bob))
