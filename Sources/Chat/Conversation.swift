@@ -73,15 +73,9 @@ public struct Conversation: Hashable, Sendable {
     }
 
     mutating func merge(_ other: Conversation) {
-        var creations = [shown] + others
-        for creation in [other.shown] + other.others {
-            if let index = creations.firstIndex(where: { $0.account == creation.account }) {
-                creations[index] = creations[index].merged(with: creation)
-            } else {
-                creations.append(creation)
-            }
-        }
-        if creations.count > 1 { creations.sort { $0.header < $1.header } }
+        let creations = mergedByKey(
+            [shown] + others, [other.shown] + other.others, \.account, orderedBy: \.header
+        ) { $0.merge($1) }
         (shown, others) = (creations[0], Array(creations.dropFirst()))
     }
 }

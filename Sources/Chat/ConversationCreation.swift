@@ -51,17 +51,15 @@ extension Conversation {
         }
 
         /// Merges a creation by the same account, or one without an account where this is one.
-        func merged(with other: Creation) -> Creation {
-            var merged = self
-            merged.header = min(header, other.header)
-            merged.participants.merge(other.participants)
-            merged.invitations = mergedAscending(
+        mutating func merge(_ other: Creation) {
+            header = min(header, other.header)
+            participants.merge(other.participants)
+            invitations = mergedAscending(
                 invitations, other.invitations, by: \.user
             ) { mine, theirs in
                 mine.isEarlier(than: theirs) ? theirs : mine
             }
-            merged.departureTimes.merge(other.departureTimes)
-            return merged
+            departureTimes.merge(other.departureTimes)
         }
 
         /// Records an invitation; of two invitations of one user the later stays.

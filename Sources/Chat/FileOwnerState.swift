@@ -54,7 +54,7 @@ extension File {
         /// The earliest message that names it.
         var firstMessage: Register<MessageID>? { File.first(of: sendings) }
 
-        /// The same among those that are not known to be deleted.
+        /// The earliest message that names it and is not known to be deleted.
         var firstLiving: Register<MessageID>? { File.first(of: sendings.filter { !$0.isDeleted }) }
 
         var greatestTime: HybridTimestamp {

@@ -151,16 +151,10 @@ extension Message {
         guard !isOfOne || header.sender != other.header.sender else {
             return shown.merge(other.shown)
         }
-        var sends = [shown] + others
-        for send in [other.shown] + other.others {
-            if let index = sends.firstIndex(where: { $0.header.sender == send.header.sender }) {
-                sends[index].merge(send)
-            } else {
-                sends.append(send)
-            }
-        }
-        sends.sort { $0.header < $1.header }
-        for index in sends.indices.dropFirst() { sends[index].giveWay() }
+        var sends = mergedByKey(
+            [shown] + others, [other.shown] + other.others, \.header.sender, orderedBy: \.header
+        ) { $0.merge($1) }
+        for index in sends.indices.dropFirst() { sends[index].supersede() }
         (shown, others) = (sends[0], Array(sends.dropFirst()))
     }
 }

@@ -116,7 +116,7 @@ extension Message.Send {
         orphanedEdits = try orphans.ascending("edits of other sendings", by: \.self)
         pin = try Optional(from: &reader)
         retractedAt = try Optional(from: &reader)
-        guard hasGivenWay, isNormal else { throw .invalid("what another user sent") }
+        guard isSuperseded, isNormal else { throw .invalid("what another user sent") }
     }
 }
 

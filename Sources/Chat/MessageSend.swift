@@ -2,7 +2,7 @@ import CRDT
 import Wire
 
 extension Message {
-    /// What one user sent under a message's id, and what became of it.
+    /// A user's send under a message's id, with its edits, its pin and its deletion for everyone.
     struct Send: Hashable, Sendable {
         var header: Header
         /// The edits, ascending by stamp: the last one is shown, all of them are the history.
@@ -87,16 +87,16 @@ extension Message {
             return joined.suffix(ChatLimits.editsKeptMax)
         }
 
-        /// Puts it in the form of what nobody sees: its text is dropped, and its edits are kept,
-        /// since an earlier send of the same user and text may still arrive.
-        mutating func giveWay() {
+        /// Reduces it to what is kept beside an earlier send of another user: its edits, since an
+        /// earlier send of the same user and text may still arrive, but not its text.
+        mutating func supersede() {
             orphanedEdits = Send.joined(allVersions)
             versions = []
             header.text = ""
         }
 
-        /// Whether it is in that form.
-        var hasGivenWay: Bool { versions.isEmpty && header.text.isEmpty }
+        /// Whether it is reduced to that.
+        var isSuperseded: Bool { versions.isEmpty && header.text.isEmpty }
 
         /// Whether it is in normal form: a retracted message has no content left.
         var isNormal: Bool {

@@ -189,14 +189,8 @@ extension World {
         _ document: Document, _ bytes: [UInt8], on node: SimNode
     ) throws(Violation) {
         let model = Model(of: document, in: ledger)
-        // Of a message what each of its senders has deleted, of an item what its owner has.
-        let owners =
-            document.key.kind == .message
-            ? model.retracters : Set([model.author].compactMap { $0 })
-        guard !owners.isEmpty, document.key.kind == .message || model.isDeletedByOwner else {
-            return
-        }
-        let texts = ledger.entries(of: document.key).filter { owners.contains($0.mutation.user) }
+        let erasers = model.erasers
+        let texts = ledger.entries(of: document.key).filter { erasers.contains($0.mutation.user) }
             .compactMap(\.mutation.action.text)
         guard let text = texts.first(where: { bytes.contains($0.utf8) }) else { return }
         throw Violation(

@@ -147,7 +147,7 @@ struct FileStates {
         }
     }
 
-    /// Returns what the user of a change went on with.
+    /// Returns the upload that the user of a change had open.
     private mutating func open(to entry: Ledger.Entry) -> OwnerState? {
         let known = known(to: entry)
         return known.filter { $0.owner == entry.mutation.user && !$0.isClosed(among: known) }

@@ -51,6 +51,12 @@ struct Model {
         Set(entries.filter { $0.mutation.action.verb == "retract" }.map(\.mutation.user))
     }
 
+    /// The users whose texts have to be erased: of a message each sender who has deleted it, of an
+    /// item its owner.
+    var erasers: Set<UserID> {
+        retracters.union(isDeletedByOwner ? [author].compactMap(\.self) : [])
+    }
+
     /// Whether the user whose message is shown has deleted it.
     var isRetracted: Bool { author.map(retracters.contains) ?? false }
 

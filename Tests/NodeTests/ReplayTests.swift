@@ -114,14 +114,19 @@ import Wire
         #expect(!isServed(2))
     }
 
-    @Test func `what a replay passed with a held event counts for no other replay`() throws {
-        let id = ShardID(0)
+    /// The subscriptions of a node whose session 1 watches one shard.
+    private static func watched(_ shard: ShardID) -> Subscriptions {
         var subscriptions = Subscriptions()
         subscriptions.feeds = [Subscriptions.Feed()]
         subscriptions.add(
             Subscriptions.Watcher(
-                slot: ReplySlot(session: 1, number: 1), user: Self.bob, deadline: 0,
-                concerns: [id]))
+                slot: ReplySlot(session: 1, number: 1), user: bob, deadline: 0, concerns: [shard]))
+        return subscriptions
+    }
+
+    @Test func `what a replay passed with a held event counts for no other replay`() throws {
+        let id = ShardID(0)
+        var subscriptions = Self.watched(id)
         subscriptions.updateWatcher(1) { $0.behind[id] = Subscriptions.Backlog(since: Vector()) }
         let event = WatchedEvent(
             Chat.Event(
@@ -149,12 +154,7 @@ import Wire
         func token(_ seen: Vector) -> String {
             Token(of: [(id, seen)], first: [id], cluster: cluster).text
         }
-        var subscriptions = Subscriptions()
-        subscriptions.feeds = [Subscriptions.Feed()]
-        subscriptions.add(
-            Subscriptions.Watcher(
-                slot: ReplySlot(session: 1, number: 1), user: Self.bob, deadline: 0,
-                concerns: [id]))
+        var subscriptions = Self.watched(id)
         // Another holder had published it before this watcher began.
         subscriptions.raise(id, to: ahead)
         subscriptions.updateWatcher(1) {

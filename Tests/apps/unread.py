@@ -70,11 +70,11 @@ def measure(cluster, what, line):
     # Who reads is answered meanwhile.
     reply = cluster.nodes[0].ask("PING")
     assert reply == ["OK pong"], reply
-    isKept = True
+    holds = True
     for node in cluster.nodes:
         above = resident(node, "VmHWM") - before[node.name]
         allowed = ABOVE_IDLE_MAX + CONNECTIONS * PER_CONNECTION_MAX
-        isKept = isKept and above <= allowed
+        holds = holds and above <= allowed
         print(f"{what}: {node.name} {above / MEBIBYTE:.0f} MiB above idle", flush=True)
     for connection in connections:
         connection.close()
@@ -82,7 +82,7 @@ def measure(cluster, what, line):
     reply = cluster.nodes[0].ask(line)
     assert reply[-1].startswith("OK"), reply[-1][:200]
     print(f"{what}: {sum(map(len, reply)) / MEBIBYTE:.1f} MiB in {len(reply) - 1} lines", flush=True)
-    return isKept
+    return holds
 
 
 def main(binary):
