@@ -7,30 +7,25 @@ import Replication
 /// is called again once there is memory for the list. So the memory of lists that are on their way
 /// is bounded, however many clients ask for lists and read none.
 struct LargeLists: Sendable {
-    struct Delayed: Sendable {
-        let call: ShardCall
-        /// The approximate size of the member's part, in bytes.
-        let bytes: Int
-    }
-
-    /// In their order.
-    private var delayed: ArraySlice<Delayed> = []
+    /// The calls that wait for memory; the first one goes on first.
+    private var delayed: ArraySlice<ShardCall> = []
     /// The sizes of the parts that are on their way, by the numbers of their calls.
     private var running: [UInt64: Int] = [:]
 
     /// The most bytes that are on their way at a time, unless one part alone has more (8 MiB).
     static let bytesMax = 8 << 20
 
-    var first: Delayed? { delayed.first }
+    /// The number of calls that wait.
+    var count: Int { delayed.count }
 
-    /// Whether the first may be called for beside those that are on their way.
+    var first: ShardCall? { delayed.first }
+
+    /// Whether a part may be called for beside those that are on their way.
     func hasCapacity(for bytes: Int) -> Bool {
         running.isEmpty || running.values.reduce(bytes, +) <= LargeLists.bytesMax
     }
 
-    mutating func delay(_ call: ShardCall, of bytes: Int) {
-        delayed.append(Delayed(call: call, bytes: bytes))
-    }
+    mutating func delay(_ call: ShardCall) { delayed.append(call) }
 
     mutating func removeFirst() { delayed = delayed.dropFirst() }
 
@@ -45,20 +40,27 @@ struct LargeLists: Sendable {
 extension Node {
     /// Puts off a call whose answer is too large to come unasked.
     func delay(_ call: ShardCall, of bytes: Int) {
-        sinks[call.slot.session]?.onListDelayed(call.slot.number)
-        largeLists.delay(call, of: min(bytes, LargeLists.bytesMax))
+        // What was reserved before its size was known.
+        if scatterGathers[call.slot]?.isDelayed == false {
+            scatterGathers[call.slot]?.isDelayed = true
+            sinks[call.slot.session]?.onListDelayed(call.slot.number)
+        }
+        largeLists.delay(
+            ShardCall(
+                slot: call.slot, target: call.target, shards: call.shards,
+                largeBytes: min(bytes, LargeLists.bytesMax), heardAt: ports.clock.milliseconds))
         ports.host.turnAgain()
     }
 
     /// Calls again for large parts of lists, in their order, while there is memory for them.
     func startLargeLists() {
         largeLists.keepRunning { shardCalls[$0] != nil }
-        while let (call, bytes) = largeLists.first.map({ ($0.call, $0.bytes) }) {
+        while let call = largeLists.first, let bytes = call.largeBytes {
             if let sink = sinks[call.slot.session] {
                 guard largeLists.hasCapacity(for: bytes),
-                    sink.mayCollect(call.slot.number, bytes)
+                    sink.reserveList(call.slot.number, bytes)
                 else { return }
-                callAgain(call, bytes)
+                callAgain(call, for: bytes)
             } else {
                 // Who asked has gone.
                 scatterGathers[call.slot] = nil
@@ -67,11 +69,10 @@ extension Node {
         }
     }
 
-    private func callAgain(_ delayed: ShardCall, _ bytes: Int) {
-        let call = ShardCall(
-            slot: delayed.slot, target: delayed.target, shards: delayed.shards, isForLarge: true,
-            heardAt: ports.clock.milliseconds)
-        guard let scatterGather = scatterGathers[call.slot] else { return }
+    private func callAgain(_ delayed: ShardCall, for bytes: Int) {
+        guard let scatterGather = scatterGathers[delayed.slot] else { return }
+        var call = delayed
+        call.heardAt = ports.clock.milliseconds
         guard let number = send(call, of: scatterGather) else {
             return mergeParts([], missing: call.shards, of: call)
         }

@@ -120,10 +120,13 @@ package actor Node {
     var redirects: [RequestedShard: Redirect] = [:]
     /// The list queries that wait for earlier requests of their session, by session and in order.
     var deferredQueries: [UInt64: [DeferredQuery]] = [:]
+    /// The list queries whose parts are being collected from several shards.
     var scatterGathers: [ReplySlot: ScatterGather] = [:]
     /// The requests for sample data whose writes are not all acknowledged.
     var seedings: [ReplySlot: Seeding] = [:]
+    /// Outstanding list calls, by call number.
     var shardCalls: [UInt64: ShardCall] = [:]
+    /// The list calls whose answers are large, until there is memory for them.
     var largeLists = LargeLists()
     /// The replies that wait until writes are on a number of owners.
     var waits: [CopiesWait] = []
@@ -452,12 +455,6 @@ extension Node {
         isHoldingClients = isHolding
         ports.host.setClientsPaused(isHolding)
     }
-
-    /// Whether so many requests wait for other members that nothing more is read from clients.
-    private var isMuchAsked: Bool { forwards.isHigh || shardCalls.count >= ShardCall.countHigh }
-
-    /// Whether so few requests wait for other members that reading from clients resumes.
-    private var isLittleAsked: Bool { forwards.isLow && shardCalls.count < ShardCall.countHigh / 2 }
 
     /// Takes the result of a commit.
     ///

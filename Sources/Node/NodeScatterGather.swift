@@ -20,6 +20,8 @@ struct ScatterGather: Sendable {
     var unsettled = 0
     /// The number of members that are asked.
     var asks = 0
+    /// Whether a large part has waited for memory, which is reserved by its size since.
+    var isDelayed = false
     /// The shards that are asked for again with the next tick: their owner is busy, or the replica
     /// that answers is still behind the connection.
     var later: [ShardID] = []
@@ -66,8 +68,8 @@ struct ShardCall: Sendable {
     let slot: ReplySlot
     let target: NodeName
     let shards: [ShardID]
-    /// Whether the answer may be large.
-    var isForLarge = false
+    /// The approximate size of the answer in bytes, once the target has said that it is large.
+    var largeBytes: Int?
     /// When the call was sent, or when a part of the answer last came, in milliseconds.
     var heardAt: UInt64
     /// Whether the target waits for disks.
@@ -76,9 +78,9 @@ struct ShardCall: Sendable {
     /// The states of the replicas shown in the answer; at most one entry for each shard asked for.
     private(set) var seen: [ObservedShard] = []
 
-    /// The most outstanding calls.
+    /// The most calls that are outstanding or wait for memory.
     static let countMax = 65_536
-    /// The number of outstanding calls at which reading from clients stops.
+    /// The number of such calls at which reading from clients stops.
     static let countHigh = 4_096
 
     func isOverdue(_ now: UInt64) -> Bool {
@@ -131,6 +133,15 @@ extension Node {
         case .nobody: true
         }
     }
+
+    /// The number of calls that are outstanding, or wait for memory.
+    private var callsOpen: Int { shardCalls.count + largeLists.count }
+
+    /// Whether so many requests wait for other members that nothing more is read from clients.
+    var isMuchAsked: Bool { forwards.isHigh || callsOpen >= ShardCall.countHigh }
+
+    /// Whether so few requests wait for other members that reading from clients resumes.
+    var isLittleAsked: Bool { forwards.isLow && callsOpen < ShardCall.countHigh / 2 }
 
     /// Begins the deferred lists that no earlier request stands in the way of.
     func startLists() {
@@ -186,7 +197,7 @@ extension Node {
         _ shards: [ShardID], into scatterGather: inout ScatterGather, for slot: ReplySlot,
         isLevel: Bool = false
     ) -> ShardFailure? {
-        guard shards.isEmpty || shardCalls.count < ShardCall.countMax else { return .overloaded }
+        guard shards.isEmpty || callsOpen < ShardCall.countMax else { return .overloaded }
         var shares: [NodeName: [ShardID]] = [:]
         let concerned = shardsToRead(for: scatterGather, among: shards)
         for id in shards {
@@ -238,7 +249,7 @@ extension Node {
         let number = takeCallNumber()
         let request = PeerRequest.Request.list(
             scatterGather.query, scatterGather.user, call.shards,
-            bytesMax: call.isForLarge ? nil : options.peerLimits.listBytesMax)
+            bytesMax: call.largeBytes == nil ? options.peerLimits.listBytesMax : nil)
         let isSent = self.ask(
             call.target, request, as: number, within: Forwards.patienceMilliseconds)
         guard isSent else { return nil }
@@ -366,7 +377,7 @@ extension Node {
         case .taken:
             shardCalls[response.number]?.isTaken = true
             shardCalls[response.number]?.appendSeen(response.seen)
-        case .large(let bytes) where !call.isForLarge:
+        case .large(let bytes) where call.largeBytes == nil:
             shardCalls[response.number] = nil
             delay(call, of: bytes)
         case .found(let findings, let part, isLast: false)

@@ -362,7 +362,7 @@ package protocol ReplySink: AnyObject, Sendable {
     /// Reserves memory for a part of a list; false where there is none.
     ///
     /// - Parameter bytes: the size of the part on its way between nodes.
-    func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool
+    func reserveList(_ number: UInt64, _ bytes: Int) -> Bool
     /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
     /// Returns the condition that a replica has to meet before it may answer the session.
@@ -399,7 +399,7 @@ extension ReplySink {
     }
 
     package func onListDelayed(_ number: UInt64) {}
-    package func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool { true }
+    package func reserveList(_ number: UInt64, _ bytes: Int) -> Bool { true }
     package func sessionVector(of shard: ShardID) -> SessionVector? { nil }
     package func constraint(on shard: ShardID) -> ReadConstraint? { nil }
     package func onSeen(_ observations: [Observation]) {}

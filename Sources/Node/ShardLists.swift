@@ -100,13 +100,8 @@ extension ShardMachine {
     mutating func conversations(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ConversationID] {
-        let (shard, term) = (replica.shard, Term.participant(user))
-        let stored = try read { () throws(StoreFailure) in
-            try world.reader.keys(
-                of: .conversation, carrying: term, in: shard, partition: nil)
-        }
-        let pending = documents.pending.keys.filter { $0.kind == .conversation }
-        return Set((stored + pending).map(\.partition)).sorted().compactMap(ConversationID.init)
+        try keys(of: .conversation, carrying: Term.participant(user), in: world)
+            .map(\.partition).compactMap(ConversationID.init)
     }
 
     /// - Parameter wantsLast: whether a preview is needed.

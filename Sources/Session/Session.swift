@@ -363,16 +363,21 @@ extension Session {
         }
     }
 
-    func estimate(_ bytes: Int, for number: UInt64) {
-        if bytes == 0 { estimated.remove(number) } else { estimated.add(bytes, for: number) }
+    /// Forgets what was estimated for a reply before its size was known.
+    func dropEstimate(of number: UInt64) {
+        estimated.remove(number)
         noteHeld()
     }
 
-    /// - Returns: false where there is no memory for a part of a list.
+    /// Reserves memory for a part of a list.
+    ///
+    /// - Parameter bytes: the size of the part on its way between nodes.
+    /// - Returns: false where there is no memory for it.
     func reserve(_ bytes: Int, for number: UInt64) -> Bool {
         let held = bytes * SessionLimits.listBytesHeld
         guard memory?.assumeIsolated({ $0.hasCapacity(for: held) }) ?? true else { return false }
-        estimate(held, for: number)
+        estimated.add(held, for: number)
+        noteHeld()
         return true
     }
 

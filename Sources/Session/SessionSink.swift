@@ -38,10 +38,10 @@ extension Session {
     }
 
     package nonisolated func onListDelayed(_ number: UInt64) {
-        assumeIsolated { $0.estimate(0, for: number) }
+        assumeIsolated { $0.dropEstimate(of: number) }
     }
 
-    package nonisolated func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool {
+    package nonisolated func reserveList(_ number: UInt64, _ bytes: Int) -> Bool {
         assumeIsolated { $0.reserve(bytes, for: number) }
     }
 

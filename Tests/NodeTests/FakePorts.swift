@@ -360,7 +360,7 @@ final class RecordingSink: ReplySink {
 
     func onListDelayed(_ number: UInt64) { delayed.append(number) }
 
-    func mayCollect(_ number: UInt64, _ bytes: Int) -> Bool { hasMemory }
+    func reserveList(_ number: UInt64, _ bytes: Int) -> Bool { hasMemory }
 
     func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }
 

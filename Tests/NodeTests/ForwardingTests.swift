@@ -403,7 +403,8 @@ extension ReplyResult? {
         let asked = five.stranger(to: rooms(1)[0])
         asked.sink.hasMemory = false
         #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
-        #expect(!asked.sink.delayed.isEmpty && asked.sink.delayed.allSatisfy { $0 == 100 })
+        // Several members have large parts; what was estimated at first is dropped once.
+        #expect(asked.sink.delayed == [100])
         asked.sink.hasMemory = true
         five.world.run(milliseconds: 200)
         let list = asked.sink.outcomes[100]
