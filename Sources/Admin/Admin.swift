@@ -18,6 +18,9 @@ package struct ConnectionState: Sendable {
     /// Operations of the connection, or of those whose tokens it brought, that may still be
     /// executed.
     package internal(set) var unsettled = Unsettled()
+    /// The shards of other nodes of which the connection has seen changes that are not known to be
+    /// on a majority of the owners.
+    var awaitingMajority: Set<ShardID> = []
     /// Whether the connection may be shown nothing older than what it has seen, even where the
     /// members that can be reached have less; true once it has brought a token.
     package var isStrict = false
@@ -37,6 +40,7 @@ package struct ConnectionState: Sendable {
     /// - Parameter isHere: whether a shard replica of this node executed it.
     package mutating func recordWrite(_ write: Write, isHere: Bool) {
         if isHere { sessionVectors.recordObservation(Observation(write.shard, nil, by: .here)) }
+        if !write.isOnMajority { awaitingMajority.insert(write.shard) }
         writes[write.shard, default: Vector()].insert(write.context, rangesMax: Self.rangesMax)
     }
 }
@@ -125,7 +129,7 @@ package struct DeferredReply: Sendable {
         case .watching(let token):
             return (ReplyWriter.status { $0.pair("token", token) }, nil)
         case .answered(.written(let receipt, let shard), let stored?):
-            let write = Write(shard: shard, context: receipt.context)
+            let write = Write(shard: shard, context: receipt.context, stored)
             return (reply(to: receipt, stored), write)
         case .answered(let outcome, _):
             return (Admin.reply(with: outcome), nil)
@@ -141,7 +145,7 @@ package struct DeferredReply: Sendable {
         case .whole(let bytes):
             return (bytes, nil)
         case .written(let receipt, let shard):
-            let write = Write(shard: shard, context: receipt.context)
+            let write = Write(shard: shard, context: receipt.context, stored)
             return (reply(to: receipt, stored), write)
         case .awaited:
             preconditionFailure("a reply is settled by what it waits for")

@@ -17,12 +17,25 @@ extension ConnectionState {
     }
 
     package mutating func recordObservations(_ observations: [Observation]) {
-        for observation in observations { sessionVectors.recordObservation(observation) }
+        for observation in observations {
+            sessionVectors.recordObservation(observation)
+            noteMajority(of: observation)
+        }
+    }
+
+    /// Notes that all that the connection had seen earlier is on a majority of the owners.
+    package mutating func noteMajority(of earlier: ConnectionState) {
+        if seen.elementsEqual(earlier.seen, by: ==) { awaitingMajority = [] }
+    }
+
+    private mutating func noteMajority(of observation: Observation) {
+        if observation.awaitsMajority { awaitingMajority.insert(observation.shard) }
     }
 
     /// Records that events of the connection's watch have shown this state of a replica.
     package mutating func noteTold(_ observation: Observation) {
         sessionVectors.noteTold(observation)
+        if observation.replica != .here { awaitingMajority.insert(observation.shard) }
     }
 
     /// Records operations that may still be executed although their clients were answered.
@@ -36,6 +49,7 @@ extension ConnectionState {
         // What that replica lacks may only have been out of reach: tokens stand for it, too.
         if !isStrict { noteMissed(by: observation) }
         sessionVectors.replace(observation)
+        noteMajority(of: observation)
     }
 
     private mutating func noteMissed(by observation: Observation) {
@@ -64,6 +78,17 @@ extension ConnectionState {
 }
 
 extension Admin {
+    /// Has a slot told once all that a token of the connection would stand for is on a majority of
+    /// the owners, or has been waited for.
+    ///
+    /// So a token is good as long as a majority of the owners lives.
+    ///
+    /// - Returns: whether the slot is told; false where there is nothing to wait for.
+    package func awaitMajority(for slot: ReplySlot, on connection: ConnectionState) -> Bool {
+        let (seen, others) = (connection.seen, connection.awaitingMajority)
+        return node.assumeIsolated { $0.awaitMajority(slot, of: seen, elsewhere: others) }
+    }
+
     /// Answers `TOKEN`.
     func token(of connection: ConnectionState, _ writer: inout ReplyWriter) {
         let first = connection.writes.keys.sorted()

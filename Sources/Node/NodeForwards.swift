@@ -155,7 +155,10 @@ extension Node {
         case .written(let receipt, let stored):
             // Accepted from a member that was given up, too: the write is done there.
             guard case .write = forward.request else { return }
-            reportObservation({ Observation(forward.shard, nil, by: $0) }, from: name, for: forward)
+            if let channel = links[name]?.channel.id {
+                let replica = SessionVector.ObservedReplica.member(channel: channel)
+                sinks[forward.slot.session]?.onSeen([Observation(forward.shard, nil, by: replica)])
+            }
             finishForward(response.number, with: .written(receipt, in: forward.shard), stored)
         case _ where forward.target != name || forward.round != response.round:
             return
@@ -183,17 +186,10 @@ extension Node {
     }
 
     private func reportSeen(_ response: PeerResponse, from name: NodeName, for forward: Forward) {
-        guard let seen = response.seen.first, seen.shard == forward.shard else { return }
-        reportObservation(
-            { Observation(seen.shard, seen.vector, by: $0) }, from: name, for: forward)
-    }
-
-    private func reportObservation(
-        _ observation: (SessionVector.ObservedReplica) -> Observation, from name: NodeName,
-        for forward: Forward
-    ) {
-        guard let channel = links[name]?.channel.id else { return }
-        sinks[forward.slot.session]?.onSeen([observation(.member(channel: channel))])
+        guard let seen = response.seen.first, seen.shard == forward.shard,
+            let channel = links[name]?.channel.id
+        else { return }
+        sinks[forward.slot.session]?.onSeen([Observation(seen, byMemberAt: channel)])
     }
 
     /// Whether one more part of a response may be kept until the rest arrives; always true where no

@@ -122,7 +122,7 @@ extension Node {
         case (.scatterGather(let device), .found(.candidates(let candidates), let isPartial)):
             recordShown(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written(let receipt, let shard)):
-            let write = Write(shard: shard, context: receipt.context)
+            let write = Write(shard: shard, context: receipt.context, nil)
             sinks[notifying.slot.session]?.onWritten(write, isHere: false)
             name(views, isPartial, notifying, id)
         // All of them are on the device's list already: they are shown although the disk is full.

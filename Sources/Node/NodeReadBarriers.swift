@@ -146,7 +146,7 @@ extension Node {
         barrierCalls[response.number] = nil
         if case .level = response.outcome, let seen = response.seen.first, seen.shard == place.shard
         {
-            endBarrier(place, Observation(place.shard, seen.vector, by: .member(channel: channel)))
+            endBarrier(place, Observation(seen, byMemberAt: channel))
         } else {
             routes.noteRefused(name, place.shard, now: ports.clock.milliseconds)
             readBarriers[place]?.target = nil

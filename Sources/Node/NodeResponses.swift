@@ -175,6 +175,12 @@ extension Node {
         guard let connection = links[channel: slot.session & ~SessionBit.peer] else {
             return false
         }
+        var seen = seen
+        for index in seen.indices {
+            let vector = seen[index].vector
+            seen[index].awaitsMajority =
+                shard(seen[index].shard)?.assumeIsolated { $0.awaitsMajority(vector) } ?? false
+        }
         let response = PeerResponse(
             number: slot.number, round: round, outcome: outcome, seen: seen,
             time: latestTime)

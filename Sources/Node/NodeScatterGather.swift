@@ -390,7 +390,7 @@ extension Node {
                 var ask = call
                 ask.appendSeen(response.seen)
                 scatterGathers[ask.slot]?.seen += ask.seen.map {
-                    Observation($0.shard, $0.vector, by: .member(channel: channel))
+                    Observation($0, byMemberAt: channel)
                 }
             }
             mergeParts(call.found + [findings], missing: missing, of: call)

@@ -17,7 +17,7 @@ struct Seeding: Sendable {
     mutating func recordCompletion(_ outcome: Completion, isHere: Bool) {
         switch outcome {
         case .written(let receipt, let shard):
-            writes.append((Write(shard: shard, context: receipt.context), isHere))
+            writes.append((Write(shard: shard, context: receipt.context, nil), isHere))
         case .failed(.refused), .found, .done: break
         case .failed(let failure): self.failure = failure
         }

@@ -3,17 +3,27 @@ import Membership
 import Replication
 import Wire
 
-/// A `WAIT`: a reply that waits until writes are stored on enough owners.
+/// A `WAIT` or a `TOKEN`: a reply that waits until changes are stored on enough owners.
 struct CopiesWait: Sendable {
     let slot: ReplySlot
     let writes: [ShardID: Vector]
     let copies: Int
     let deadline: UInt64
+    /// Whether it waits for no more than a majority, and not where none lives.
+    var isOfToken = false
     /// For shards not held here, the number of owners that have the writes, as other members
     /// counted.
     var counted: [ShardID: Int] = [:]
+    /// When a member last counted, in milliseconds.
+    var countedAt: UInt64 = 0
 
     func isOver(with copies: Int, now: UInt64) -> Bool { copies >= self.copies || now >= deadline }
+
+    /// How long a token may wait for co-owners, in milliseconds: as long as an `OK`.
+    static let tokenPatienceMilliseconds: UInt64 = 1_000
+    /// The pause after which another node is asked again for a token, in milliseconds: a write is
+    /// nearly always on a majority by then.
+    static let tokenPauseMilliseconds: UInt64 = 5
 }
 
 /// A call that asks a member on how many owners the writes to a shard are stored.
@@ -34,7 +44,31 @@ extension Node {
     package func wait(
         _ slot: ReplySlot, for writes: [ShardID: Vector], copies: Int, until deadline: UInt64
     ) {
-        let wait = CopiesWait(slot: slot, writes: writes, copies: copies, deadline: deadline)
+        begin(CopiesWait(slot: slot, writes: writes, copies: copies, deadline: deadline))
+    }
+
+    /// Has a reply wait until these changes are on a majority of the owners, where they are not.
+    ///
+    /// - Parameter others: the shards of other nodes of which some changes may not be.
+    /// - Returns: whether the reply waits.
+    package func awaitMajority(
+        _ slot: ReplySlot, of seen: [(shard: ShardID, vector: Vector)],
+        elsewhere others: Set<ShardID>
+    ) -> Bool {
+        let waiting = seen.filter { id, vector in
+            shard(id)?.assumeIsolated { $0.awaitsMajority(vector) } ?? others.contains(id)
+        }
+        guard !waiting.isEmpty, let owners = owners.first else { return false }
+        begin(
+            CopiesWait(
+                slot: slot, writes: Dictionary(uniqueKeysWithValues: waiting.map { ($0, $1) }),
+                copies: owners.count / 2 + 1,
+                deadline: ports.clock.milliseconds + CopiesWait.tokenPatienceMilliseconds,
+                isOfToken: true))
+        return true
+    }
+
+    private func begin(_ wait: CopiesWait) {
         waits.append(wait)
         askForCopies(of: wait)
         ports.host.turnAgain()
@@ -46,13 +80,17 @@ extension Node {
     /// The number of owners that have stored everything a reply waits for.
     private func copies(of wait: CopiesWait) -> Int {
         wait.writes.map { id, vector in
-            shard(id)?.assumeIsolated { $0.copies(of: vector) } ?? wait.counted[id] ?? 0
+            shard(id)?.assumeIsolated { shard in
+                guard wait.isOfToken else { return shard.copies(of: vector) }
+                return shard.awaitsMajority(vector) ? 0 : wait.copies
+            } ?? wait.counted[id] ?? 0
         }.min() ?? owners.first?.count ?? 0
     }
 
     func settleWaits() {
         guard !waits.isEmpty else { return }
         let now = isEnding ? .max : ports.clock.milliseconds
+        askAgain(now: now)
         let judged = waits.map { wait in (wait, copies: copies(of: wait)) }
         waits = []
         // A session may wait again as soon as it is told, so the list is completed first.
@@ -87,6 +125,7 @@ extension Node {
             let index = waits.firstIndex(where: { $0.slot == asked.slot })
         else { return }
         waits[index].counted[asked.shard] = count
+        waits[index].countedAt = ports.clock.milliseconds
     }
 
     func tickWaits(now: UInt64) {
@@ -94,5 +133,16 @@ extension Node {
         copyCalls = copyCalls.filter { now < $1.sentAt + CopiesCall.patienceMilliseconds }
         let asked = Set(copyCalls.values.map(\.slot))
         for wait in waits where !asked.contains(wait.slot) { askForCopies(of: wait) }
+    }
+
+    /// Asks again for tokens between two ticks.
+    private func askAgain(now: UInt64) {
+        let due = waits.filter { wait in
+            wait.isOfToken && !wait.counted.isEmpty
+                && now >= wait.countedAt + CopiesWait.tokenPauseMilliseconds
+        }
+        for wait in due where !copyCalls.values.contains(where: { $0.slot == wait.slot }) {
+            askForCopies(of: wait)
+        }
     }
 }

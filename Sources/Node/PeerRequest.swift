@@ -216,6 +216,9 @@ extension PeerResponse: WireValue {
         }
         seen.encode(into: &writer)
         time.encode(into: &writer)
+        // Nodes that do not know it ignore bytes behind the values that they know.
+        let waiting = seen.filter(\.awaitsMajority).map(\.shard)
+        if !waiting.isEmpty { waiting.encode(into: &writer) }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -232,6 +235,11 @@ extension PeerResponse: WireValue {
         }
         seen = try reader.readList(limit: Int(ClusterSettings.shardsMax))
         time = try HybridTimestamp(from: &reader)
+        guard !reader.isAtEnd else { return }
+        let waiting = Set(try reader.readShards())
+        for index in seen.indices {
+            seen[index].awaitsMajority = waiting.contains(seen[index].shard)
+        }
     }
 }
 

@@ -64,11 +64,23 @@ package struct Observation: Hashable, Sendable {
     /// The vector of the replica; nil if a write showed nothing of it.
     package let vector: Vector?
     package let replica: SessionVector.ObservedReplica
+    /// Whether another node showed it that did not know it to be on a majority of the owners.
+    package let awaitsMajority: Bool
 
-    package init(_ shard: ShardID, _ vector: Vector?, by replica: SessionVector.ObservedReplica) {
+    package init(
+        _ shard: ShardID, _ vector: Vector?, by replica: SessionVector.ObservedReplica,
+        awaitsMajority: Bool = false
+    ) {
         self.shard = shard
         self.vector = vector
         self.replica = replica
+        self.awaitsMajority = awaitsMajority
+    }
+
+    init(_ seen: ObservedShard, byMemberAt channel: UInt64) {
+        self.init(
+            seen.shard, seen.vector, by: .member(channel: channel),
+            awaitsMajority: seen.awaitsMajority)
     }
 }
 
@@ -76,10 +88,13 @@ package struct Observation: Hashable, Sendable {
 package struct Write: Hashable, Sendable {
     package let shard: ShardID
     package let context: Context
+    package let isOnMajority: Bool
 
-    package init(shard: ShardID, context: Context) {
+    /// - Parameter stored: where the write is stored; nil where that is not known.
+    package init(shard: ShardID, context: Context, _ stored: Stored?) {
         self.shard = shard
         self.context = context
+        isOnMajority = stored.map { $0.on > $0.owners / 2 } ?? false
     }
 }
 
@@ -87,6 +102,9 @@ package struct Write: Hashable, Sendable {
 package struct ObservedShard: VectorCarrier, Hashable, Sendable {
     package let shard: ShardID
     private var said: SaidVector
+    /// Whether the replica did not know all of it to be on a majority of the owners, and expects it
+    /// soon; in a frame it stands with the response.
+    package internal(set) var awaitsMajority = false
 
     package init(shard: ShardID, vector: Vector) {
         self.shard = shard

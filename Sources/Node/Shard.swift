@@ -162,6 +162,8 @@ package actor Shard {
 
     package func copies(of vector: Vector) -> Int { machine.replica.copies(of: vector) }
 
+    func awaitsMajority(_ vector: Vector) -> Bool { machine.replica.awaitsMajority(vector) }
+
     func isOnAllOwners(_ vector: Vector) -> Bool { machine.replica.isOnAllOwners(vector) }
 
     /// The number of changes on this disk that are not known to be on a co-owner's.

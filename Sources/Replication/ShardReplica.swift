@@ -567,34 +567,4 @@ extension ShardReplica {
                     || index(of: owner).map { peers[$0].levelHash == storedHash } ?? false
             }
     }
-
-    /// Returns, over all of these seqs, the smallest number of owners that have one on disk.
-    public func copies(of vector: Vector) -> Int {
-        vector.entries.map { entry in
-            let isHere = stored.vector.seqs(of: entry.replica).isSuperset(of: entry.seqs)
-            let others = peers.filter(\.isOwner).map { $0.confirmed.seqs(of: entry.replica) }
-            return (isHere && ownership.isOwnedHere ? 1 : 0) + fewest(entry.seqs, in: others)
-        }.min() ?? ownership.owners.count
-    }
-
-    /// Whether all of these seqs are known to be on the disks of all owners.
-    public func isOnAllOwners(_ vector: Vector) -> Bool {
-        ownership.owners.allSatisfy { owner in
-            guard owner != ownership.me else { return stored.vector.covers(vector) }
-            return index(of: owner).map { peers[$0].confirmed.covers(vector) } ?? false
-        }
-    }
-
-    /// Returns, over all of these seqs, the smallest number of the given sets that contain one.
-    private func fewest(_ seqs: SeqSet, in sets: [SeqSet]) -> Int {
-        var rest = [(seqs: seqs, ownership: 0)]
-        for set in sets {
-            rest = rest.flatMap { part in
-                let lacked = part.seqs.subtracting(set)
-                let held = part.seqs.subtracting(lacked)
-                return [(lacked, part.ownership), (held, part.ownership + 1)]
-            }.filter { !$0.0.isEmpty }
-        }
-        return rest.map(\.ownership).min() ?? sets.count
-    }
 }

@@ -414,6 +414,9 @@ extension Session {
             fill(index, with: bytes)
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
+        case .token(let connection):
+            if case .copies(_, isEnough: true) = outcome { state.noteMajority(of: connection) }
+            fill(index, with: admin.report(.token, to: connection))
         case .ready, .whenFirst, .report, .work:
             return
         }
@@ -469,13 +472,14 @@ extension Session {
     /// Begins a request that had to wait until it was at the head.
     private func beginHead() {
         switch slots[head] {
-        case .ready, .pending, .waiting: return
+        case .ready, .pending, .token, .waiting: return
         case .whenFirst(let copies, let deadline):
             slots[head] = .waiting
             wait(for: copies, until: deadline)
         case .report(let request):
             // While the client's queue is full, a report waits to be made.
             guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { return }
+            if case .token = request, awaitsMajority() { return }
             fill(head, with: admin.report(request, to: state))
             share.measure(now: clock.microseconds)
         case .work(let request):
@@ -515,6 +519,14 @@ extension Session {
         let slot = ReplySlot(session: id, number: headNumber)
         let writes = state.writes
         node.assumeIsolated { $0.wait(slot, for: writes, copies: copies, until: deadline) }
+    }
+
+    /// Has the token at the head wait for a majority of the owners, if it has to.
+    private func awaitsMajority() -> Bool {
+        let slot = ReplySlot(session: id, number: headNumber)
+        guard admin.awaitMajority(for: slot, on: state) else { return false }
+        slots[head] = .token(state)
+        return true
     }
 
     private func tellAnswered() {

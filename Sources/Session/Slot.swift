@@ -10,6 +10,8 @@ extension Session {
         case whenFirst(copies: Int, deadline: UInt64)
         /// A report, which is made when it is at the head.
         indirect case report(Request)
+        /// A `TOKEN` of what this connection had seen, which waits until a majority has that.
+        indirect case token(ConnectionState)
         /// A request that begins when it is at the head and is answered later.
         indirect case work(Request)
         case waiting
@@ -19,7 +21,7 @@ extension Session {
             switch self {
             case .ready(let bytes): bytes.count
             case .pending(let reply): reply.bytesCount
-            case .whenFirst, .report, .work, .waiting: 0
+            case .whenFirst, .report, .token, .work, .waiting: 0
             }
         }
 

@@ -38,7 +38,12 @@ extension ClusterWorld {
         }
         guard isFormed else { return fail(.formed, "not every node is ready") }
         suffer()
-        guard settle(), hearOut() else { return }
+        guard settle() else { return }
+        if plan.losesCarrier {
+            loseCarrier()
+            guard settle() else { return }
+        }
+        guard hearOut() else { return }
         afterwards()
     }
 

@@ -97,7 +97,9 @@ extension ClusterWorld {
         }
         let isRefused = mover.visit?.answers.first.map { $0.code != nil } ?? false
         guard isRefused || machine.process?.id != process else { return }
-        // A process that is killed while it leaves returns as a member.
+        // A process that is killed while it leaves returns as a member; until then, the others know
+        // it as one that leaves, and hand nothing over to it.
+        guard isRefused || machine.process?.isReady ?? false else { return }
         coverage.count("did not leave")
         machine.isLeaving = false
         mover.step = .over

@@ -71,6 +71,8 @@ struct ClusterPlan {
     /// Whether one node is cut off for longer than the eviction time, which must not change its
     /// answers.
     let cutsMinority: Bool
+    /// Whether a node is killed in the end whose clients carry its tokens to the others.
+    let losesCarrier: Bool
     /// The limits of the queues to one peer.
     let peerLimits: PeerLimits
     /// Whether clients pin messages and set read marks.
@@ -128,6 +130,11 @@ struct ClusterPlan {
         cutsMinority = minority != nil
         evictAfterMilliseconds = minority?.evictAfter ?? evictAfter
         if let minority { faults.append(minority.fault) }
+        var carrierRandom = SeededRandom(seed: seed, stream: 128)
+        // A majority of the owners is left, and stays the same.
+        losesCarrier =
+            nodes >= 3 && replicas != .count(2) && moves.isEmpty && minority == nil
+            && carrierRandom.chance(percent: 60)
         var clockRandom = SeededRandom(seed: seed, stream: 116)
         // Notifications and read marks depend on timestamps; their checks assume clocks that are
         // right.

@@ -172,7 +172,7 @@ extension ClusterWorld {
         }
     }
 
-    private func send(_ client: ClusterClient, to conversation: String) -> ClusterRequest {
+    func send(_ client: ClusterClient, to conversation: String) -> ClusterRequest {
         // Repeats messages that were answered by an error or not at all.
         let again = book.unanswered(of: client.user)
         if !again.isEmpty, clientRandom.chance(percent: 40) {
@@ -210,7 +210,7 @@ extension ClusterWorld {
         }
     }
 
-    private func history(_ client: ClusterClient, of conversation: String) -> ClusterRequest {
+    func history(_ client: ClusterClient, of conversation: String) -> ClusterRequest {
         let isWhole = clientRandom.chance(percent: 70)
         let limit = isWhole ? LineLimits.historyMax : 1 + clientRandom.below(5)
         return ClusterRequest(

@@ -37,7 +37,8 @@ package struct SeededBug: Hashable, Sendable {
                 .members
             case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
-                .tokenForgetsDeletions, .typingOutlivesConnection, .unboundedPeerQueue:
+                .tokenForgetsDeletions, .tokenLeavesAtOnce, .typingOutlivesConnection,
+                .unboundedPeerQueue:
                 .whole
             default: .machines
             }
@@ -103,7 +104,7 @@ package struct SeededBug: Hashable, Sendable {
             // A list that ignores the minimum version of a token shows notifications that were
             // acknowledged or viewed, and omits those of a conversation that is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
-            case .shownBeforeStored, .tokenForgetsDeletions: [.reads]
+            case .shownBeforeStored, .tokenForgetsDeletions, .tokenLeavesAtOnce: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]
             case .wallClockOnly: [.stamps]

@@ -49,6 +49,7 @@
         case suspectsAfterOwnPause = "suspects-after-own-pause"
         case tagOfExecution = "tag-of-execution"
         case tokenForgetsDeletions = "token-forgets-deletions"
+        case tokenLeavesAtOnce = "token-leaves-at-once"
         case typingOutlivesConnection = "typing-outlives-connection"
         case unboundedPeerQueue = "unbounded-peer-queue"
         case unknownEndDropped = "unknown-end-dropped"

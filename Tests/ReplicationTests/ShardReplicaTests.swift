@@ -544,4 +544,17 @@ private struct Driven {
         #expect(one.copy.copies(of: seqs(5...5, of: mine)) == 0)
         #expect(one.copy.copies(of: Vector()) == 3)
     }
+
+    @Test func `changes await a majority until any majority has each of them`() {
+        var one = Driven(peers: [n2, n3])
+        for number in 1...2 as ClosedRange<UInt64> { _ = one.write(number) }
+        #expect(one.copy.awaitsMajority(seqs(1...2, of: mine)))
+        one.commit()
+        #expect(one.copy.awaitsMajority(seqs(1...2, of: mine)))
+        one.receive(.confirm(shard, seqs(1...1, of: mine)), from: n2)
+        #expect(one.copy.awaitsMajority(seqs(1...2, of: mine)))
+        #expect(!one.copy.awaitsMajority(seqs(1...1, of: mine)))
+        one.receive(.confirm(shard, seqs(2...2, of: mine)), from: n3)
+        #expect(!one.copy.awaitsMajority(seqs(1...2, of: mine)))
+    }
 }

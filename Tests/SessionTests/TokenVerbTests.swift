@@ -21,6 +21,17 @@ import Wire
         return String(reply.dropFirst("OK token=".count))
     }
 
+    /// Returns a token of what no other node has got, after it has waited for them in vain.
+    private func lateToken(of client: TestClient, hiddenFrom other: TestNode) -> String {
+        world.hold(true, between: n1, and: other)
+        #expect(client.ask("TOKEN").isEmpty)
+        world.pass(milliseconds: 1_000, n1)
+        let reply = client.heard().last ?? ""
+        world.hold(false, between: n1, and: other)
+        #expect(reply.hasPrefix("OK token="))
+        return String(reply.dropFirst("OK token=".count))
+    }
+
     @Test func `a token is one word of at most 2,048 bytes, and is taken where it was made`() {
         let client = n1.connect()
         _ = client.ask("CREATE c alice,bob", "SEND c alice id=m hello", "CHATS alice")
@@ -54,7 +65,7 @@ import Wire
         #expect(watcher.ask("WATCH bob").count == 1)
         _ = writer.ask("SEND c alice id=m hello")
         #expect(watcher.heard().contains { $0.contains("kind=message") })
-        let token = token(of: watcher)
+        let token = lateToken(of: watcher, hiddenFrom: joined)
         let other = joined.connect()
         #expect(other.ask("SINCE \(token)").isEmpty)
         world.settle(n1, joined)
@@ -69,7 +80,8 @@ import Wire
         for lines in [["SEED"], ["DEVICE ADD bob phone token=t", "CREATE c alice,bob"]] {
             for line in lines { #expect(client.ask(line) == ["OK"]) }
             #expect(client.ask("WAIT 2 0").first?.hasPrefix("ERR 504 ") == true)
-            #expect(joined.connect().ask("SINCE \(token(of: client))").isEmpty)
+            let token = lateToken(of: client, hiddenFrom: joined)
+            #expect(joined.connect().ask("SINCE \(token)").isEmpty)
             world.settle(n1, joined)
             #expect(client.ask("WAIT 2 0") == ["OK replicas=2"])
         }
@@ -87,8 +99,11 @@ import Wire
         let joined = world.join("n2")
         _ = client.ask("SET ack=local", "CREATE c alice,bob")
         world.settle(n1, joined)
-        let replies = client.ask("SEND c alice id=m hello", "TOKEN")
-        let token = replies.last?.dropFirst("OK token=".count) ?? ""
+        world.hold(true, between: n1, and: joined)
+        #expect(client.ask("SEND c alice id=m hello", "TOKEN").count == 1)
+        world.pass(milliseconds: 1_000, n1)
+        let token = client.heard().last?.dropFirst("OK token=".count) ?? ""
+        world.hold(false, between: n1, and: joined)
         let other = joined.connect()
         #expect(other.ask("SINCE \(token)").isEmpty)
         world.settle(n1, joined)
@@ -102,7 +117,7 @@ import Wire
         _ = client.ask("SET ack=local", "CREATE c alice,bob")
         world.settle(n1, joined)
         _ = client.ask("SEND c alice id=m hello", "DELETE c m alice for=everyone")
-        let token = token(of: client)
+        let token = lateToken(of: client, hiddenFrom: joined)
         let other = joined.connect()
         #expect(other.ask("SINCE \(token)", "HISTORY c bob", "PING").isEmpty)
         world.settle(n1, joined)
@@ -119,7 +134,7 @@ import Wire
         let other = joined.connect()
         #expect(other.ask("BLOCK n1") == ["OK"])
         _ = client.ask("SEND c alice id=m hello")
-        let token = token(of: client)
+        let token = lateToken(of: client, hiddenFrom: joined)
         world.settle(n1, joined)
         #expect(other.ask("SINCE \(token)", "PING").isEmpty)
         world.pass(milliseconds: 900, n1, joined)
@@ -131,6 +146,38 @@ import Wire
         world.live(milliseconds: 3_000, n1, joined)
         #expect(other.ask("SINCE \(token)").isEmpty == false)
         #expect(other.ask("HISTORY c bob").count == 2)
+    }
+
+    @Test func `a token leaves once all that it stands for is on a majority`() {
+        let (client, joined) = (n1.connect(), world.join("n2"))
+        let third = world.join("n3", dialing: joined)
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(n1, joined, third)
+        world.hold(true, between: n1, and: third)
+        _ = client.ask("SEND c alice id=m hello")
+        let reader = n1.connect()
+        #expect(reader.ask("HISTORY c bob", "TOKEN", "PING").count == 2)
+        world.settle(n1, joined)
+        let replies = reader.heard()
+        #expect(replies.count == 2 && replies.last == "OK pong")
+        world.cut(n1)
+        let token = replies.first?.dropFirst("OK token=".count) ?? ""
+        let other = third.connect()
+        #expect(other.ask("SINCE \(token)", "HISTORY c bob").isEmpty)
+        // A node that is silent is asked first, and for a fifth of a second.
+        world.live(milliseconds: 500, joined, third)
+        let shown = other.heard()
+        #expect(shown.first == "OK" && shown.dropFirst().first?.contains("hello") == true)
+    }
+
+    @Test func `a token waits for nobody where no majority lives`() {
+        let (client, joined) = (n1.connect(), world.join("n2"))
+        _ = client.ask("SET ack=local", "CREATE c alice,bob")
+        world.settle(n1, joined)
+        world.cut(joined)
+        world.live(milliseconds: 20_000, n1)
+        _ = client.ask("SEND c alice id=m hello")
+        _ = token(of: client)
     }
 
     @Test func `it stands for what was read, even where a later replica lacks it`() {
