@@ -48,8 +48,8 @@ extension ClusterWorld {
             return nil
         }
         defer { leave(visit) }
-        var requests = conversations.map(createLine)
-        requests.append(ClusterRequest(.set, "SET ack=" + clientRandom.pick(["local", "majority"])))
+        let level = clientRandom.pick(["local", "majority"])
+        let requests = conversations.map(createLine) + [ClusterRequest(.set, "SET ack=\(level)")]
         ask(requests, on: visit)
         isolate(victim, by: 1)
         ask([send(client, to: clientRandom.pick(conversations))], on: visit)
