@@ -377,8 +377,8 @@ extension Node {
         settleSubscriptions()
         serveFeeds()
         offerDropped()
-        for connection in links.ascending { connection.flush() }
         settleWaits()
+        for connection in links.ascending { connection.flush() }
         noteCongestion()
     }
 

@@ -44,6 +44,7 @@ extension Node {
         switch frame {
         case .push(_, let encodedDocuments, _): "push documents=\(encodedDocuments.count)"
         case .confirm: "confirm"
+        case .check: "check"
         case .summary: "summary"
         case .hashes(let hashes): "hashes count=\(hashes.count)"
         case .offer(let offer): "offer answer=\(offer.isAnswer)"

@@ -61,10 +61,13 @@ extension Node {
             } else {
                 sendResponse(.notOwner, to: slot)
             }
-        case .copies(let id, let vector):
-            let copies = shard(id)?.assumeIsolated { $0.isReady ? $0.copies(of: vector) : nil }
-            sendResponse(
-                copies.flatMap { $0 }.map(PeerResponse.Completion.copies) ?? .notOwner, to: slot)
+        case .copies(let id, let vector, let forToken):
+            guard let shard = shard(id), shard.assumeIsolated({ $0.isReady }) else {
+                sendResponse(.notOwner, to: slot)
+                return
+            }
+            if forToken, isWelcome { return count(vector, of: shard, forTokenAt: slot) }
+            sendResponse(.copies(shard.assumeIsolated { $0.copies(of: vector) }), to: slot)
         case .unknown: sendResponse(.failed(.unsupported), to: slot, request.round)
         case .level(let id, let constraint):
             if isWelcome, shard(id)?.assumeIsolated({ $0.mayAnswer }) ?? false {

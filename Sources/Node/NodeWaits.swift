@@ -14,16 +14,16 @@ struct CopiesWait: Sendable {
     /// For shards not held here, the number of owners that have the writes, as other members
     /// counted.
     var counted: [ShardID: Int] = [:]
-    /// When a member last counted, in milliseconds.
-    var countedAt: UInt64 = 0
 
     func isOver(with copies: Int, now: UInt64) -> Bool { copies >= self.copies || now >= deadline }
 
     /// How long a token may wait for co-owners, in milliseconds: as long as an `OK`.
     static let tokenPatienceMilliseconds: UInt64 = 1_000
-    /// The pause after which another node is asked again for a token, in milliseconds: a write is
-    /// nearly always on a majority by then.
-    static let tokenPauseMilliseconds: UInt64 = 5
+    /// How long a member counts for a token of another node, in milliseconds: it is asked again
+    /// then.
+    static let memberPatienceMilliseconds: UInt64 = 400
+    /// The most waits for members' tokens; beyond it they are answered at once.
+    static let countMax = 16_384
 }
 
 /// A call that asks a member on how many owners the writes to a shard are stored.
@@ -68,10 +68,37 @@ extension Node {
         return true
     }
 
+    /// Answers a member that asks how many owners have the changes that a token is to stand for.
+    func count(_ vector: Vector, of shard: Shard, forTokenAt slot: ReplySlot) {
+        let copies = shard.assumeIsolated { $0.copies(of: vector) }
+        guard waits.count < CopiesWait.countMax,
+            shard.assumeIsolated({ $0.awaitsMajority(vector) }), let owners = owners.first
+        else {
+            sendResponse(.copies(copies), to: slot)
+            return
+        }
+        begin(
+            CopiesWait(
+                slot: slot, writes: [shard.id: vector], copies: owners.count / 2 + 1,
+                deadline: ports.clock.milliseconds + CopiesWait.memberPatienceMilliseconds,
+                isOfToken: true))
+    }
+
     private func begin(_ wait: CopiesWait) {
         waits.append(wait)
         askForCopies(of: wait)
+        check(wait, isAgain: false)
         ports.host.turnAgain()
+    }
+
+    /// Has owners of the shards that are held here confirm what a token is to stand for.
+    private func check(_ wait: CopiesWait, isAgain: Bool) {
+        guard wait.isOfToken else { return }
+        for (id, vector) in wait.writes {
+            guard let shard = shard(id), shard.assumeIsolated({ $0.awaitsMajority(vector) })
+            else { continue }
+            within(shard) { $0.check(vector, isAgain: isAgain) }
+        }
     }
 
     /// Ends all waits, because the process ends.
@@ -90,7 +117,6 @@ extension Node {
     func settleWaits() {
         guard !waits.isEmpty else { return }
         let now = isEnding ? .max : ports.clock.milliseconds
-        askAgain(now: now)
         let judged = waits.map { wait in (wait, copies: copies(of: wait)) }
         waits = []
         // A session may wait again as soon as it is told, so the list is completed first.
@@ -98,6 +124,10 @@ extension Node {
             waits.append(wait)
         }
         for (wait, copies) in judged where wait.isOver(with: copies, now: now) {
+            guard !wait.slot.isOfMember else {
+                sendResponse(.copies(copies), to: wait.slot)
+                continue
+            }
             sinks[wait.slot.session]?.onSettled(
                 wait.slot.number, .copies(copies, isEnough: copies >= wait.copies))
         }
@@ -112,7 +142,8 @@ extension Node {
             else { continue }
             let number = takeCallNumber()
             let isSent = ask(
-                name, .copies(id, vector), as: number, within: CopiesCall.patienceMilliseconds)
+                name, .copies(id, vector, forToken: wait.isOfToken), as: number,
+                within: CopiesCall.patienceMilliseconds)
             guard isSent else { continue }
             copyCalls[number] = CopiesCall(
                 slot: wait.slot, shard: id, sentAt: ports.clock.milliseconds)
@@ -125,24 +156,15 @@ extension Node {
             let index = waits.firstIndex(where: { $0.slot == asked.slot })
         else { return }
         waits[index].counted[asked.shard] = count
-        waits[index].countedAt = ports.clock.milliseconds
     }
 
     func tickWaits(now: UInt64) {
         guard !waits.isEmpty || !copyCalls.isEmpty else { return }
         copyCalls = copyCalls.filter { now < $1.sentAt + CopiesCall.patienceMilliseconds }
         let asked = Set(copyCalls.values.map(\.slot))
-        for wait in waits where !asked.contains(wait.slot) { askForCopies(of: wait) }
-    }
-
-    /// Asks again for tokens between two ticks.
-    private func askAgain(now: UInt64) {
-        let due = waits.filter { wait in
-            wait.isOfToken && !wait.counted.isEmpty
-                && now >= wait.countedAt + CopiesWait.tokenPauseMilliseconds
-        }
-        for wait in due where !copyCalls.values.contains(where: { $0.slot == wait.slot }) {
-            askForCopies(of: wait)
+        for wait in waits {
+            if !asked.contains(wait.slot) { askForCopies(of: wait) }
+            check(wait, isAgain: true)
         }
     }
 }

@@ -15,7 +15,9 @@ package struct PeerRequest: Hashable, Sendable {
         /// - bytesMax: the approximate size up to which it is sent at once; nil for any size.
         case list(Query, UserID, [ShardID], bytesMax: Int? = nil)
         /// On how many owners these changes are stored.
-        case copies(ShardID, Vector)
+        ///
+        /// - forToken: whether the answer waits until that is a majority.
+        case copies(ShardID, Vector, forToken: Bool = false)
         /// Whether the replica of a shard holds what a connection has seen.
         case level(ShardID, ReadConstraint)
         /// A request of a later version; the answer says that it is not supported.
@@ -128,10 +130,11 @@ extension PeerRequest: WireValue {
             shards.encode(into: &writer)
             // Nodes that do not know it ignore bytes behind the values that they know.
             if let bytesMax { writer.write(count: bytesMax) }
-        case .copies(let shard, let vector):
+        case .copies(let shard, let vector, let forToken):
             writer.write(4)
             writer.write(shard)
             vector.encodeShared(into: &writer)
+            if forToken { writer.write(true) }
         case .level(let shard, let constraint):
             writer.write(6)
             writer.write(shard)
@@ -174,7 +177,9 @@ extension PeerRequest.Request {
                 try Query(from: &reader), try reader.readName(), try reader.readShards(),
                 bytesMax: reader.isAtEnd ? nil : max(1, try reader.readNumber()))
         case 4:
-            self = .copies(try reader.readShard(), try Vector(sharedFrom: &reader))
+            self = .copies(
+                try reader.readShard(), try Vector(sharedFrom: &reader),
+                forToken: reader.isAtEnd ? false : try reader.readFlag())
         case 6:
             self = .level(try reader.readShard(), try ReadConstraint(from: &reader))
         default: throw .unknown

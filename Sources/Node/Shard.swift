@@ -164,6 +164,10 @@ package actor Shard {
 
     func awaitsMajority(_ vector: Vector) -> Bool { machine.replica.awaitsMajority(vector) }
 
+    func check(_ vector: Vector, isAgain: Bool) {
+        machine.replica.check(vector, isAgain: isAgain)
+    }
+
     func isOnAllOwners(_ vector: Vector) -> Bool { machine.replica.isOnAllOwners(vector) }
 
     /// The number of changes on this disk that are not known to be on a co-owner's.

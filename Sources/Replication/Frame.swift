@@ -7,8 +7,10 @@ public enum Frame: Hashable, Sendable {
     /// the seqs that the sender had merged by then and that the receiver has neither confirmed nor
     /// been sent in the cause of an earlier push.
     case push(ShardID, [EncodedDocument], cause: Vector)
-    /// Seqs that are on the sender's disk, of those that the receiver has sent.
+    /// Seqs that are on the sender's disk, of those that the receiver has sent or asked for.
     case confirm(ShardID, Vector)
+    /// A request to confirm those of these seqs that the receiver has, once they are on its disk.
+    case check(ShardID, Vector)
     /// The combined hash of all shards that both nodes own; it also shows that the sender is alive.
     case summary(Summary)
     /// A hash of each shard that both nodes own in the sender's view, ascending by shard; sent
@@ -44,8 +46,10 @@ public enum Frame: Hashable, Sendable {
 
     /// The first version of the wire format with inquiries and reports.
     static let inquiryWireVersion: UInt8 = 2
+    /// The first version of the wire format with requests to confirm.
+    static let checkWireVersion: UInt8 = 3
     /// The latest version of the wire format that this build writes.
-    public static let wireVersion = inquiryWireVersion
+    public static let wireVersion = checkWireVersion
 
     /// The greatest size of a document in a frame, in bytes.
     public static let documentBytesMax = 48 << 20
@@ -118,7 +122,8 @@ public enum Frame: Hashable, Sendable {
     /// The shard that the frame is about; nil for frames about all shards.
     public var shard: ShardID? {
         switch self {
-        case .push(let shard, _, _), .confirm(let shard, _), .pull(let shard, _, _): shard
+        case .push(let shard, _, _), .pull(let shard, _, _): shard
+        case .confirm(let shard, _), .check(let shard, _): shard
         case .batch(let shard, _, _, _), .done(let shard, _, _, _), .broken(let shard, _): shard
         case .offer(let offer): offer.shard
         case .seek(let shard), .absent(let shard): shard

@@ -20,6 +20,7 @@ extension Frame: WireValue {
         static let accept: UInt8 = 13
         static let inquiry: UInt8 = 14
         static let report: UInt8 = 15
+        static let check: UInt8 = 16
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -31,6 +32,10 @@ extension Frame: WireValue {
             cause.encodeShared(into: &writer)
         case .confirm(let shard, let vector):
             writer.write(Kind.confirm)
+            writer.write(shard)
+            vector.encodeShared(into: &writer)
+        case .check(let shard, let vector):
+            writer.write(Kind.check)
             writer.write(shard)
             vector.encodeShared(into: &writer)
         case .summary(let summary):
@@ -126,6 +131,8 @@ extension Frame: WireValue {
             self = try Frame(pull: kind, from: &reader)
         case Kind.seek...Kind.report:
             self = try Frame(move: kind, from: &reader)
+        case Kind.check:
+            self = .check(try reader.readShard(), try Vector(sharedFrom: &reader))
         default:
             throw .unknown
         }
@@ -135,7 +142,7 @@ extension Frame: WireValue {
     /// leading shard.
     public static func shard(from reader: inout ByteReader) throws(WireError) -> ShardID? {
         switch try reader.readByte() {
-        case Kind.push, Kind.confirm, Kind.offer, Kind.pull...Kind.report: try reader.readShard()
+        case Kind.push, Kind.confirm, Kind.offer, Kind.pull...Kind.check: try reader.readShard()
         default: nil
         }
     }

@@ -33,6 +33,8 @@ struct PeerProgress: Sendable {
     private var answeredInquiry: UInt64?
     /// Whether the peer knows `inquiry`.
     private let answersInquiries: Bool
+    /// Whether the peer knows `check`.
+    let confirmsOnRequest: Bool
     /// The peer's pull that is being served.
     var serving: Serving?
     /// The number of a pull of the peer's whose reply was dropped on the way; the peer is told so
@@ -51,6 +53,7 @@ struct PeerProgress: Sendable {
     init(name: NodeName, wire: UInt8) {
         self.name = name
         answersInquiries = wire >= Frame.inquiryWireVersion
+        confirmsOnRequest = wire >= Frame.checkWireVersion
     }
 
     /// Returns the request for the peer's claim of a shard.

@@ -88,6 +88,8 @@ extension ShardReplica {
             return encodedDocuments
         case .confirm(_, let vector):
             peers[index].confirm(vector, known: current.vector)
+        case .check(_, let vector):
+            owed.add(vector.intersection(current.vector), for: peer)
         case .offer(let offer):
             onOffer(offer, from: index, now: now)
         case .pull(_, let number, let theirs):
@@ -145,8 +147,8 @@ extension ShardReplica {
             peers[index].unserved = number
         case .push:
             peers[index].untold = current.vector
-        case .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept, .inquiry,
-            .report:
+        case .confirm, .check, .summary, .hashes, .offer, .seek, .absent, .handover, .accept,
+            .inquiry, .report:
             break
         }
     }

@@ -7,6 +7,9 @@ extension ShardReplica {
     /// Whether some of these changes are not known to be on a majority of the owners, though a
     /// majority is not considered dead, so that they soon may be.
     ///
+    /// An owner hears that a change is on another one's disk only where it made the change itself;
+    /// `check` has it told of others' changes, too.
+    ///
     /// What is on a majority of the owners is found as long as any majority of them lives, because
     /// two majorities have an owner in common (Gifford, "Weighted Voting for Replicated Data",
     /// 1979). Where no majority lives there is nothing to wait for.
@@ -18,6 +21,20 @@ extension ShardReplica {
         #endif
         let majority = AckLevel.majority.copies(owners: ownership.owners.count)
         return ownership.livingOwners >= majority && !isHeld(vector, by: majority)
+            && peers.allSatisfy { !$0.isOwner || $0.confirmsOnRequest }
+    }
+
+    /// Asks as many owners as are needed for a majority to confirm these changes.
+    ///
+    /// - Parameter isAgain: whether some were asked and did not answer; all are asked then.
+    public mutating func check(_ vector: Vector, isAgain: Bool) {
+        let majority = AckLevel.majority.copies(owners: ownership.owners.count)
+        var needed = majority - (ownership.isOwnedHere ? 1 : 0)
+        for index in peers.indices where peers[index].isOwner && (needed > 0 || isAgain) {
+            let rest = vector.subtracting(peers[index].confirmed)
+            if !rest.isEmpty { outbox.append((peers[index].name, .check(shard, rest))) }
+            needed -= 1
+        }
     }
 
     private func isHeld(_ vector: Vector, by majority: Int) -> Bool {

@@ -268,6 +268,7 @@ extension Frame {
         switch self {
         case .push(let shard, let encodedDocuments, _): "push \(shard) of \(encodedDocuments.count)"
         case .confirm(let shard, let vector): "confirm \(shard) \(vector.count)"
+        case .check(let shard, let vector): "check \(shard) \(vector.count)"
         case .summary: "summary"
         case .hashes: "hashes"
         case .offer(let offer): "offer \(offer.shard) \(offer.claim.vector.count)"

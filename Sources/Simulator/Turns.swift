@@ -36,8 +36,8 @@ extension World {
             try onSummary(theirs, from: peer, at: shell)
         case .hashes(let theirs):
             compare(theirs, with: peer, at: shell)
-        case .push, .confirm, .offer, .pull, .batch, .done, .broken, .seek, .absent, .handover,
-            .accept, .inquiry, .report:
+        case .push, .confirm, .check, .offer, .pull, .batch, .done, .broken, .seek, .absent,
+            .handover, .accept, .inquiry, .report:
             try receive(frame, from: peer, at: shell)
         }
         scheduleTurn(shell)

@@ -26,7 +26,7 @@ import Wire
         return writer.bytes
     }
 
-    private static let laterVersions = PeerVersions(wire: 1...3, document: 2)
+    private static let laterVersions = PeerVersions(wire: 1...4, document: 2)
     private static let earlierVersions = PeerVersions(wire: 1...1, document: 1)
 
     /// Returns what an earlier version sends, which is to hold none of the later kinds of frames.
@@ -35,7 +35,8 @@ import Wire
         bytes.withUnsafeBytes { cutter.append($0) }
         while let payload = try? cutter.next() {
             switch try? PeerFrame.decode(payload) {
-            case .replication(.inquiry), .replication(.report): Issue.record("a later frame")
+            case .replication(.inquiry), .replication(.report), .replication(.check):
+                Issue.record("a later frame")
             default: break
             }
         }

@@ -35,8 +35,9 @@ struct FrameSource {
             isComplete: random.chance(50), isServing: random.chance(50))
     }
 
-    /// - Parameter kinds: the kinds to choose from; version 2 of the wire brought those from 13 on.
-    mutating func frame(of kinds: Range<Int> = 0..<15) -> Frame {
+    /// - Parameter kinds: the kinds to choose from; version 2 of the wire brought 13 and 14,
+    ///   version 3 brought 15.
+    mutating func frame(of kinds: Range<Int> = 0..<16) -> Frame {
         let shard = ShardID(UInt16(random.below(4_096)))
         let number = random.next() >> UInt64(random.below(64))
         switch kinds.lowerBound + random.below(kinds.count) {
@@ -65,7 +66,8 @@ struct FrameSource {
         case 11: return .handover(shard, mark: number, claim())
         case 12: return .accept(shard, mark: number, claim())
         case 13: return .inquiry(shard, number: number)
-        default: return .report(shard, number: number, random.chance(50) ? claim() : nil)
+        case 14: return .report(shard, number: number, random.chance(50) ? claim() : nil)
+        default: return .check(shard, vector())
         }
     }
 
@@ -131,7 +133,7 @@ struct FrameSource {
     }
 
     @Test func `a kind of a later version is told from bytes that are wrong`() {
-        #expect(throws: WireError.unknown) { try Frame.decode([16, 0, 0]) }
+        #expect(throws: WireError.unknown) { try Frame.decode([17, 0, 0]) }
     }
 
     @Test func `the shard of a frame whose rest cannot be read is known`() throws {
@@ -151,6 +153,8 @@ struct FrameSource {
         #expect(try GoldenBytes("replica-header", of: headers).difference() == nil)
         let inquiries = (0..<20).map { _ in source.frame(of: 13..<15).encoded }
         #expect(try GoldenBytes("frame-inquiry", of: inquiries).difference() == nil)
+        let checks = (0..<20).map { _ in source.frame(of: 15..<16).encoded }
+        #expect(try GoldenBytes("frame-check", of: checks).difference() == nil)
     }
 }
 

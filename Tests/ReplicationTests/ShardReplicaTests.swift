@@ -54,6 +54,7 @@ private struct Driven {
             switch frame {
             case .push(_, let encodedDocuments, _): "\(peer) push \(encodedDocuments.count)"
             case .confirm(_, let vector): "\(peer) confirm \(vector.count)"
+            case .check(_, let vector): "\(peer) check \(vector.count)"
             case .offer(let offer): "\(peer) \(offer.isAnswer ? "answer" : "offer")"
             case .pull(_, let number, let theirs):
                 "\(peer) pull \(number) beyond \(theirs.vector.count)"
@@ -551,10 +552,24 @@ private struct Driven {
         #expect(one.copy.awaitsMajority(seqs(1...2, of: mine)))
         one.commit()
         #expect(one.copy.awaitsMajority(seqs(1...2, of: mine)))
+        _ = one.said()
+        one.copy.check(seqs(1...2, of: mine), isAgain: false)
+        #expect(one.said() == ["n2 check 2"])
         one.receive(.confirm(shard, seqs(1...1, of: mine)), from: n2)
+        one.copy.check(seqs(1...2, of: mine), isAgain: true)
+        #expect(one.said() == ["n2 check 1", "n3 check 2"])
         #expect(one.copy.awaitsMajority(seqs(1...2, of: mine)))
         #expect(!one.copy.awaitsMajority(seqs(1...1, of: mine)))
         one.receive(.confirm(shard, seqs(2...2, of: mine)), from: n3)
         #expect(!one.copy.awaitsMajority(seqs(1...2, of: mine)))
+    }
+
+    @Test func `a peer is told what is here of what it asks for, once that is on disk`() {
+        var one = Driven(peers: [n2, n3])
+        _ = one.write(1)
+        one.receive(.check(shard, seqs(1...2, of: mine)), from: n2)
+        #expect(!one.said().contains("n2 confirm 1"))
+        one.commit()
+        #expect(one.said() == ["n2 confirm 1"])
     }
 }
