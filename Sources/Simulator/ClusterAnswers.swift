@@ -22,8 +22,11 @@ extension ClusterWorld {
         noteKnown(answer, request, on: visit)
         noteWatched(answer, request, on: visit)
         noteRung(answer, request, on: visit)
+        judgeList(answer, request, on: visit)
+        judgeAccount(answer, request, on: visit)
         switch request.kind {
         case .history(let conversation, let isWhole):
+            notePlaces(answer)
             judgeHistory(answer, of: conversation, isWhole: isWhole, on: visit)
             judgeForward(answer, of: conversation, isWhole: isWhole, on: visit)
         case .edits(let name):
@@ -124,8 +127,9 @@ extension ClusterWorld {
         case .token, .watch:
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
         case .read: isRight = fields["unread"] != nil
+        case .addItem(let id): isRight = fields["id"] == id
         case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
-            .unwatch, .ring, .type, .operate, .upload, .file, .part, .bad:
+            .chats, .items, .account, .unwatch, .ring, .type, .operate, .upload, .file, .part, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"
@@ -264,11 +268,14 @@ extension ClusterRequest.Kind {
         case .status: "NODE"
         case .members: "MEMBER"
         case .profile: "PROFILE"
+        case .chats: "CHAT"
+        case .items: "ACTION"
+        case .account(let deed, _): deed.noun
         case .file: "FILE"
         case .part: "PART"
         case .ring(.list): "NOTIFICATION"
         case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
-            .token, .since, .watch, .unwatch, .ring, .type, .operate, .upload, .bad:
+            .token, .since, .watch, .unwatch, .ring, .type, .operate, .upload, .addItem, .bad:
             ""
         }
     }
@@ -285,7 +292,8 @@ extension ClusterRequest.Kind {
     /// The error codes that may answer a request of this kind.
     var codes: [Int] {
         switch self {
-        case .create, .profile: [503]
+        case .create, .profile, .chats, .items, .addItem: [503]
+        case .account(let deed, _): deed.codes
         case .send: [404, 503]
         case .upload: [403, 404, 409, 503]
         case .file, .part: [404, 503]

@@ -54,8 +54,8 @@ extension ClusterWorld {
         isolate(victim, by: 1)
         ask([send(client, to: clientRandom.pick(conversations))], on: visit)
         ask(conversations.map { history(client, of: $0) }, on: visit)
-        ask([ClusterRequest(.token, "TOKEN")], on: visit)
-        let (askedAt, count) = (now, requests.count + conversations.count + 2)
+        ask([chats(client), ClusterRequest(.token, "TOKEN")], on: visit)
+        let (askedAt, count) = (now, requests.count + conversations.count + 3)
         let isAnswered = { visit.answers.count == count || visit.session == nil }
         let cut = clientRandom.between(0...ClusterWorld.cutMicrosecondsMax)
         _ = run(until: now + cut, or: isAnswered)
@@ -80,7 +80,7 @@ extension ClusterWorld {
     private func bring(_ token: ClusterToken, to index: Int, from victim: Int) {
         let requests =
             [ClusterRequest(.since(token), "SINCE \(token.text)")]
-            + conversations.map { history(clients[0], of: $0) }
+            + conversations.map { history(clients[0], of: $0) } + [chats(clients[0])]
         let answers = needed(requests, of: index)
         guard let refusal = answers.first(where: { $0.code != nil }) else { return }
         fail(

@@ -249,6 +249,8 @@ extension ClusterWorld {
         checkPhones()
         emptyPhones()
         checkFiles()
+        checkLists()
+        checkAccounts()
         checkProfiles()
         checkTyping()
         let typist = beginTyping()

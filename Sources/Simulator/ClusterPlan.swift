@@ -79,6 +79,10 @@ struct ClusterPlan {
     let setsMarks: Bool
     /// Whether clients set profiles.
     let setsProfiles: Bool
+    /// Whether clients read lists over all shards.
+    let readsLists: Bool
+    /// Whether the clients' users have accounts.
+    let hasAccounts: Bool
     /// Whether clients upload files, and send messages with them.
     let sendsFiles: Bool
     /// The length of the padding of message texts, in bytes; nil for short texts.
@@ -107,6 +111,9 @@ struct ClusterPlan {
         setsMarks = markRandom.chance(percent: 50)
         var profileRandom = SeededRandom(seed: seed, stream: 122)
         setsProfiles = profileRandom.chance(percent: 50)
+        var listRandom = SeededRandom(seed: seed, stream: 130)
+        readsLists = listRandom.chance(percent: 50)
+        hasAccounts = listRandom.chance(percent: 50)
         var fileRandom = SeededRandom(seed: seed, stream: 124)
         sendsFiles = fileRandom.chance(percent: 40)
         (isRestless, causePatienceMilliseconds) = ClusterPlan.restlessness(seed)

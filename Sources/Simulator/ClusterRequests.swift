@@ -15,6 +15,11 @@ struct ClusterRequest {
         /// A mark up to this message.
         case read(ClusterMessage.Name)
         case profile
+        case chats
+        case items
+        case addItem(String)
+        /// - Parameter password: the last password that was asked for.
+        case account(AccountDeed, password: String)
         /// A line of an upload.
         case upload
         case file
@@ -50,6 +55,10 @@ struct ClusterRequest {
             case .pin(let isOn): isOn ? "PIN" : "UNPIN"
             case .read: "READ"
             case .profile: "PROFILE"
+            case .chats: "CHATS"
+            case .items: "ACTIONS"
+            case .addItem: "ACTION ADD"
+            case .account(let deed, _): deed.name
             case .upload: "FILE ADD, PUT or END"
             case .file: "FILE SHOW"
             case .part: "FILE GET"
@@ -149,7 +158,10 @@ extension ClusterWorld {
     }
 
     func nextRequest(_ client: ClusterClient) -> ClusterRequest {
-        if let request = markRequest(client) ?? profileRequest(client) { return request }
+        let special =
+            markRequest(client) ?? profileRequest(client) ?? listRequest(client)
+            ?? accountRequest(client)
+        if let special { return special }
         let conversation = clientRandom.pick(conversations)
         switch clientRandom.below(100) {
         case 0..<8: return createLine(conversation)

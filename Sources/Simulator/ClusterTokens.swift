@@ -6,10 +6,15 @@ struct ClusterKnowledge {
     var present: Set<ClusterMessage.Name> = []
     /// The messages that were deleted for everyone.
     var retracted: Set<ClusterMessage.Name> = []
+    /// The conversations and action items that lists have shown.
+    var chats: Set<String> = []
+    var items: Set<String> = []
 
     mutating func formUnion(_ other: ClusterKnowledge) {
         present.formUnion(other.present)
         retracted.formUnion(other.retracted)
+        chats.formUnion(other.chats)
+        items.formUnion(other.items)
     }
 }
 

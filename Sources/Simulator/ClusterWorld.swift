@@ -77,6 +77,16 @@ final class ClusterWorld {
     /// The time at which clients stop, in microseconds.
     var clientsUntil: UInt64 = 0
 
+    var listRandom: SeededRandom
+    /// The number of action items that were asked for.
+    var items = 0
+    /// The places of messages in the order of their conversation, by id, as nodes told them.
+    var places: [String: String] = [:]
+    var accountRandom: SeededRandom
+    /// The acknowledged sign-ins, by id, and the numbers of those and of passwords asked for.
+    var signIns: [String: ClusterSignIn] = [:]
+    var signInsAsked = 0
+    var passwords = 0
     var markRandom: SeededRandom
     var profileRandom: SeededRandom
     var fileRandom: SeededRandom
@@ -128,6 +138,8 @@ final class ClusterWorld {
         watchRandom = SeededRandom(seed: plan.seed, stream: 111)
         markRandom = SeededRandom(seed: plan.seed, stream: 114)
         profileRandom = SeededRandom(seed: plan.seed, stream: 123)
+        listRandom = SeededRandom(seed: plan.seed, stream: 129)
+        accountRandom = SeededRandom(seed: plan.seed, stream: 131)
         phoneRandom = SeededRandom(seed: plan.seed, stream: 112)
         fileRandom = SeededRandom(seed: plan.seed, stream: 125)
         pushRandom = SeededRandom(seed: plan.seed, stream: 127)
