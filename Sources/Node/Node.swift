@@ -130,6 +130,7 @@ package actor Node {
     var largeLists = LargeLists()
     /// The replies that wait until writes are on a number of owners.
     var waits: [CopiesWait] = []
+    var majorityWaits: [MajorityWait] = []
     /// Outstanding calls for the number of owners that have some writes, by call number.
     var copyCalls: [UInt64: CopiesCall] = [:]
     /// The read barriers of connections, by session and shard.
@@ -350,7 +351,8 @@ extension Node {
         var writes: [ShardWrite] = []
         var drops: [ShardID] = []
         var served: [(shard: Shard, peers: [NodeName])] = []
-        for shard in dirty.removeAll().compactMap({ shard($0) }) {
+        let changed = dirty.removeAll()
+        for shard in changed.compactMap({ shard($0) }) {
             let end = shard.assumeIsolated { [nextTicket] in $0.endTurn(nextTicket) }
             if let write = end.write { writes.append(write) }
             rewriting.setBytes(shard.id, end.unsettledBytes)
@@ -378,6 +380,7 @@ extension Node {
         serveFeeds()
         offerDropped()
         settleWaits()
+        settleMajorityWaits(changed)
         for connection in links.ascending { connection.flush() }
         noteCongestion()
     }

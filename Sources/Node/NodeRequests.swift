@@ -235,6 +235,7 @@ extension Node {
         tickLists(now: now)
         tickReadBarriers(now: now)
         tickWaits(now: now)
+        tickMajorityWaits()
         tickSubscriptions(now: now)
         tickTyping()
     }

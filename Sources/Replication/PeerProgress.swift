@@ -9,6 +9,8 @@ struct PeerProgress: Sendable {
     private(set) var confirmed = Vector()
     /// The number of ranges confirmed since `confirmed` was last cut down to its limits.
     private var rangesUnchecked = 0
+    /// The seqs that the peer was lately asked to confirm.
+    var checked = Vector()
     /// Seqs merged here that no push to the peer has named as a cause; the next push names them,
     /// since its documents may answer those changes.
     var untold = Vector()
@@ -84,6 +86,7 @@ struct PeerProgress: Sendable {
     /// Discards what is known of the peer's replica, which the peer may have given away since.
     mutating func forgetCopy() {
         confirmed = Vector()
+        checked = Vector()
         holding = .unknown
         isServing = false
         levelHash = nil

@@ -147,7 +147,9 @@ extension ShardReplica {
             peers[index].unserved = number
         case .push:
             peers[index].untold = current.vector
-        case .confirm, .check, .summary, .hashes, .offer, .seek, .absent, .handover, .accept,
+        case .check:
+            peers[index].checked = Vector()
+        case .confirm, .summary, .hashes, .offer, .seek, .absent, .handover, .accept,
             .inquiry, .report:
             break
         }

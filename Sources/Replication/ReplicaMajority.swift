@@ -24,16 +24,17 @@ extension ShardReplica {
             && peers.allSatisfy { !$0.isOwner || $0.confirmsOnRequest }
     }
 
-    /// Asks as many owners as are needed for a majority to confirm these changes.
+    /// Asks the connected owners to confirm these changes.
     ///
-    /// - Parameter isAgain: whether some were asked and did not answer; all are asked then.
+    /// - Parameter isAgain: whether those that were asked already are asked again.
     public mutating func check(_ vector: Vector, isAgain: Bool) {
-        let majority = AckLevel.majority.copies(owners: ownership.owners.count)
-        var needed = majority - (ownership.isOwnedHere ? 1 : 0)
-        for index in peers.indices where peers[index].isOwner && (needed > 0 || isAgain) {
+        for index in peers.indices where peers[index].isOwner && peers[index].confirmsOnRequest {
+            if isAgain { peers[index].checked = Vector() }
             let rest = vector.subtracting(peers[index].confirmed)
-            if !rest.isEmpty { outbox.append((peers[index].name, .check(shard, rest))) }
-            needed -= 1
+                .subtracting(peers[index].checked)
+            guard !rest.isEmpty else { continue }
+            peers[index].checked.formUnion(rest)
+            outbox.append((peers[index].name, .check(shard, rest)))
         }
     }
 
