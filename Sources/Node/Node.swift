@@ -227,7 +227,9 @@ extension Node {
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {
-                try resume(ClusterSettings.decode(bytes), headers, bases, damaged)
+                let cluster = try ClusterSettings.decode(bytes)
+                loadCheckpoints(settings, shards: cluster.shards)
+                try resume(cluster, headers, bases, damaged)
             } else if options.join.isEmpty {
                 found()
             }

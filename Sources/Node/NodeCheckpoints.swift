@@ -7,11 +7,27 @@ import Wire
 extension Node {
     func tickCheckpoints(now: UInt64) {
         guard let cluster else { return }
+        if !isRefusing {
+            settingsToKeep += checkpoints.takeUnstored(now: now).map { shard, bytes in
+                Setting(name: Node.checkpointsName(of: shard), value: bytes)
+            }
+        }
         carryOut(
             checkpoints.onTick(now: now, shards: cluster.shards) {
                 shards.compactMap { isFirstLivingOwner(of: $0.id) ? candidate($0) : nil }
             })
     }
+
+    /// Reads the checkpoints that are on disk.
+    func loadCheckpoints(_ settings: [String: [UInt8]], shards: UInt16) {
+        for shard in (0..<shards).map({ ShardID($0) }) {
+            if let bytes = settings[Node.checkpointsName(of: shard)] {
+                checkpoints.load(bytes, of: shard)
+            }
+        }
+    }
+
+    private static func checkpointsName(of shard: ShardID) -> String { "checkpoints-\(shard)" }
 
     func onCheckpoint(_ frame: CheckpointFrame, from name: NodeName) {
         guard let cluster, frame.shard.number < cluster.shards else { return }

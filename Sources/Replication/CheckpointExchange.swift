@@ -8,7 +8,7 @@ import Wire
 /// has changed, and tells every node. Two nodes that connect compare the newest checkpoint of each
 /// shard, and send each other the history where they differ; so a node that was cut off or has just
 /// started learns what it missed. A lost frame is not repeated: tokens that need it are less
-/// precise until the two nodes connect again.
+/// precise until the two nodes connect again. Each node stores its table, some seconds late.
 public struct CheckpointExchange: Sendable {
     public private(set) var known = Checkpoints()
     /// The next shard to compare with each connected node; no entry once all have been compared.
@@ -20,7 +20,16 @@ public struct CheckpointExchange: Sendable {
 
     /// When a vector was last named for a token, by shard, in milliseconds.
     private var namedForTokensAt: [ShardID: UInt64] = [:]
+    /// The shards whose histories have changed since they were last taken for the disk.
+    private var unstored: Set<ShardID> = []
+    /// The shard whose history was last taken for the disk, and when, in milliseconds.
+    private var lastStored = (shard: ShardID(0), at: UInt64(0))
 
+    /// The size in bytes from which no further history is stored in the same second: a small part
+    /// of what the writes themselves take that change so many histories.
+    static let storedBytesPerSecond = 32 << 10
+    /// The greatest size of a stored history, in bytes; larger ones are in memory only.
+    static let storedBytesMax = 128 << 10
     /// The shortest time between two namings of a shard's vector for tokens, in milliseconds.
     static let tokenPauseMilliseconds: UInt64 = 100
     /// The shortest time between two namings, in milliseconds.
@@ -103,7 +112,7 @@ public struct CheckpointExchange: Sendable {
     private mutating func name(_ vector: Vector, of shard: ShardID) -> Directive? {
         let (previous, before) = (known[shard].newest, known[shard].newestVector)
         guard !vector.isEmpty, CheckpointID(of: vector) != previous else { return nil }
-        known.add(vector, to: shard)
+        add(vector, to: shard)
         // The last checkpoint is not part of this vector after a partition; the whole vector is
         // sent.
         guard vector.covers(before) else {
@@ -116,20 +125,58 @@ public struct CheckpointExchange: Sendable {
     public mutating func receive(_ frame: CheckpointFrame, from peer: NodeName) -> [Directive] {
         switch frame {
         case .checkpoint(let shard, nil, let vector):
-            known.add(vector, to: shard)
+            add(vector, to: shard)
         case .checkpoint(let shard, let previous?, let changes):
             guard let before = known[shard].vector(named: previous) else {
                 return [.send(.compare(shard, newest: nil), to: peer)]
             }
-            known.add(before.union(changes), to: shard)
+            add(before.union(changes), to: shard)
         case .compare(let shard, let newest):
             let history = known[shard]
             guard !history.isEmpty, history.newest != newest else { return [] }
             return [.send(.history(shard, history), to: peer)]
         case .history(let shard, let history):
             known.formUnion(history, of: shard)
+            unstored.insert(shard)
         }
         return []
+    }
+
+    private mutating func add(_ vector: Vector, to shard: ShardID) {
+        known.add(vector, to: shard)
+        unstored.insert(shard)
+    }
+
+    // MARK: Disk
+
+    /// Takes histories that are to be stored, so that tokens stay good after all nodes were down at
+    /// once; a few in a second, and the shards in turn.
+    public mutating func takeUnstored(now: UInt64) -> [(shard: ShardID, bytes: [UInt8])] {
+        guard !unstored.isEmpty, now >= lastStored.at + CheckpointExchange.pauseMilliseconds else {
+            return []
+        }
+        lastStored.at = now
+        var taken: [(shard: ShardID, bytes: [UInt8])] = []
+        var left = CheckpointExchange.storedBytesPerSecond
+        while left > 0, let shard = nextUnstored {
+            unstored.remove(shard)
+            lastStored.shard = shard
+            let bytes = known[shard].encoded
+            guard bytes.count <= CheckpointExchange.storedBytesMax else { continue }
+            left -= bytes.count
+            taken.append((shard, bytes))
+        }
+        return taken
+    }
+
+    private var nextUnstored: ShardID? {
+        unstored.filter { $0 > lastStored.shard }.min() ?? unstored.min()
+    }
+
+    /// Reads a history that was stored; one that cannot be read only makes tokens less precise.
+    public mutating func load(_ bytes: [UInt8], of shard: ShardID) {
+        guard let history = try? CheckpointHistory.decode(bytes) else { return }
+        known.formUnion(history, of: shard)
     }
 }
 

@@ -111,6 +111,34 @@ private struct Mesh {
         #expect(mesh.sent == before)
     }
 
+    @Test func `what was stored is known again, each change once, and the shards in turn`() {
+        var exchange = CheckpointExchange()
+        let shards = (1...3).map { ShardID($0) }
+        let wide = (1...300).map { vector(1...1, of: $0) }.reduce(Vector()) { $0.union($1) }
+        for shard in shards {
+            _ = exchange.receive(.checkpoint(shard, beyond: nil, wide), from: n2)
+        }
+        var read = CheckpointExchange()
+        var order: [ShardID] = []
+        for second in 1...40 as ClosedRange<UInt64> {
+            let taken = exchange.takeUnstored(now: second * 1_000)
+            #expect(exchange.takeUnstored(now: second * 1_000 + 999).isEmpty)
+            for (shard, bytes) in taken {
+                #expect(bytes.count <= CheckpointExchange.storedBytesMax)
+                read.load(bytes, of: shard)
+                order.append(shard)
+            }
+            // The first shard changes all the time, and keeps no other from the disk.
+            guard second < 20 else { continue }
+            let more = wide.union(vector(1...second, of: 900))
+            _ = exchange.receive(.checkpoint(shards[0], beyond: nil, more), from: n2)
+        }
+        #expect(order.prefix(3) == shards[...])
+        #expect(read.known == exchange.known)
+        read.load([1, 2, 3], of: shards[0])
+        #expect(read.known == exchange.known)
+    }
+
     @Test func `a vector is named once a second at most`() {
         var mesh = mesh()
         let before = mesh.sent

@@ -14,6 +14,8 @@ from suite import Suite
 
 GAP_MAX = 2.0
 CONVERSATIONS = 150
+# The seconds within which nodes store what they know of all shards.
+STORED = 8
 suite = Suite()
 
 
@@ -129,6 +131,38 @@ def lose_each_node(binary, rate, restarts):
                       f"token of {len(carrier.session)} bytes, longest gap {carrier.gap:.2f} s",
                       flush=True)
                 assert carrier.gap < GAP_MAX, f"{carrier.gap:.1f} s without an answer: {carrier.why}"
+
+
+def lose_all_nodes(binary, restarts):
+    """Kills all nodes at once, and leaves one of them dead."""
+    with Cluster(binary, 3) as cluster:
+        fill(cluster)
+        carrier = Carrier(cluster)
+        with Load(cluster, rate=100):
+            for _ in range(restarts):
+                for node in cluster.nodes:
+                    restart(cluster, node)
+            # Until the nodes have stored by which names tokens call what is old.
+            time.sleep(STORED)
+            carrier.run(1)
+            for node in cluster.nodes:
+                node.kill()
+        for node in cluster.nodes[1:]:
+            node.start(*cluster.nodes)
+        for node in cluster.nodes[1:]:
+            until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
+        carrier.app = None
+        carrier.refused = 0
+        carrier.place = 1
+        carrier.run(3)
+        print(f"  all die after {restarts} restarts, two return: {carrier.refused} of 503, "
+              f"token of {len(carrier.session)} bytes, longest gap {carrier.gap:.2f} s", flush=True)
+        assert carrier.gap < GAP_MAX, f"{carrier.gap:.1f} s without an answer: {carrier.why}"
+
+
+@suite.check
+def a_token_is_good_where_two_of_three_nodes_return(binary):
+    lose_all_nodes(binary, restarts=8)
 
 
 @suite.check
