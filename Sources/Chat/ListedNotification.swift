@@ -82,6 +82,15 @@ public struct ListedNotification: Hashable, Sendable {
         return entry
     }
 
+    /// The entry without the other sendings of messages that are listed or due: who acknowledges
+    /// this one passes over none of those.
+    func sparing(_ dots: Vector) -> ListedNotification {
+        var entry = self
+        entry.considered = considered.subtracting(dots.seqs(of: dot.replica))
+        entry.considered.insert(dot.seq)
+        return entry
+    }
+
     /// The entry at the place, and so with the id, of another sending of the same message that the
     /// device was shown.
     public func shown(as other: ListedNotification) -> ListedNotification {

@@ -40,6 +40,14 @@ extension NotificationCandidate {
             entry: entry?.consideringItselfOnly)
     }
 
+    /// The candidate whose entry passes over none of the sendings of messages that are listed or
+    /// due.
+    public func sparing(_ dots: Vector) -> NotificationCandidate {
+        NotificationCandidate(
+            conversation: conversation, message: message, from: from, text: text,
+            entry: entry?.sparing(dots))
+    }
+
     /// Returns the oldest messages that the device has not been shown, up to a number and to
     /// `bytesMax` of texts.
     public static func oldest(

@@ -227,9 +227,8 @@ extension Node {
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {
-                let cluster = try ClusterSettings.decode(bytes)
-                loadCheckpoints(settings, shards: cluster.shards)
-                try resume(cluster, headers, bases, damaged)
+                try loadCheckpoints(settings)
+                try resume(ClusterSettings.decode(bytes), headers, bases, damaged)
             } else if options.join.isEmpty {
                 found()
             }
@@ -381,8 +380,7 @@ extension Node {
         settleSubscriptions()
         serveFeeds()
         offerDropped()
-        settleWaits()
-        settleMajorityWaits(changed)
+        settleWaits(changed)
         for connection in links.ascending { connection.flush() }
         noteCongestion()
     }

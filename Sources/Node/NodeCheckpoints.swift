@@ -9,7 +9,7 @@ extension Node {
         guard let cluster else { return }
         if !isRefusing {
             settingsToKeep += checkpoints.takeUnstored(now: now).map { shard, bytes in
-                Setting(name: Node.checkpointsName(of: shard), value: bytes)
+                Setting(name: Node.checkpointsPrefix + "\(shard)", value: bytes)
             }
         }
         carryOut(
@@ -19,15 +19,16 @@ extension Node {
     }
 
     /// Reads the checkpoints that are on disk.
-    func loadCheckpoints(_ settings: [String: [UInt8]], shards: UInt16) {
-        for shard in (0..<shards).map({ ShardID($0) }) {
-            if let bytes = settings[Node.checkpointsName(of: shard)] {
-                checkpoints.load(bytes, of: shard)
+    func loadCheckpoints(_ settings: [String: [UInt8]]) throws(WireError) {
+        for (name, bytes) in settings where name.hasPrefix(Node.checkpointsPrefix) {
+            if let number = UInt16(name.dropFirst(Node.checkpointsPrefix.count)) {
+                try checkpoints.load(bytes, of: ShardID(number))
             }
         }
     }
 
-    private static func checkpointsName(of shard: ShardID) -> String { "checkpoints-\(shard)" }
+    /// The beginning of the names under which checkpoints are stored, before the shard's number.
+    private static let checkpointsPrefix = "checkpoints-"
 
     func onCheckpoint(_ frame: CheckpointFrame, from name: NodeName) {
         guard let cluster, frame.shard.number < cluster.shards else { return }

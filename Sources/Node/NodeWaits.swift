@@ -50,7 +50,9 @@ extension Node {
         }.min() ?? owners.first?.count ?? 0
     }
 
-    func settleWaits() {
+    /// - Parameter changed: the shards of which anything has changed since the last call.
+    func settleWaits(_ changed: [ShardID]) {
+        settleMajorityWaits(changed)
         guard !waits.isEmpty else { return }
         let now = isEnding ? .max : ports.clock.milliseconds
         let judged = waits.map { wait in (wait, copies: copies(of: wait)) }

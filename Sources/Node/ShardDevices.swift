@@ -97,20 +97,25 @@ extension ShardMachine {
             by: \.key.partition)
         var due: [NotificationCandidate] = []
         var areAll = true
+        // The dots of a message that was sent more than once: its entry states one of them.
+        var sendings = Vector()
+        let shown = try shownCandidates(query, sendings: &sendings, in: world)
         if query.countMax > 0 {
             for id in try conversations(of: query.rule.user, in: world) {
                 due += try dueCandidates(
-                    query, in: id, among: pending[id.text] ?? [], areAll: &areAll, world)
+                    query, in: id, among: pending[id.text] ?? [], areAll: &areAll,
+                    sendings: &sendings, world)
             }
         }
         let oldest = NotificationCandidate.oldest(of: due, query.countMax)
         areAll = areAll && oldest.count == due.count
-        return try shownCandidates(query, in: world)
-            + (areAll ? oldest : oldest.map(\.consideringItselfOnly))
+        return shown
+            + oldest.map { areAll ? $0.sparing(sendings) : $0.consideringItselfOnly }
     }
 
+    /// - Parameter sendings: receives the dots of messages that were sent more than once.
     private mutating func shownCandidates(
-        _ query: DueQuery, in world: ShardWorld
+        _ query: DueQuery, sendings: inout Vector, in world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
         var candidates: [NotificationCandidate] = []
         for shown in query.shown {
@@ -121,6 +126,7 @@ extension ShardMachine {
                 !query.rule.isDone(
                     with: document.sendings, sentAt: message.header.sent.time)
             else { continue }
+            sendings.insertSeveral(document.sendings)
             let isShown = try isShown(document, in: shown.conversation, to: query.rule.user, world)
             guard let isShown else { continue }
             candidates.append(
@@ -158,10 +164,12 @@ extension ShardMachine {
     /// Returns the oldest messages of a conversation of which the device may be notified, up to the
     /// capacity of its list.
     ///
-    /// - Parameter areAll: set to false if there may be more of them.
+    /// - Parameters:
+    ///   - areAll: set to false if there may be more of them.
+    ///   - sendings: receives the dots of messages that were sent more than once.
     private mutating func dueCandidates(
         _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
-        areAll: inout Bool, _ world: ShardWorld
+        areAll: inout Bool, sendings: inout Vector, _ world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
         guard let chat = try find(.conversation(conversation), in: world)?.document.conversation,
             chat.participants.contains(query.rule.user)
@@ -214,9 +222,18 @@ extension ShardMachine {
                 return false
             }
             candidates.append(candidate)
+            sendings.insertSeveral(dots)
             bytes += candidate.bytes
             return true
         }
         return candidates
+    }
+}
+
+extension Vector {
+    /// Adds the dots of a message that was sent more than once.
+    mutating func insertSeveral(_ sendings: [Dot]) {
+        guard sendings.count > 1 else { return }
+        for dot in sendings { insert(dot) }
     }
 }

@@ -173,10 +173,9 @@ public struct CheckpointExchange: Sendable {
         unstored.filter { $0 > lastStored.shard }.min() ?? unstored.min()
     }
 
-    /// Reads a history that was stored; one that cannot be read only makes tokens less precise.
-    public mutating func load(_ bytes: [UInt8], of shard: ShardID) {
-        guard let history = try? CheckpointHistory.decode(bytes) else { return }
-        known.formUnion(history, of: shard)
+    /// Reads a history that was stored.
+    public mutating func load(_ bytes: [UInt8], of shard: ShardID) throws(WireError) {
+        known.formUnion(try CheckpointHistory.decode(bytes), of: shard)
     }
 }
 

@@ -188,6 +188,35 @@ struct NotificationRuleTests {
         #expect(try !isNotified(of: next, by: done.merged(with: device)))
     }
 
+    /// Both sendings follow the addition, and the entry of the message states the first.
+    @Test mutating func `a message sent twice is not passed over with what follows the second`()
+        throws
+    {
+        var far = Author(2)
+        far.writer.wallMilliseconds = author.writer.wallMilliseconds + 5_000
+        let early = sent()
+        let both = early.merged(with: far.apply(.send("hello"), by: People.alice, to: nil))
+        try #require(both.sendings.first == early.sendings[0] && both.sendings.count == 2)
+        far.writer.wallMilliseconds += 1
+        let next = far.apply(.send("next"), by: People.alice, to: nil)
+        let first = ListedNotification(
+            dot: both.sendings[0], conversation: People.conversation, message: People.message,
+            at: try #require(both.message?.header.sent.time), among: SeqSet())
+        let second = ListedNotification(
+            dot: next.sendings[0], conversation: People.conversation,
+            message: MessageID(checked: "next"),
+            at: try #require(next.message?.header.sent.time),
+            among: SeqSet(1...next.sendings[0].seq))
+        var sendings = Vector()
+        for dot in both.sendings { sendings.insert(dot) }
+        for (entry, isLeft) in [(second, false), (second.sparing(sendings), true)] {
+            let listed = author.list([first, entry], device)
+            let done = author.device(.acknowledgeAlone(entry.place.id), listed)
+            #expect(try isNotified(of: both, by: done) == isLeft)
+            #expect(try !isNotified(of: next, by: done))
+        }
+    }
+
     @Test mutating func `what comes within a day after a later one is still notified`() throws {
         var far = Author(2)
         far.writer.wallMilliseconds = author.writer.wallMilliseconds + 5_000
