@@ -90,6 +90,14 @@ public struct SigningTable: Hashable, Sendable {
         return ended.map(\.name).sorted()
     }
 
+    /// Has all revocations end no earlier than if they were made now, since they were judged by a
+    /// wrong clock.
+    public mutating func renew(now: UInt64) {
+        for (name, revocation) in revocations {
+            revocations[name] = Revocation(name: name, through: revocation.through, made: now)
+        }
+    }
+
     private static func hasEnded(_ made: UInt64, now: UInt64) -> Bool {
         made + lifetimeMilliseconds < now
     }

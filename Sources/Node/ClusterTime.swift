@@ -114,6 +114,7 @@ extension Node {
                 "\(ClusterTime.sentence(offset)); writes are refused until it is corrected")
         case (true, nil):
             ports.host.log(.info, "the clock agrees with the cluster again; writes are accepted")
+            onClockCorrected()
         default: break
         }
         // The measurements may be older than a sleep of this machine, or than a correction.

@@ -101,6 +101,13 @@ extension Node {
         if !isSent { signing.owed.insert(connection.name) }
     }
 
+    /// Mends what was judged by a wrong clock: behind the others it let what they revoked end too
+    /// early, and ahead of them it forgot that.
+    func onClockCorrected() {
+        signing.renew(now: ports.clock.wallMilliseconds)
+        for connection in links.ascending { tellSigningVersion(on: connection) }
+    }
+
     func tickSigning(now: UInt64) {
         if !signing.isImported, let id = shardID(of: Mutation.Subject.signingPartition),
             let shard = shard(id), shard.assumeIsolated({ $0.isReady })
@@ -108,7 +115,9 @@ extension Node {
             signing.isImported = true
             if let stored = within(shard, { $0.signing }) { importSigning(stored) }
         }
-        guard now >= signing.sweptAt + SigningReplica.sweepMilliseconds else { return }
+        guard now >= signing.sweptAt + SigningReplica.sweepMilliseconds,
+            clusterTime.refusedOffset == nil
+        else { return }
         signing.sweptAt = now
         signing.forgetEnded(now: ports.clock.wallMilliseconds)
     }

@@ -116,6 +116,11 @@ struct SigningReplica: Sendable {
         untaken?.revoked.append((news.name.text, news.through.bits))
     }
 
+    mutating func renew(now: UInt64) {
+        table.renew(now: now)
+        dirtyParts.formUnion(0..<SigningTable.partsCount)
+    }
+
     mutating func forgetEnded(now: UInt64) {
         for name in table.forgetEnded(now: now) {
             dirtyParts.insert(SigningTable.part(of: name))

@@ -74,7 +74,9 @@ extension World {
         _ mutation: Mutation, _ key: DocumentKey, _ context: Context, _ shard: Int, _ node: SimNode
     ) {
         guard ["hide", "retract"].contains(mutation.action.verb) else { return }
-        if mutation.action.verb == "retract" { node.deletions.noteRetracted(key) }
+        if mutation.action.verb == "retract" {
+            node.deletions.noteRetracted(key, from: mutation.user)
+        }
         for dot in context.dots {
             guard let entry = ledger[dot, shard], entry.mutation.user == mutation.user,
                 ["hide", "retract"].contains(entry.mutation.action.verb)
@@ -105,7 +107,11 @@ extension World {
             try checkOrder(views, node)
         case (.edits(let id, let conversation), .edits(let views)):
             let key = DocumentKey.message(id, in: conversation)
-            if !views.isEmpty, let at = node.deletions.retracted[key], at <= known {
+            // Who sent or edited the text.
+            let sender = ledger.entries(of: key).first {
+                $0.mutation.action.text == views.first?.text
+            }?.mutation.user
+            if !views.isEmpty, node.deletions.isRetracted(key, from: sender, among: known) {
                 throw shownAgain(key, "its edits", request, node)
             }
             for view in views {
@@ -156,7 +162,7 @@ extension World {
     ) throws(Violation) {
         guard let last = chat.last else { return }
         let key = DocumentKey.message(last.id, in: chat.id)
-        if let at = node.deletions.retracted[key], at <= known {
+        if node.deletions.isRetracted(key, from: last.from, among: known) {
             throw shownAgain(key, "the preview '\(last.text)'", request, node)
         }
         let stored = node.disk.state.shards[request.shard].documents[key]
@@ -173,13 +179,13 @@ extension World {
         _ view: MessageView, _ key: DocumentKey, _ request: Request, _ known: Int, _ node: SimNode
     ) throws(Violation) {
         if view.isDeletedForEveryone {
-            node.deletions.noteRetracted(key)
+            node.deletions.noteRetracted(key, from: view.from)
             guard view.text == MessageView.placeholder else {
                 throw shownAgain(key, "'\(view.text)'", request, node)
             }
             return
         }
-        if let at = node.deletions.retracted[key], at <= known {
+        if node.deletions.isRetracted(key, from: view.from, among: known) {
             throw shownAgain(key, "'\(view.text)'", request, node)
         }
         for hide in node.deletions.hides[key] ?? []

@@ -110,7 +110,8 @@ struct Deletions {
 
     /// The number of deletions; a reply is judged by those that were known when it was made.
     private(set) var count = 0
-    private(set) var retracted: [DocumentKey: Int] = [:]
+    /// By message and sender: what others sent under the same id is another message.
+    private var retracted: [DocumentKey: [UserID: Int]] = [:]
     private(set) var hides: [DocumentKey: [Hide]] = [:]
 
     /// Removes the deletions of a dropped replica: they bind the owners, whose disks may be
@@ -120,10 +121,15 @@ struct Deletions {
         hides = hides.filter { !isGone($0.key) }
     }
 
-    mutating func noteRetracted(_ key: DocumentKey) {
-        guard retracted[key] == nil else { return }
+    mutating func noteRetracted(_ key: DocumentKey, from sender: UserID) {
+        guard retracted[key]?[sender] == nil else { return }
         count += 1
-        retracted[key] = count
+        retracted[key, default: [:]][sender] = count
+    }
+
+    /// Whether a message was seen deleted for everyone among the first so many deletions.
+    func isRetracted(_ key: DocumentKey, from sender: UserID?, among known: Int) -> Bool {
+        sender.flatMap { retracted[key]?[$0] }.map { $0 <= known } ?? false
     }
 
     mutating func noteHidden(_ key: DocumentKey, from user: UserID, by dot: Dot) {

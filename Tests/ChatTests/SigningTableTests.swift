@@ -44,6 +44,17 @@ struct SigningTableTests {
         #expect(table.forgetEnded(now: now + 2 * SigningTable.lifetimeMilliseconds).count == 1)
     }
 
+    @Test func `what was heard by a clock that was behind is kept once it is corrected`() {
+        var table = SigningTable()
+        let behind = now - 10 * SigningTable.lifetimeMilliseconds
+        _ = table.insert(revocation("s1", made: now), now: behind)
+        var corrected = table
+        #expect(table.forgetEnded(now: now).count == 1)
+        let version = corrected.version
+        corrected.renew(now: now)
+        #expect(corrected.forgetEnded(now: now) == [] && corrected.version == version)
+    }
+
     @Test func `where there are too many, the one that was made first goes, and no other`() {
         var table = SigningTable()
         for number in 0...SigningTable.revocationsMax {

@@ -204,7 +204,10 @@ import Wire
         #expect(try show([view, view]) == .reads)
         node.disk.state.shards[shard].remove(document.key)
         #expect(try show([view]) == .reads)
-        node.deletions.noteRetracted(document.key)
+        // Another user's message under the same id says nothing of this one.
+        node.deletions.noteRetracted(document.key, from: UserID(checked: "nobody"))
+        #expect(try show([view]) == .reads)
+        node.deletions.noteRetracted(document.key, from: view.from)
         #expect(try show([view]) == .deleted)
     }
 
