@@ -264,7 +264,7 @@ struct NotificationList {
         let unlisted = found.values.filter { $0.entry != nil && listed[$0.document] == nil }
         let capacity = max(0, ListedNotification.countMax - device.listed.count)
         let due = NotificationCandidate.oldest(of: unlisted, capacity)
-        let all = (device.listed + due.compactMap(\.entry)).sorted { $0.place < $1.place }
+        let all = (device.listed + due.compactMap(\.entry)).sorted(by: NotificationList.precedes)
         var shown: [(entry: ListedNotification, candidate: NotificationCandidate)] = []
         for entry in all {
             // Each message is shown once, though both sides of a partition may have listed it.
@@ -287,5 +287,13 @@ struct NotificationList {
             return areAll ? entry : entry.consideringItselfOnly
         }
         isNew = !messages.isSubset(of: listed.keys)
+    }
+
+    /// Of the entries of two sendings under one id, that which was pushed comes first: the other
+    /// one may have been listed since.
+    private static func precedes(_ left: ListedNotification, _ right: ListedNotification) -> Bool {
+        guard left.place == right.place else { return left.place < right.place }
+        guard let pushed = left.pushed else { return false }
+        return right.pushed.map { pushed > $0 } ?? true
     }
 }

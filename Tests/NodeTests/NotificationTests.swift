@@ -158,7 +158,9 @@ extension ReplyResult? {
         message: MessageID(checked: "m"), at: HybridTimestamp(milliseconds: 5),
         among: SeqSet(1...3))
 
-    private static var device: Device? {
+    private static var device: Device? { device(after: []) }
+
+    private static func device(after more: [Device.Action]) -> Device? {
         let process = RandomID(high: 1, low: 1)
         let author = Authorship(
             dot: Dot(replica: process, seq: 1),
@@ -169,7 +171,7 @@ extension ReplyResult? {
         for action in [
             Device.Action.view(lobby),
             .list([listed], life: nil, since: HybridTimestamp(milliseconds: 4)),
-        ] {
+        ] + more {
             document = Mutation(action, on: phone, by: bob).applied(to: document, by: author)
         }
         return document.device
@@ -235,6 +237,22 @@ extension ReplyResult? {
         #expect(list.entries == [other.shown(as: NotificationTests.listed)])
         #expect(list.entries.map(\.place) == [NotificationTests.listed.place])
         #expect(!list.isNew)
+    }
+
+    @Test func `what was pushed stays so where another sending is listed under its id`() throws {
+        let time = HybridTimestamp(milliseconds: 4)
+        for replica in [RandomID(high: 0, low: 1), RandomID(high: 3, low: 4)] {
+            let other = NotificationTests.entry(
+                "m", Dot(replica: replica, seq: 1), at: 9, among: SeqSet())
+            let device = try #require(
+                NotificationTests.device(after: [
+                    .notePushed(NotificationTests.listed.place.id, as: .message),
+                    .list([other.shown(as: NotificationTests.listed)], life: nil, since: time),
+                ]))
+            try #require(device.listed.count == 2)
+            let list = NotificationList(of: device, [NotificationTests.candidate(other)])
+            #expect(list.views.map(\.isPushed) == [true])
+        }
     }
 
     @Test func `a list that leaves messages out passes over none of them`() throws {
