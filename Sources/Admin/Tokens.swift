@@ -19,16 +19,16 @@ extension ConnectionState {
     package mutating func recordObservations(_ observations: [Observation]) {
         for observation in observations {
             sessionVectors.recordObservation(observation)
-            noteMajority(of: observation)
+            noteAwaiting(observation)
         }
     }
 
     /// Notes that all that the connection had seen earlier is on a majority of the owners.
-    package mutating func noteMajority(of earlier: ConnectionState) {
+    package mutating func noteOnMajority(_ earlier: ConnectionState) {
         if seen.elementsEqual(earlier.seen, by: ==) { awaitingMajority = [] }
     }
 
-    private mutating func noteMajority(of observation: Observation) {
+    private mutating func noteAwaiting(_ observation: Observation) {
         if observation.awaitsMajority { awaitingMajority.insert(observation.shard) }
     }
 
@@ -49,7 +49,7 @@ extension ConnectionState {
         // What that replica lacks may only have been out of reach: tokens stand for it, too.
         if !isStrict { noteMissed(by: observation) }
         sessionVectors.replace(observation)
-        noteMajority(of: observation)
+        noteAwaiting(observation)
     }
 
     private mutating func noteMissed(by observation: Observation) {

@@ -155,8 +155,7 @@ extension Node {
         case .written(let receipt, let stored):
             // Accepted from a member that was given up, too: the write is done there.
             guard case .write = forward.request else { return }
-            if let channel = links[name]?.channel.id {
-                let replica = SessionVector.ObservedReplica.member(channel: channel)
+            if let replica = observedReplica(of: name) {
                 sinks[forward.slot.session]?.onSeen([Observation(forward.shard, nil, by: replica)])
             }
             finishForward(response.number, with: .written(receipt, in: forward.shard), stored)

@@ -384,7 +384,7 @@ extension Node {
     }
 
     /// Returns how sessions name the replica of a member; nil where it is not connected.
-    private func observedReplica(of name: NodeName) -> SessionVector.ObservedReplica? {
+    func observedReplica(of name: NodeName) -> SessionVector.ObservedReplica? {
         name == me.name ? .here : links[name].map { .member(channel: $0.channel.id) }
     }
 

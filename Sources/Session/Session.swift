@@ -415,7 +415,7 @@ extension Session {
         case .waiting:
             fill(index, with: Admin.reply(toWait: outcome))
         case .token(let connection):
-            if case .copies(_, isEnough: true) = outcome { state.noteMajority(of: connection) }
+            if case .copies(_, isEnough: true) = outcome { state.noteOnMajority(connection) }
             fill(index, with: admin.report(.token, to: connection))
         case .ready, .whenFirst, .report, .work:
             return
