@@ -30,7 +30,12 @@ class Deliveries:
 
     def __init__(self, page):
         self.page, self.registration = page, None
+        self.delivered = self.handled = 0
         self.session = page.context.new_cdp_session(page)
+        self.session.on("BackgroundService.backgroundServiceEventReceived", self.on_event)
+        pushes = {"service": "pushMessaging"}
+        self.session.send("BackgroundService.startObserving", pushes)
+        self.session.send("BackgroundService.setRecording", {"shouldRecord": True, **pushes})
         self.session.on("ServiceWorker.workerRegistrationUpdated", self.on_registrations)
         self.session.send("ServiceWorker.enable")
         # A worker that is only being activated takes no message.
@@ -38,12 +43,16 @@ class Deliveries:
         while self.registration is None:
             page.wait_for_timeout(20)
 
+    def on_event(self, event):
+        self.handled += event["backgroundServiceEvent"]["eventName"] == "Push event completed"
+
     def on_registrations(self, event):
         for registration in event["registrations"]:
             self.registration = registration["registrationId"]
 
     def deliver(self, **changes):
         origin = self.page.evaluate("location.origin")
+        self.delivered += 1
         self.session.send("ServiceWorker.deliverPushMessage", {
             "origin": origin, "registrationId": self.registration,
             "data": json.dumps(NOTIFICATION | changes)})
@@ -51,14 +60,25 @@ class Deliveries:
     def begin(self, shown):
         """Delivers a first message until it is shown: what comes before the worker has begun is
         dropped, which a push service would notice."""
-        for _ in range(20):
+        for _ in range(5):
+            self.delivered = self.handled
             self.deliver()
-            self.page.wait_for_timeout(200)
-            if self.page.evaluate(SHOWN) == shown:
-                return
+            if self.is_handled(milliseconds=2_000):
+                return expect_shown(self.page, shown)
         raise AssertionError("the worker takes no message")
 
+    def is_handled(self, milliseconds):
+        """Whether the worker has handled all that was delivered, within so many milliseconds.
+
+        A browser that lists notifications while it shows one may forget that one."""
+        for _ in range(milliseconds // 20):
+            if self.handled >= self.delivered:
+                return True
+            self.page.wait_for_timeout(20)
+        return False
+
     def expect(self, shown):
+        assert self.is_handled(milliseconds=10_000), "the worker handles no message"
         expect_shown(self.page, shown)
 
 

@@ -22,6 +22,12 @@ const folders = ["/chat/", "/client/"];
 
 const worker = /** @type {any} */ (self);
 
+/**
+ * The last push that is handled; one after the other, since a withdrawal may follow at once, and
+ * browsers forget notifications that are still being shown when all are listed.
+ */
+let handled = Promise.resolve();
+
 worker.addEventListener("install", (/** @type {LastingEvent} */ event) => {
     event.waitUntil(keepPages().then(() => worker.skipWaiting()));
 });
@@ -40,7 +46,8 @@ worker.addEventListener("fetch", (/** @type {RequestEvent} */ event) => {
 });
 
 worker.addEventListener("push", (/** @type {PushEvent} */ event) => {
-    event.waitUntil(onPush(event.data?.json() ?? {}));
+    handled = handled.catch(() => {}).then(() => onPush(event.data?.json() ?? {}));
+    event.waitUntil(handled);
 });
 
 worker.addEventListener("notificationclick", (/** @type {ClickEvent} */ event) => {
