@@ -4,23 +4,70 @@ import Wire
 public struct WordSearch: Hashable, Sendable {
     /// As the client wrote them; at most `ChatLimits.titleBytesMax` bytes.
     private let text: String
-    /// Folded; at least one.
-    private let words: [String]
+    /// At least one.
+    private let words: [FoldedWord]
 
     /// Returns nil if the text contains no word.
     ///
     /// - Parameter text: words, separated by white space; at most `ChatLimits.titleBytesMax` bytes.
     public init?(_ text: String) {
-        let words = text.split(whereSeparator: \.isWhitespace).map { folded($0) }
+        let words = text.split(whereSeparator: \.isWhitespace).map { FoldedWord($0) }
         guard !words.isEmpty else { return nil }
         self.text = text
         self.words = words
     }
 
     /// Whether each word is a part of one of the texts.
+    ///
+    /// The time is linear in the bytes of the texts, for each word.
     public func matches(_ texts: [String]) -> Bool {
-        let texts = texts.map { folded($0[...]) }
-        return words.allSatisfy { word in texts.contains { $0.contains(word) } }
+        var missing = words
+        for var text in texts {
+            let isASCII = text.withUTF8 { bytes in
+                guard bytes.allSatisfy({ $0 < 0x80 }) else { return false }
+                missing.removeAll { $0.isIn(bytes) }
+                return true
+            }
+            if !isASCII {
+                let text = folded(text[...])
+                missing.removeAll { text.contains($0.text) }
+            }
+            if missing.isEmpty { return true }
+        }
+        return false
+    }
+}
+
+/// A word without its differences of case, prepared for a search.
+private struct FoldedWord: Hashable, Sendable {
+    let text: String
+    private let bytes: [UInt8]
+    /// For each length of a beginning of the word, the length of the longest shorter beginning with
+    /// which it ends (Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", 1977).
+    private let borders: [Int]
+
+    init(_ word: Substring) {
+        text = folded(word)
+        bytes = Array(text.utf8)
+        var borders = [0, 0]
+        for index in bytes.indices.dropFirst() {
+            var border = borders[index]
+            while border > 0, bytes[border] != bytes[index] { border = borders[border] }
+            borders.append(bytes[border] == bytes[index] ? border + 1 : 0)
+        }
+        self.borders = borders
+    }
+
+    /// Whether the word is a part of an ASCII text; most texts, and all names, are.
+    func isIn(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var found = 0
+        for byte in text {
+            let byte = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+            while found > 0, bytes[found] != byte { found = borders[found] }
+            if bytes[found] == byte { found += 1 }
+            if found == bytes.count { return true }
+        }
+        return false
     }
 }
 
