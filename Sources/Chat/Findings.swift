@@ -137,7 +137,10 @@ extension Findings {
         case .accounts(let views):
             return .accounts(views.firstPage)
         case .users(let users):
-            return .users(Set(users).sorted())
+            // What each conversation adds ascends already, which makes the sorting nearly linear.
+            var gathered: [UserID] = []
+            for user in users.sorted() where gathered.last != user { gathered.append(user) }
+            return .users(gathered)
         case .actions(let views):
             var seen: Set<ItemID> = []
             return .actions(views.sorted().filter { seen.insert($0.id).inserted })

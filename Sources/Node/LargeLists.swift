@@ -63,7 +63,7 @@ extension Node {
                 callAgain(call, for: bytes)
             } else {
                 // Who asked has gone.
-                scatterGathers[call.slot] = nil
+                endGather(call.slot)
             }
             largeLists.removeFirst()
         }

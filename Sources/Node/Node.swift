@@ -124,9 +124,9 @@ package actor Node {
     var scatterGathers: [ReplySlot: ScatterGather] = [:]
     /// The requests for sample data whose writes are not all acknowledged.
     var seedings: [ReplySlot: Seeding] = [:]
+    var listTurns = ListTurns()
     /// Outstanding list calls, by call number.
     var shardCalls: [UInt64: ShardCall] = [:]
-    /// The list calls whose answers are large, until there is memory for them.
     var largeLists = LargeLists()
     /// The replies that wait until writes are on a number of owners.
     var waits: [CopiesWait] = []

@@ -30,9 +30,20 @@ extension Node {
         }
     }
 
-    /// Runs at the end of a turn: begins the queued jobs, as far as their number allows.
+    /// Runs at the end of a turn: goes on with the jobs, and begins queued ones as far as their
+    /// number allows.
     func runProfiles() {
-        while let (errand, minimums) = profiles.takeNext() { run(errand, keeping: minimums) }
+        let time = TurnTime(TurnTime.ofProfiles, on: ports.clock)
+        repeat {
+            if let (id, outcome) = profiles.takeAnswered() {
+                goOn(id, with: outcome)
+            } else if let (errand, minimums) = profiles.takeNext() {
+                run(errand, keeping: minimums)
+            } else {
+                return
+            }
+        } while !time.isOver
+        goOnWithProfiles()
     }
 
     private func run(_ errand: ProfileDesk.Errand, keeping minimums: ProfileDesk.StartPositions?) {
@@ -77,7 +88,11 @@ extension Node {
             if !running.minimums.positions.isEmpty {
                 noteSeen(observations(of: nil), for: id)
             }
-            if isSettled { goOn(id, with: outcome) } else { profiles.running[id]?.kept = outcome }
+            if isSettled {
+                profiles.noteAnswered(id, by: outcome)
+            } else {
+                profiles.running[id]?.kept = outcome
+            }
         }
     }
 
@@ -94,33 +109,41 @@ extension Node {
     private func onProfileStep(of id: UInt64, _ number: UInt64, _ settled: ReplyResult) {
         guard let running = profiles.running[id], running.number == number else { return }
         switch settled {
-        case .answered(let outcome, _): goOn(id, with: outcome)
+        case .answered(let outcome, _): profiles.noteAnswered(id, by: outcome)
         case .stored:
-            if let kept = running.kept { goOn(id, with: kept) }
+            if let kept = running.kept { profiles.noteAnswered(id, by: kept) }
         default: endSurvey(id, isFound: false)
         }
+        goOnWithProfiles()
     }
 
     private func goOn(_ id: UInt64, with outcome: Completion) {
-        guard var running = profiles.running[id], case .found(let findings, let isPartial) = outcome
+        guard let running = profiles.running[id], case .found(let findings, let isPartial) = outcome
         else { return endSurvey(id, isFound: false) }
-        running.isPartial = running.isPartial || isPartial
+        if isPartial { profiles.running[id]?.isPartial = true }
         switch (findings, running.errand) {
         case (.users(let contacts), .change(let user)):
-            profiles.running[id] = running
-            announce(changeOf: user, to: contacts, isPartial: running.isPartial)
-            return endSurvey(id, isFound: !running.isPartial)
+            let isPartial = running.isPartial || isPartial
+            announce(changeOf: user, to: contacts, isPartial: isPartial)
+            return endSurvey(id, isFound: !isPartial)
         case (.users(let contacts), .survey), (.users(let contacts), .sum):
-            running.left = ([running.user] + contacts).sorted()
+            profiles.running[id]?.left = ([running.user] + contacts).sorted()[...]
         case (.profiles(let profiles), .survey), (.profiles(let profiles), .sum):
-            running.found += profiles
+            self.profiles.running[id]?.found += profiles
         default:
             return endSurvey(id, isFound: false)
         }
-        let asked = Array(running.left.prefix(Query.namesMax))
-        running.left.removeFirst(asked.count)
-        profiles.running[id] = running
-        guard asked.isEmpty else { return ask(.profiles(of: asked), for: id) }
+        askForProfiles(for: id)
+    }
+
+    /// Asks for the next profiles of a survey, or ends it.
+    private func askForProfiles(for id: UInt64) {
+        guard let left = profiles.running[id]?.left else { return }
+        let asked = Array(left.prefix(Query.namesMax))
+        profiles.running[id]?.left = left.dropFirst(asked.count)
+        guard asked.isEmpty, let running = profiles.running[id] else {
+            return ask(.profiles(of: asked), for: id)
+        }
         if !running.isPartial { finish(running) }
         endSurvey(id, isFound: !running.isPartial)
     }

@@ -246,7 +246,7 @@ extension Node {
         for slot in pendingResponses.keys where slot.session == session {
             pendingResponses[slot] = nil
         }
-        for slot in scatterGathers.keys where slot.session == session { scatterGathers[slot] = nil }
+        for slot in scatterGathers.keys where slot.session == session { endGather(slot) }
         for place in redirects.keys where place.session == session { redirects[place] = nil }
         forwards.takeBack(from: name, now: ports.clock.milliseconds)
         onListsLost(with: name)

@@ -247,7 +247,7 @@ extension Node {
                 onSettled(seeding: slot, .store(failure))
                 continue
             }
-            scatterGathers[slot] = nil
+            endGather(slot)
             let round = pendingResponses.removeValue(forKey: slot)?.round ?? 0
             if slot.isOfMember {
                 sendResponse(.failed(.store(failure)), to: slot, round)

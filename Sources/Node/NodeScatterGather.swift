@@ -22,6 +22,11 @@ struct ScatterGather: Sendable {
     var asks = 0
     /// Whether a large part has waited for memory, which is reserved by its size since.
     var isDelayed = false
+    /// The shards here that are still to be read, and what has been read of the first one.
+    var unread: ArraySlice<ShardID> = []
+    var reading: ListReading?
+    /// Whether it is among `ListTurns`.
+    var isQueued = false
     /// The shards that are asked for again with the next tick: their owner is busy, or the replica
     /// that answers is still behind the connection.
     var later: [ShardID] = []
@@ -37,7 +42,10 @@ struct ScatterGather: Sendable {
         since = now
     }
 
-    var isOver: Bool { unsettled == 0 && asks == 0 && later.isEmpty }
+    var isOver: Bool { unsettled == 0 && !isGathering }
+
+    /// Whether parts are still to be read, here or by members.
+    var isGathering: Bool { asks > 0 || !later.isEmpty || !unread.isEmpty }
 
     /// Whether it is too late to ask others for missing shards.
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
@@ -118,7 +126,7 @@ extension Node {
     /// Whether parts of a list are still to be read: what is written meanwhile would show in it.
     package func isGathering(_ slot: ReplySlot) -> Bool {
         if let scatterGather = scatterGathers[slot] {
-            return scatterGather.asks > 0 || !scatterGather.later.isEmpty
+            return scatterGather.isGathering
         }
         return deferredQueries[slot.session]?.contains { $0.slot == slot } ?? false
     }
@@ -143,8 +151,10 @@ extension Node {
     /// Whether so few requests wait for other members that reading from clients resumes.
     var isLittleAsked: Bool { forwards.isLow && callsOpen < ShardCall.countHigh / 2 }
 
-    /// Begins the deferred lists that no earlier request stands in the way of.
+    /// Goes on with lists, and begins the deferred ones that no earlier request stands in the way
+    /// of.
     func startLists() {
+        continueLists()
         guard !deferredQueries.isEmpty else { return }
         var ready: [DeferredQuery] = []
         for session in deferredQueries.keys.sorted() {
@@ -153,8 +163,10 @@ extension Node {
             ready += begun
         }
         let time = TurnTime(TurnTime.ofLists, on: ports.clock)
+        var isFirst = true
         for list in ready.sorted(by: { $0.slot.number < $1.slot.number }) {
-            guard !time.isOver else { return ports.host.turnAgain() }
+            guard isFirst || !time.isOver else { return ports.host.turnAgain() }
+            isFirst = false
             deferredQueries[list.slot.session]?.removeFirst()
             if deferredQueries[list.slot.session]?.isEmpty ?? false {
                 deferredQueries[list.slot.session] = nil
@@ -186,7 +198,7 @@ extension Node {
             return .here(.failed(failure), isSettled: true)
         }
         guard !scatterGather.isOver else { return .here(scatterGather.outcome, isSettled: true) }
-        scatterGathers[slot] = scatterGather
+        keep(scatterGather, for: slot)
         return .awaited
     }
 
@@ -212,9 +224,7 @@ extension Node {
                 continue
             }
             switch route {
-            case .here(let shard):
-                let failure = readShard(shard, among: concerned, into: &scatterGather, for: slot)
-                if let failure { return failure }
+            case .here(let shard): add(shard, among: concerned, to: &scatterGather)
             case .member(let name): shares[name, default: []].append(id)
             case .nobody where isOwnerBusy(id) && !scatterGather.isLate(ports.clock.milliseconds):
                 scatterGather.later.append(id)
@@ -231,7 +241,7 @@ extension Node {
                 scatterGather.asks += 1
             }
         }
-        return nil
+        return read(&scatterGather, for: slot)
     }
 
     private func isLevel(_ session: UInt64, _ id: ShardID, on route: Route) -> Bool {
@@ -272,31 +282,20 @@ extension Node {
     /// The number of shards up to which each is read without that look at the index.
     private static let shardsReadUnasked = 2
 
-    /// - Parameter concerned: the shards to read; the others contain nothing that the query finds.
-    ///   Nil if that is unknown.
-    /// - Returns: the failure of the whole list, if any.
-    private func readShard(
-        _ shard: Shard, among concerned: Set<ShardID>?, into scatterGather: inout ScatterGather,
-        for slot: ReplySlot
-    ) -> ShardFailure? {
-        let (query, user) = (scatterGather.query, scatterGather.user)
-        if let nothing = query.findsNothing, let concerned, !concerned.contains(shard.id),
-            shard.assumeIsolated({ $0.mayAnswer })
+    /// Has a shard here be read, unless it contains nothing that the query finds.
+    ///
+    /// - Parameter concerned: the shards that contain something; nil if that is unknown.
+    private func add(
+        _ shard: Shard, among concerned: Set<ShardID>?, to scatterGather: inout ScatterGather
+    ) {
+        if let nothing = scatterGather.query.findsNothing, let concerned,
+            !concerned.contains(shard.id), shard.assumeIsolated({ $0.mayAnswer })
         {
             scatterGather.seen.append(observation(of: shard))
             precondition(scatterGather.appendPart(nothing), "shards answer one query alike")
-            return nil
+            return
         }
-        switch within(shard, { $0.answer(query, for: user, slot: slot) }) {
-        case .success(let answer):
-            if !answer.isSettled { scatterGather.unsettled += 1 }
-            scatterGather.seen.append(observation(of: shard))
-            precondition(scatterGather.appendPart(answer.findings), "shards answer one query alike")
-        case .failure(let failure):
-            guard failure.isPassing else { return failure }
-            scatterGather.missing.append(shard.id)
-        }
-        return nil
+        scatterGather.unread.append(shard.id)
     }
 
     /// Notes that a shard has stored what its part of a list shows.
@@ -305,7 +304,7 @@ extension Node {
         endIfGathered(slot)
     }
 
-    private func endIfGathered(_ slot: ReplySlot) {
+    func endIfGathered(_ slot: ReplySlot) {
         guard let scatterGather = scatterGathers[slot], scatterGather.isOver else { return }
         scatterGathers[slot] = nil
         guard slot.isOfMember else {
@@ -332,12 +331,13 @@ extension Node {
                 scatterGather.missing.append(id)
                 continue
             }
-            if let failure = readShard(shard, among: concerned, into: &scatterGather, for: slot) {
-                sendResponse(.failed(failure), to: slot)
-                return
-            }
+            add(shard, among: concerned, to: &scatterGather)
         }
-        scatterGathers[slot] = scatterGather
+        if let failure = read(&scatterGather, for: slot) {
+            sendResponse(.failed(failure), to: slot)
+            return
+        }
+        keep(scatterGather, for: slot)
         endIfGathered(slot)
     }
 
@@ -425,7 +425,7 @@ extension Node {
             scatterGathers[slot] = nil
             return finish(slot, .failed(failure), nil)
         }
-        scatterGathers[slot] = scatterGather
+        keep(scatterGather, for: slot)
         endIfGathered(slot)
     }
 

@@ -47,7 +47,7 @@ struct ProfileDesk: Sendable {
         /// Whether some shards could not be asked, or a replica that answered holds too little.
         var isPartial = false
         /// The users whose profiles are still to be queried.
-        var left: [UserID] = []
+        var left: ArraySlice<UserID> = []
         var found: [DatedProfile] = []
     }
 
@@ -64,6 +64,8 @@ struct ProfileDesk: Sendable {
     private var queued: Set<Errand> = []
     private(set) var changes: [UserID: Change] = [:]
     var running: [UInt64: Running] = [:]
+    /// The jobs whose last query is answered, in the order of the answers.
+    private var answered: [(id: UInt64, outcome: Completion)] = []
     /// The sessions that were told a profile since their surveys began: a survey may find older
     /// ones.
     var stale: Set<UInt64> = []
@@ -160,6 +162,14 @@ struct ProfileDesk: Sendable {
         }
         queued.remove(errand)
         return (errand, minimums.removeValue(forKey: errand))
+    }
+
+    mutating func noteAnswered(_ id: UInt64, by outcome: Completion) {
+        answered.append((id, outcome))
+    }
+
+    mutating func takeAnswered() -> (id: UInt64, outcome: Completion)? {
+        answered.isEmpty ? nil : answered.removeFirst()
     }
 
     /// - Parameters:

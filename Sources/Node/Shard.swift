@@ -74,6 +74,40 @@ package actor Shard {
         }
     }
 
+    /// Begins to read the shard's part of a user's list in slices.
+    ///
+    /// - Returns: nil where the query is answered as a whole, by `answer`.
+    func beginReading(_ query: Query, of user: UserID) -> Result<ListReading?, ShardFailure> {
+        do throws(ShardFailure) {
+            return .success(try machine.beginReading(query, of: user, in: world))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Reads a slice of a list.
+    ///
+    /// - Returns: whether all of the shard's part is read; if so, `slot` waits until it is on disk,
+    ///   unless it is.
+    func read(
+        _ reading: ListReading, until time: TurnTime, for slot: ReplySlot
+    ) -> Result<ListSlice, ShardFailure> {
+        do throws(ShardFailure) {
+            var reading = reading
+            guard try machine.read(&reading, until: time, for: slot, in: world) else {
+                return .success(.unfinished(reading))
+            }
+            let isSettled = !showsLater(in: slot)
+            return .success(.finished(reading.findings, isSettled: isSettled))
+        } catch {
+            machine.endReading(for: slot)
+            return .failure(error)
+        }
+    }
+
+    /// Ends the reading of a list that nobody waits for.
+    func endReading(for slot: ReplySlot) { machine.endReading(for: slot) }
+
     /// Returns the devices of users whose shard this is.
     package func registeredDevices()
         -> Result<[RegisteredDevice], ShardFailure>

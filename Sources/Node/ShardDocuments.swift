@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Replication
 import Wire
 
 /// The change of one document by a commit.
@@ -104,6 +105,9 @@ struct ShardDocuments: Sendable {
     /// The same over all changes that are not on disk yet.
     private(set) var unsettledBytes = 0
 
+    /// What has changed since the lists were begun that are read in slices, by their slots.
+    private var readings: [ReplySlot: ListReading.Changes] = [:]
+
     mutating func find(
         _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
     ) throws(StoreFailure) -> Found? {
@@ -124,6 +128,7 @@ struct ShardDocuments: Sendable {
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
+        for slot in readings.keys { readings[slot]?.note(document) }
         rewritten += bytes.count
         unsettledBytes += bytes.count
         if old != nil, let index = pending.index(forKey: key) {
@@ -145,6 +150,19 @@ struct ShardDocuments: Sendable {
             document: document, digest: digest, size: bytes.count, bytes: bytes,
             previous: previous, ticket: 0, base: old?.document)
     }
+
+    // MARK: Lists
+
+    /// Notes from now on what changes of a list that is read in slices.
+    mutating func follow(_ slot: ReplySlot, _ reading: ListReading) {
+        if readings[slot] == nil { readings[slot] = ListReading.Changes(of: reading) }
+    }
+
+    mutating func takeChanges(for slot: ReplySlot) -> [DocumentKey] {
+        readings[slot]?.takeAll() ?? []
+    }
+
+    mutating func unfollow(_ slot: ReplySlot) { readings[slot] = nil }
 
     /// Notes that the last `put` stored the merge of another node's state with the one here.
     mutating func noteCrossed(_ theirs: Document) { pending[theirs.key]?.crossed.append(theirs) }

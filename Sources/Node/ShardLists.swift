@@ -5,21 +5,6 @@ import Wire
 
 /// A shard's part of the lists over all of a user's conversations; computed for each request.
 extension ShardMachine {
-    /// Returns the user's conversations, unordered.
-    ///
-    /// - Parameter search: the words that a conversation has to contain; nil for none.
-    mutating func chats(
-        of user: UserID, _ shown: Query.Shown, finding search: WordSearch?, in world: ShardWorld
-    ) throws(ShardFailure) -> [ChatView] {
-        var views: [ChatView] = []
-        try eachConversation(of: user, shown, in: world) { id, chat, isArchived, tally in
-            let view = ChatView(
-                of: chat, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)
-            if search?.matches(view.texts) ?? true { views.append(view) }
-        }
-        return views
-    }
-
     /// Returns one of the user's conversations, even if it is hidden, and the users who have
     /// archived it.
     mutating func chat(
@@ -42,18 +27,6 @@ extension ShardMachine {
         return view
     }
 
-    /// Returns the unread counts of the user's conversations that have any, archived or not.
-    mutating func unreadCounts(
-        of user: UserID, in world: ShardWorld
-    ) throws(ShardFailure) -> [UnreadCount] {
-        var counts: [UnreadCount] = []
-        try eachConversation(of: user, nil, in: world) { id, _, _, tally in
-            guard tally.unread > 0 else { return }
-            counts.append(UnreadCount(conversation: id, count: tally.unread))
-        }
-        return counts
-    }
-
     /// Counts the messages of a conversation that `user` has not read.
     ///
     /// - Parameters:
@@ -69,30 +42,22 @@ extension ShardMachine {
             among: pendingMessages(of: conversation), in: world)
     }
 
-    /// - Parameter shown: the conversations to hand out; nil for all of them, without previews.
-    private mutating func eachConversation(
-        of user: UserID, _ shown: Query.Shown?, in world: ShardWorld,
-        handing: (ConversationID, Conversation, _ isArchived: Bool, Tally) -> Void
-    ) throws(ShardFailure) {
-        // Grouped once, so that the documents in memory are not searched for each conversation.
-        let pending = Dictionary(
-            grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
-            by: \.key.partition)
-        for id in try conversations(of: user, in: world) {
-            guard let chat = try find(.conversation(id), in: world)?.document.conversation,
-                chat.participants.contains(user)
-            else { continue }
-            let participantState = try find(.participantState(user, in: id), in: world)?.document
-                .participantState
-            let isArchived = participantState?.isArchived ?? false
-            guard shown?.admits(isArchived: isArchived) ?? true else { continue }
-            let tally = try tally(
-                id, for: Reading(user: user, chat: chat, participantState: participantState),
-                among: pending[id.text] ?? [], wantsLast: shown != nil, in: world)
-            // A hidden conversation is in no list until another message has arrived.
-            guard tally.isSeen else { continue }
-            handing(id, chat, isArchived, tally)
-        }
+    /// Returns what a user's list shows of a conversation; nil where the list does not show it.
+    ///
+    /// - Parameter shown: the conversations that are shown; nil for all of them, without previews.
+    mutating func listed(
+        _ id: ConversationID, _ chat: Conversation, for user: UserID, _ shown: Query.Shown?,
+        among pending: [Document], in world: ShardWorld
+    ) throws(ShardFailure) -> (tally: Tally, isArchived: Bool)? {
+        let participantState = try find(.participantState(user, in: id), in: world)?.document
+            .participantState
+        let isArchived = participantState?.isArchived ?? false
+        guard shown?.admits(isArchived: isArchived) ?? true else { return nil }
+        let tally = try tally(
+            id, for: Reading(user: user, chat: chat, participantState: participantState),
+            among: pending, wantsLast: shown != nil, in: world)
+        // A hidden conversation is in no list until another message has arrived.
+        return tally.isSeen ? (tally, isArchived) : nil
     }
 
     /// Returns the conversations that the index or a document in memory names for the user,
@@ -123,7 +88,7 @@ extension ShardMachine {
 }
 
 /// The unread count and the preview of a conversation for one user.
-private struct Tally {
+struct Tally {
     var unread = 0
     /// Whether there is a message that the user has not hidden, placeholders included.
     var isSeen = false

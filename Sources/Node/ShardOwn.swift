@@ -63,33 +63,4 @@ extension ShardMachine {
         }
         return views
     }
-
-    /// Returns the users who share a conversation of this shard with the user, ascending.
-    mutating func contacts(
-        of user: UserID, in world: ShardWorld
-    ) throws(ShardFailure) -> [UserID] {
-        var contacts: Set<UserID> = []
-        for id in try conversations(of: user, in: world) {
-            guard let chat = try find(.conversation(id), in: world)?.document.conversation,
-                chat.participants.contains(user)
-            else { continue }
-            contacts.formUnion(chat.participants.elements)
-        }
-        contacts.remove(user)
-        return contacts.sorted()
-    }
-
-    /// Returns the user's action items that are not deleted, unordered.
-    mutating func items(
-        of user: UserID, in world: ShardWorld
-    ) throws(ShardFailure) -> [ItemView] {
-        var views: [ItemView] = []
-        for key in try keys(of: .item, carrying: Term.owner(user), in: world) {
-            guard let item = try find(key, in: world)?.document.item,
-                item.owner == user, !item.isDeleted
-            else { continue }
-            views.append(item.view(as: ItemID(checked: key.partition)))
-        }
-        return views
-    }
 }

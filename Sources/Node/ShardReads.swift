@@ -14,8 +14,8 @@ extension ShardMachine {
         guard replica.mayAnswer else { throw .notReady }
         let findings: Findings
         switch query {
-        case .chats(let shown, let search):
-            findings = .chats(try chats(of: user, shown, finding: search, in: world))
+        case .chats, .contacts, .unread, .actions:
+            findings = try readList(query, of: user, for: slot, in: world)
         case .chat(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .chats([try chat(conversation, listing.chat, of: user, in: world)])
@@ -25,18 +25,12 @@ extension ShardMachine {
                 listing.chat.marks(by: try participantStates(of: conversation, in: world)))
         case .names(let users):
             findings = .names(try names(of: users, in: world))
-        case .contacts:
-            findings = .users(try contacts(of: user, in: world))
         case .profiles(let users):
             findings = .profiles(try profiles(of: users, in: world))
         case .devices(let owner):
             findings = .devices(try devices(of: owner, in: world))
-        case .unread:
-            findings = .unread(try unreadCounts(of: user, in: world))
         case .profile(let owner):
             findings = .profile(try profile(of: owner, in: world))
-        case .actions:
-            findings = .actions(try items(of: user, in: world))
         case .device(let device, let owner):
             findings = .device(try self.device(device, of: owner, in: world))
         case .accounts(let address):

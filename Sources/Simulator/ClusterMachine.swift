@@ -105,7 +105,8 @@ final class ClusterMachine {
         -> ClusterProcess
     {
         let desk = ClusterDesk(
-            on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds, isDebugging: isTraced)
+            on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds,
+            lookMicroseconds: plan.lookMicroseconds, isDebugging: isTraced)
         let entropy = SimEntropy(seed: random.next())
         let behind = suspendedMicroseconds
         let process = executor.run {

@@ -91,6 +91,9 @@ struct ClusterPlan {
     let causePatienceMilliseconds: UInt64
     /// Whether watchers disconnect often and return quickly.
     let isRestless: Bool
+    /// How long each look at the fine clock takes, in microseconds; if it takes any time, the work
+    /// of a turn is cut into slices.
+    let lookMicroseconds: UInt64
 
     /// Whether a node's wall clock is wrong for a while.
     var hasWrongClock: Bool { faults.contains { $0.kind == .wrongClock } }
@@ -114,6 +117,8 @@ struct ClusterPlan {
         var listRandom = SeededRandom(seed: seed, stream: 130)
         readsLists = listRandom.chance(percent: 50)
         hasAccounts = listRandom.chance(percent: 50)
+        var lookRandom = SeededRandom(seed: seed, stream: 132)
+        lookMicroseconds = lookRandom.pick([0, 0, 700, 2_500])
         var fileRandom = SeededRandom(seed: seed, stream: 124)
         sendsFiles = fileRandom.chance(percent: 40)
         (isRestless, causePatienceMilliseconds) = ClusterPlan.restlessness(seed)

@@ -34,12 +34,19 @@ actor ClusterDesk: Host, Clock {
     private var worldMicroseconds: UInt64 = 0
     /// The same by the machine's monotonic clock, which stops while the machine is suspended.
     private var nowMicroseconds: UInt64 = 0
+    /// The time that each look at the fine clock takes, and all of them together, in microseconds.
+    private let lookMicroseconds: UInt64
+    private var lookedMicroseconds: UInt64 = 0
     private var effects: [ClusterEffect] = []
     /// The number of bytes sent and not yet received, by channel or visit.
     private var queued: [UInt64: Int] = [:]
 
-    init(on executor: ClusterExecutor, wallOffsetMilliseconds: UInt64, isDebugging: Bool) {
+    init(
+        on executor: ClusterExecutor, wallOffsetMilliseconds: UInt64, lookMicroseconds: UInt64,
+        isDebugging: Bool
+    ) {
         self.executor = executor
+        self.lookMicroseconds = lookMicroseconds
         self.isDebugging = isDebugging
         self.wallOffsetMilliseconds = wallOffsetMilliseconds
     }
@@ -87,7 +94,12 @@ actor ClusterDesk: Host, Clock {
         }
     }
 
-    nonisolated var microseconds: UInt64 { assumeIsolated { $0.nowMicroseconds } }
+    nonisolated var microseconds: UInt64 {
+        assumeIsolated {
+            $0.lookedMicroseconds += $0.lookMicroseconds
+            return $0.nowMicroseconds + $0.lookedMicroseconds
+        }
+    }
 
     nonisolated func dial(_ address: String) { appendEffect(.dial(address)) }
 

@@ -1,0 +1,150 @@
+import Chat
+import Replication
+import Wire
+
+/// The lists that are read from the shards here in slices, one user after the other.
+///
+/// A list of any size takes its turn beside others, however many of them one user asks for at a
+/// time, and on however many connections.
+struct ListTurns: Sendable {
+    /// The users in the order of their turns, and the lists of each in the order of theirs.
+    private var users: [UserID] = []
+    private var lists: [UserID: [ReplySlot]] = [:]
+    /// The microseconds of this turn that are left for lists as they are asked for.
+    private(set) var left = TurnTime.ofLists
+
+    var isIdle: Bool { users.isEmpty }
+
+    mutating func append(_ slot: ReplySlot, of user: UserID) {
+        if lists[user] == nil { users.append(user) }
+        lists[user, default: []].append(slot)
+    }
+
+    mutating func takeFirst() -> ReplySlot? {
+        guard let user = users.first, let slot = lists[user]?.removeFirst() else { return nil }
+        users.removeFirst()
+        if lists[user]?.isEmpty ?? true { lists[user] = nil } else { users.append(user) }
+        return slot
+    }
+
+    mutating func spend(to left: UInt64) { self.left = left }
+
+    /// Renews the time for the next turn.
+    mutating func renew() { left = TurnTime.ofLists }
+}
+
+extension Node {
+    /// Keeps a list that is not complete.
+    func keep(_ scatterGather: ScatterGather, for slot: ReplySlot) {
+        let isQueued = scatterGather.isQueued
+        scatterGathers[slot] = scatterGather
+        guard !scatterGather.unread.isEmpty, !isQueued else { return }
+        scatterGathers[slot]?.isQueued = true
+        listTurns.append(slot, of: scatterGather.user)
+        ports.host.turnAgain()
+    }
+
+    /// Reads a list from the shards here as far as this turn's time for lists allows.
+    ///
+    /// - Returns: the failure of the whole list, if any.
+    func read(_ scatterGather: inout ScatterGather, for slot: ReplySlot) -> ShardFailure? {
+        guard !scatterGather.unread.isEmpty, listTurns.left > 0 else { return nil }
+        let time = TurnTime(listTurns.left, on: ports.clock)
+        defer { listTurns.spend(to: time.left) }
+        // The shards hold what the connection has seen, or it has just been asked for.
+        return read(&scatterGather, for: slot, until: time) { _ in true }
+    }
+
+    /// Goes on with the lists that are not read yet, at the end of a turn.
+    func continueLists() {
+        listTurns.renew()
+        guard !listTurns.isIdle else { return }
+        let time = TurnTime(TurnTime.ofLists, on: ports.clock)
+        repeat {
+            guard let slot = listTurns.takeFirst() else { break }
+            continueList(slot)
+        } while !time.isOver
+        if !listTurns.isIdle { ports.host.turnAgain() }
+    }
+
+    private func continueList(_ slot: ReplySlot) {
+        guard var scatterGather = scatterGathers[slot] else { return }
+        scatterGather.isQueued = false
+        guard slot.isOfMember || sinks[slot.session] != nil else { return endGather(slot) }
+        let time = TurnTime(TurnTime.ofListSlice, on: ports.clock)
+        let failure = read(&scatterGather, for: slot, until: time) {
+            slot.isOfMember || isLevel(slot.session, $0, with: .here)
+        }
+        if let failure {
+            scatterGathers[slot] = nil
+            guard slot.isOfMember else { return finish(slot, .failed(failure), nil) }
+            sendResponse(.failed(failure), to: slot)
+            return
+        }
+        keep(scatterGather, for: slot)
+        endIfGathered(slot)
+    }
+
+    private func read(
+        _ scatterGather: inout ScatterGather, for slot: ReplySlot, until time: TurnTime,
+        where isLevel: (ShardID) -> Bool
+    ) -> ShardFailure? {
+        repeat {
+            guard let id = scatterGather.unread.first else { break }
+            guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }), isLevel(id) else {
+                endReading(&scatterGather, for: slot)
+                if slot.isOfMember {
+                    scatterGather.missing.append(id)
+                } else {
+                    scatterGather.later.append(id)
+                }
+                continue
+            }
+            switch slice(of: scatterGather, in: shard, for: slot, until: time) {
+            case .success(.unfinished(let reading)):
+                scatterGather.reading = reading
+                return nil
+            case .success(.finished(let part, let isSettled)):
+                if !isSettled { scatterGather.unsettled += 1 }
+                scatterGather.seen.append(observation(of: shard))
+                precondition(scatterGather.appendPart(part), "shards answer one query alike")
+            case .failure(let failure):
+                guard failure.isPassing else { return failure }
+                scatterGather.missing.append(id)
+            }
+            scatterGather.reading = nil
+            scatterGather.unread.removeFirst()
+        } while !time.isOver
+        return nil
+    }
+
+    private func slice(
+        of scatterGather: ScatterGather, in shard: Shard, for slot: ReplySlot, until time: TurnTime
+    ) -> Result<ListSlice, ShardFailure> {
+        let (query, user) = (scatterGather.query, scatterGather.user)
+        var reading = scatterGather.reading
+        if reading == nil {
+            switch within(shard, { $0.beginReading(query, of: user) }) {
+            case .success(let begun): reading = begun
+            case .failure(let failure): return .failure(failure)
+            }
+        }
+        guard let reading else {
+            return within(shard) { $0.answer(query, for: user, slot: slot) }
+                .map { .finished($0.findings, isSettled: $0.isSettled) }
+        }
+        return within(shard) { $0.read(reading, until: time, for: slot) }
+    }
+
+    private func endReading(_ scatterGather: inout ScatterGather, for slot: ReplySlot) {
+        guard let id = scatterGather.unread.popFirst() else { return }
+        scatterGather.reading = nil
+        shard(id)?.assumeIsolated { $0.endReading(for: slot) }
+    }
+
+    /// Drops a list that nobody waits for.
+    func endGather(_ slot: ReplySlot) {
+        guard var scatterGather = scatterGathers.removeValue(forKey: slot) else { return }
+        endReading(&scatterGather, for: slot)
+    }
+}
