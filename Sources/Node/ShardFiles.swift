@@ -154,8 +154,11 @@ extension ShardMachine {
         }
     }
 
-    /// Purges a part that has arrived and is of no use, or puts one again that another node has
+    /// Has a part that has arrived and is of no use purged, or puts one again that another node has
     /// purged and that is of use.
+    ///
+    /// It is not purged at once: the node that has put it may know of a message that has not arrived
+    /// here, and would put it again as often as it is purged.
     ///
     /// - Parameter old: the part as it was here.
     private mutating func settle(
@@ -168,7 +171,7 @@ extension ShardMachine {
         if part.isPurged, isNeeded, let old, !old.isPurged {
             try derive(.put(old.bytes), at: key, in: world)
         } else if !part.isPurged, !isNeeded {
-            try derive(FilePart.Action.purge, at: key, in: world)
+            filesToPurge.append(.file(id, in: conversation), at: world.milliseconds)
         }
     }
 

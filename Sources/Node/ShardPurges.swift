@@ -20,13 +20,15 @@ struct FilesToPurge: Sendable {
     /// When the search begins again, in milliseconds.
     var searchAt: UInt64 = 0
 
-    /// The most files that wait here; more are found on the disk.
+    /// The most files that wait here; more are found on the disk, if they are closed.
     private static let countMax = 4_096
 
     var isEmpty: Bool { done == queue.count }
 
     mutating func append(_ key: DocumentKey, at now: UInt64) {
         guard queue.count - done < FilesToPurge.countMax else { return }
+        // The parts of a file arrive one behind the other.
+        guard isEmpty || queue.last?.key != key else { return }
         queue.append(Entry(key: key, since: now))
     }
 
@@ -114,9 +116,7 @@ extension ShardMachine {
     private mutating func purgeParts(
         of key: DocumentKey, limit: Int, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
-        guard let (file, id, conversation) = try file(at: key, in: world), file.hasClosed else {
-            return true
-        }
+        guard let (file, id, conversation) = try file(at: key, in: world) else { return true }
         let parts = try parts(of: id, in: conversation, beyond: file, world)
         for part in parts.prefix(limit) {
             let key = DocumentKey.part(part, of: id, in: conversation)
