@@ -85,6 +85,8 @@ package struct DeferredReply: Sendable {
     let form: Form
     /// Whether a write that is stored on too few owners is answered with 504.
     var isStrict = false
+    /// The part of a list that is asked for.
+    var page = ListPage.whole
     /// The shard replicas that the reply shows.
     package var seen: [Observation] = []
 
@@ -132,7 +134,7 @@ package struct DeferredReply: Sendable {
             let write = Write(shard: shard, context: receipt.context, stored)
             return (reply(to: receipt, stored), write)
         case .answered(let outcome, _):
-            return (Admin.reply(with: outcome), nil)
+            return (Admin.reply(with: outcome, page), nil)
         case .level:
             return (ReplyWriter.status { _ in }, nil)
         case .copies:
@@ -189,6 +191,8 @@ package struct Admin: Sendable {
             write(mutation, isMinted: isMinted, for: slot, on: &connection)
         case .read(let query, let user):
             read(query, by: user, slot: slot, on: &connection)
+        case .list(let query, let user, let page):
+            read(query, by: user, page, slot: slot, on: &connection)
         case .seed:
             seed(for: slot, on: &connection)
         case .set(let it):
@@ -287,19 +291,20 @@ extension Admin {
     ///     of them.
     ///   - bytes: the size assumed where another node makes the reply.
     func answer(
-        _ handling: Reply, showing partition: String?,
+        _ handling: Reply, showing partition: String?, _ page: ListPage = .whole,
         on connection: inout ConnectionState, sizeEstimate bytes: Int
     ) -> LineAnswer {
         switch handling {
         case .awaited:
             return .later(
-                DeferredReply(form: .awaited(bytes: bytes), isStrict: connection.isLevelStrict))
+                DeferredReply(
+                    form: .awaited(bytes: bytes), isStrict: connection.isLevelStrict, page: page))
         case .here(.written(let receipt, let shard), _):
             return .later(
                 DeferredReply(
                     form: .written(receipt, in: shard), isStrict: connection.isLevelStrict))
         case .here(let outcome, let isSettled):
-            let bytes = Admin.reply(with: outcome)
+            let bytes = Admin.reply(with: outcome, page)
             let seen =
                 outcome.showsCopy ? node.assumeIsolated { $0.observations(of: partition) } : []
             guard isSettled else {

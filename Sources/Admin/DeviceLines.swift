@@ -9,7 +9,7 @@ import Wire
 extension Admin {
     /// Lists notifications; those that are shown are recorded first, as any write is.
     func notifications(
-        for device: DeviceID, of user: UserID, for slot: ReplySlot,
+        for device: DeviceID, of user: UserID, _ page: ListPage, for slot: ReplySlot,
         on connection: ConnectionState
     ) -> LineAnswer {
         node.assumeIsolated {
@@ -17,7 +17,8 @@ extension Admin {
                 device, of: user, level: connection.ackLevel, for: slot,
                 having: connection.sessionVectors)
         }
-        return .later(DeferredReply(form: .awaited(bytes: DeferredReply.listingBytes)))
+        return .later(
+            DeferredReply(form: .awaited(bytes: DeferredReply.listingBytes), page: page))
     }
 }
 

@@ -12,8 +12,8 @@ extension Admin {
             node.assumeIsolated { $0.unwatch(slot.session) }
             return .now(ReplyWriter.status())
         }
-        if case .notifications(let device, let user) = request {
-            return notifications(for: device, of: user, for: slot, on: connection)
+        if case .notifications(let device, let user, let page) = request {
+            return notifications(for: device, of: user, page, for: slot, on: connection)
         }
         let begun: Result<Void, OperationFailure> = node.assumeIsolated { node in
             switch request {

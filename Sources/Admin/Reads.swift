@@ -7,11 +7,12 @@ import Wire
 
 extension Admin {
     func read(
-        _ query: Query, by user: UserID, slot: ReplySlot, on connection: inout ConnectionState
+        _ query: Query, by user: UserID, _ page: ListPage = .whole, slot: ReplySlot,
+        on connection: inout ConnectionState
     ) -> LineAnswer {
         let handling = handle(query, of: user, for: slot, having: connection.sessionVectors)
         return answer(
-            handling, showing: query.partition, on: &connection,
+            handling, showing: query.partition, page, on: &connection,
             sizeEstimate: DeferredReply.listingBytes)
     }
 
@@ -22,16 +23,19 @@ extension Admin {
     }
 
     /// Returns the reply to a query: what it found, or the error.
-    static func reply(with outcome: Completion) -> [UInt8] {
+    static func reply(with outcome: Completion, _ page: ListPage = .whole) -> [UInt8] {
         switch outcome {
-        case .found(let findings, let isPartial): reply(findings, isPartial: isPartial)
+        case .found(let findings, let isPartial): reply(findings, page, isPartial: isPartial)
         case .done: ReplyWriter.status()
         case .failed(let failure): LineError(failure).reply
         case .written: preconditionFailure("a write is acknowledged with its copies")
         }
     }
 
-    private static func reply(_ findings: Findings, isPartial: Bool) -> [UInt8] {
+    private static func reply(
+        _ whole: Findings, _ page: ListPage, isPartial: Bool
+    ) -> [UInt8] {
+        let (findings, next) = whole.page(page)
         var writer = ReplyWriter(reserving: findings.replyBytes)
         var total: Int?
         switch findings {
@@ -47,7 +51,7 @@ extension Admin {
         case .users:
             break
         case .chats(let chats):
-            for chat in chats where !writer.isTooLong { writer.chat(chat) }
+            for chat in chats where !writer.isTooLong { writer.chat(chat, page.namesMax) }
         case .unread(let counts):
             for count in counts {
                 writer.line("UNREAD") {
@@ -55,7 +59,8 @@ extension Admin {
                     $0.pair("count", count.count)
                 }
             }
-            total = counts.reduce(0) { $0 + $1.count }
+            // Of all, on whichever page they are.
+            if case .unread(let all) = whole { total = all.reduce(0) { $0 + $1.count } }
         case .marks(let marks): for mark in marks { writer.mark(mark) }
         case .devices(let devices): for device in devices { writer.device(device) }
         case .profile(let profile): writer.profile(profile)
@@ -80,6 +85,7 @@ extension Admin {
         writer.ok {
             $0.pair("total", total)
             $0.flag("partial", isPartial)
+            $0.pair("next", next?.cursor)
         }
         return writer.removeAll()
     }
@@ -95,7 +101,10 @@ extension Findings {
             case .actions(let items): items.reduce(0) { $0 + $1.title.utf8.count + 160 }
             case .chats(let chats):
                 chats.reduce(0) { bytes, chat in
-                    bytes + chat.texts.reduce(360) { $0 + $1.utf8.count + 1 }
+                    let texts = (chat.title?.utf8.count ?? 0) + (chat.last?.text.utf8.count ?? 0)
+                    return chat.participants.reduce(bytes + texts + 360) {
+                        $0 + $1.text.utf8.count + 1
+                    }
                 }
             default: 0
             }
@@ -118,13 +127,17 @@ extension ReplyWriter {
     }
 
     /// Writes the data line of a conversation in a user's list.
-    mutating func chat(_ chat: ChatView) {
+    ///
+    /// - Parameter namesMax: the most participants that are named, beside their number; nil for
+    ///   all, without it.
+    mutating func chat(_ chat: ChatView, _ namesMax: Int? = nil) {
         line("CHAT") {
             $0.pair("id", chat.id)
             $0.pair("title", chat.title)
             $0.pair("unread", chat.unread)
             $0.flag("archived", chat.isArchived)
-            $0.set("participants", chat.participants)
+            $0.set("participants", chat.participants.prefix(namesMax ?? .max))
+            $0.pair("participantCount", namesMax.map { _ in chat.participants.count })
             $0.pair("createdBy", chat.createdBy)
             $0.pair("createdAt", time: chat.createdAt.lineTime)
             $0.pair("last", chat.last?.id)

@@ -8,6 +8,8 @@ package enum AppLimits {
     /// The most bytes of an answer (413): it is held as a whole, since what stands for it in
     /// `Grapevine-Token` is known at its end and sent before it.
     package static let answerBytesMax = 8 << 20
+    /// The most participants that a list names of each conversation, beside their number.
+    package static let namesListed = 8
     /// The bytes of an answer from which on it is compressed on request: less fits one packet.
     package static let compressedBytesMin = 1 << 10
     /// The most bytes of an answer that is compressed: some ten milliseconds' work.

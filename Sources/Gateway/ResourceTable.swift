@@ -41,24 +41,24 @@ extension Resource {
             .delete, "conversations/{conversation}/messages/{message}", "DELETE", .status([])),
         Resource(
             .get, "conversations/{conversation}/messages/{message}/edits", "EDITS",
-            .list("edits", .edit, [])),
+            .list("edits", .edit, ["next"])),
         Resource(
             .post, "conversations/{conversation}/messages/{message}/restore", "RESTORE",
             .status([])),
         Resource(
             .get, "conversations/{conversation}/pins", "PINNED",
-            .list("messages", .message, [])),
+            .list("messages", .message, ["next"])),
         Resource(.put, "conversations/{conversation}/pins/{message}", "PIN", .status([])),
         Resource(.delete, "conversations/{conversation}/pins/{message}", "UNPIN", .status([])),
     ]
 
     private static let chats: [Resource] = [
-        Resource(.get, "chats", "CHATS", .list("chats", .chat, ["partial"])),
+        Resource(.get, "chats", "CHATS", .list("chats", .chat, ["partial", "next"])),
         Resource(.get, "chats/{conversation}", "CHAT", .one(.chat)),
         Resource(.delete, "chats/{conversation}", "HIDECHAT", .status([])),
         Resource(.put, "chats/{conversation}/archive", "ARCHIVE", .status([])),
         Resource(.delete, "chats/{conversation}/archive", "UNARCHIVE", .status([])),
-        Resource(.get, "unread", "UNREAD", .list("unread", .unread, ["total", "partial"])),
+        Resource(.get, "unread", "UNREAD", .list("unread", .unread, ["total", "partial", "next"])),
     ]
 
     private static let items: [Resource] = [
@@ -68,7 +68,7 @@ extension Resource {
             .get, "profiles", "PROFILES", .list("profiles", .profile, ["partial"]),
             sources: [1: .names("users")]),
         Resource(.post, "items", "ACTION ADD", .status(["id"])),
-        Resource(.get, "items", "ACTIONS", .list("items", .action, [])),
+        Resource(.get, "items", "ACTIONS", .list("items", .action, ["partial", "next"])),
         Resource(.patch, "items/{item}", "ACTION EDIT", .status(["id"])),
         Resource(.delete, "items/{item}", "ACTION DELETE", .status(["id"])),
         Resource(.put, "items/{item}/done", "ACTION DONE", .status(["id"])),
@@ -76,13 +76,13 @@ extension Resource {
     ]
 
     private static let devices: [Resource] = [
-        Resource(.get, "devices", "DEVICES", .list("devices", .device, [])),
+        Resource(.get, "devices", "DEVICES", .list("devices", .device, ["next"])),
         Resource(.put, "devices/{device}", "DEVICE ADD", .status([])),
         Resource(.delete, "devices/{device}", "DEVICE REMOVE", .status([])),
         Resource(.put, "devices/{device}/viewing", "VIEWING", .status([])),
         Resource(
             .get, "devices/{device}/notifications", "NOTIFICATIONS",
-            .list("notifications", .notification, [])),
+            .list("notifications", .notification, ["next"])),
         Resource(.delete, "devices/{device}/notifications/{id}", "NOTIFIED", .status([])),
     ]
 

@@ -81,12 +81,13 @@ extension Verb {
             return .write(Mutation(.edit(text: text), of: message, in: conversation, by: user))
         },
         Verb(
-            "EDITS", .reads, ["<conversation>", "<message>", "<user>"], reply: .list,
+            "EDITS", .reads, ["<conversation>", "<message>", "<user>"], options: .ofLists,
+            reply: .list,
             example: "EDITS lunch m1 bob",
             about: "Shows every text that a message has had, the current one last."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
-            return .read(.edits(message, in: conversation), of: user)
+            return .list(.edits(message, in: conversation), of: user, try words.page())
         },
         Verb(
             "DELETE", .writes, ["<conversation>", "<message>", "<user>"], options: [.scope],
@@ -123,11 +124,11 @@ extension Verb {
             return .write(Mutation(.unpin, of: message, in: conversation, by: user))
         },
         Verb(
-            "PINNED", .reads, ["<conversation>", "<user>"], reply: .list,
+            "PINNED", .reads, ["<conversation>", "<user>"], options: .ofLists, reply: .list,
             example: "PINNED lunch alice", about: "Shows the pinned messages, the newest pin first."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .read(.pinned(conversation), of: user)
+            return .list(.pinned(conversation), of: user, try words.page())
         },
     ]
 
@@ -157,14 +158,16 @@ extension Verb {
             return .write(Mutation(.hideChat, in: conversation, by: user))
         },
         Verb(
-            "CHATS", .reads, ["<user>"], options: [.show, .find], reply: .list,
+            "CHATS", .reads, ["<user>"], options: [.show, .find] + .ofLists + [.names],
+            reply: .list,
             example: "CHATS bob",
             about: "Lists a user's conversations, the latest first; with find=, those whose title, "
                 + "participants and last text together contain all the words."
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             let shown = try words.choice(.show, of: Query.Shown.self) ?? .active
-            return .read(.chats(shown, finding: try words.search()), of: user)
+            return .list(
+                .chats(shown, finding: try words.search()), of: user, try words.page())
         },
         Verb(
             "CHAT", .reads, ["<conversation>", "<user>"],
@@ -201,9 +204,11 @@ extension Verb {
             return .read(.marks(conversation), of: user)
         },
         Verb(
-            "UNREAD", .reads, ["<user>"], reply: .list,
+            "UNREAD", .reads, ["<user>"], options: .ofLists, reply: .list,
             example: "UNREAD alice", about: "Counts what a user has not read, by conversation."
-        ) { words throws(LineError) in .read(.unread, of: try words.name(0)) },
+        ) { words throws(LineError) in
+            .list(.unread, of: try words.name(0), try words.page())
+        },
     ]
 }
 
@@ -225,6 +230,18 @@ extension ParsedLine {
         return text
     }
 
+    /// Returns the part of a list that is asked for.
+    func page() throws(LineError) -> ListPage {
+        let limit = try number(.listLimit, in: 1...ListPage.limitMax)
+        var after: ListPosition?
+        if let cursor = try value(.from) {
+            after = ListPosition(cursor: cursor)
+            guard after != nil else { throw refusedOption("from= is what next= said") }
+        }
+        let names = try number(.names, in: 1...ChatLimits.participantsMax)
+        return ListPage(limit: limit, after: after, namesMax: names)
+    }
+
     /// Returns the words to find; nil where they are not given.
     func search() throws(LineError) -> WordSearch? {
         guard let text = try field(.find) else { return nil }
@@ -243,4 +260,9 @@ extension ParsedLine {
         case (_?, _?): throw refused("before= and after= exclude each other")
         }
     }
+}
+
+extension [Option] {
+    /// The options of every list.
+    static let ofLists: [Option] = [.listLimit, .from]
 }

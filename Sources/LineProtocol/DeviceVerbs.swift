@@ -38,12 +38,12 @@ extension Verb {
             return .read(.holders(ofToken: token), of: Mutation.cluster)
         },
         Verb(
-            "DEVICES", .reads, ["<user>"], example: "DEVICES bob",
+            "DEVICES", .reads, ["<user>"], options: .ofLists, example: "DEVICES bob",
             about: "Lists a user's devices by id."
         ) {
             words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
-            return .read(.devices(of: user), of: user)
+            return .list(.devices(of: user), of: user, try words.page())
         },
         Verb(
             "VIEWING", .writes, ["<user>", "<device>"], optional: ["<conversation>"],
@@ -55,12 +55,12 @@ extension Verb {
             return .write(Mutation(try words.viewing(), on: device, by: user))
         },
         Verb(
-            "NOTIFICATIONS", .reads, ["<user>", "<device>"],
+            "NOTIFICATIONS", .reads, ["<user>", "<device>"], options: .ofLists,
             example: "NOTIFICATIONS bob phone",
             about: "Lists what a device is to be notified of, the oldest first."
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
-            return .notifications(device, of: user)
+            return .notifications(device, of: user, try words.page())
         },
         Verb(
             "NOTIFIED", .writes, ["<user>", "<device>", "<id>"], options: [.only, .pushed],

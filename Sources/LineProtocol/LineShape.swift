@@ -87,7 +87,8 @@ extension LineShape {
         "CHAT",
         [
             .name: "id", .text: "title?", .number: "unread", .flag: "archived?",
-            .set: "participants?", .name: "createdBy", .time: "createdAt",
+            .set: "participants?", .number: "participantCount?", .name: "createdBy",
+            .time: "createdAt",
             .name: "last? lastFrom?", .time: "lastAt?", .text: "lastText", .set: "archivedBy?",
             .flag: "hidden?",
         ])
@@ -127,7 +128,7 @@ extension LineShape {
         "OK",
         [
             .name: "id?", .time: "at?", .text: "replicas?", .number: "unread? total?",
-            .flag: "partial?", .text: "token?",
+            .flag: "partial?", .text: "next? token?",
         ])
 
     public static let all = [

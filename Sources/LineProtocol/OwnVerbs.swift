@@ -76,9 +76,11 @@ extension Verb {
             return .write(Mutation(.delete, on: item, by: user))
         },
         Verb(
-            "ACTIONS", .reads, ["<user>"], example: "ACTIONS bob",
+            "ACTIONS", .reads, ["<user>"], options: .ofLists, example: "ACTIONS bob",
             about: "Lists a user's action items by due time."
-        ) { words throws(LineError) in .read(.actions, of: try words.name(0)) },
+        ) { words throws(LineError) in
+            .list(.actions, of: try words.name(0), try words.page())
+        },
         Verb(
             "SEED", .writes,
             example: "SEED",

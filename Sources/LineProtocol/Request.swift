@@ -9,11 +9,13 @@ public enum Request: Hashable, Sendable {
     /// - isMinted: whether the id of the document was just created, so that none has it.
     case write(Mutation, isMinted: Bool = false)
     case read(Query, of: UserID)
+    /// A part of a list.
+    case list(Query, of: UserID, ListPage)
     case seed
     case watch(Watch)
     case unwatch
     case typing(Typing)
-    case notifications(DeviceID, of: UserID)
+    case notifications(DeviceID, of: UserID, ListPage)
 
     /// For one verb as it was typed, or for all.
     case help(String?)

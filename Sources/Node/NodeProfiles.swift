@@ -171,7 +171,7 @@ extension Node {
         else { return }
         observe([told.addressedEvent])
         let event = WatchedEvent(told.addressedEvent.event, on: ports.executor)
-        var users = [user] + contacts
+        var users = [user] + watched(among: contacts)
         #if PlantedBugs
             if PlantedBug.profileToldToStrangers.isOn { users = subscriptions.users }
         #endif
@@ -190,6 +190,20 @@ extension Node {
             hand(event, eventToken(of: session), to: session)
         }
         if isPartial { profiles.keep(told, of: user) }
+    }
+
+    /// Returns the users that are watched here among others; a user may have far more contacts than
+    /// a node has watchers.
+    ///
+    /// - Parameter contacts: ascending.
+    private func watched(among contacts: [UserID]) -> [UserID] {
+        let watched = subscriptions.users
+        guard watched.count < contacts.count else { return contacts }
+        var rest = contacts[...]
+        return watched.filter { user in
+            rest = rest.drop { $0 < user }
+            return rest.first == user
+        }
     }
 
     /// Completes a job that has found all profiles it asked for.

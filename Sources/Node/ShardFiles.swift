@@ -157,8 +157,8 @@ extension ShardMachine {
     /// Has a part that has arrived and is of no use purged, or puts one again that another node has
     /// purged and that is of use.
     ///
-    /// It is not purged at once: the node that has put it may know of a message that has not arrived
-    /// here, and would put it again as often as it is purged.
+    /// It is not purged at once: the node that has put it may know of a message that has not
+    /// arrived here, and would put it again as often as it is purged.
     ///
     /// - Parameter old: the part as it was here.
     private mutating func settle(

@@ -12,10 +12,10 @@ extension Request {
         case .write(let mutation, _) where mutation.action.isForOperators: .operatorsOnly
         case .read(let query, _) where query.isForOperators: .operatorsOnly
         case .write(let mutation, _): mutation.user == user ? nil : .otherUser
-        case .read(_, let reader): reader == user ? nil : .otherUser
+        case .read(_, let reader), .list(_, let reader, _): reader == user ? nil : .otherUser
         case .watch(let watch): watch.user == user ? nil : .otherUser
         case .typing(let typing): typing.user == user ? nil : .otherUser
-        case .notifications(_, let owner): owner == user ? nil : .otherUser
+        case .notifications(_, let owner, _): owner == user ? nil : .otherUser
         case .unwatch, .help, .auth, .ping, .set, .wait, .token, .since: nil
         case .seed, .status, .ready, .metrics, .members, .shards, .owners, .digest, .vector, .files,
             .subscribers, .block, .unblock, .join, .leave, .forget, .backup, .scrub, .shutdown:

@@ -30,7 +30,7 @@ struct DeviceRequestTests {
             ("DEVICE REMOVE alice phone signin=*", write(.removeSignedOut(nil))),
             ("DEVICE remove alice phone", write(.remove)),
             ("DEVICE REMOVE alice phone token=t", write(.removeToken(FieldText("t")))),
-            ("DEVICES alice", .read(.devices(of: alice), of: alice)),
+            ("DEVICES alice", .list(.devices(of: alice), of: alice, .whole)),
             ("VIEWING alice phone", write(.view(nil))),
             ("VIEWING alice phone c1", write(.view(ConversationID(checked: "c1")))),
             (
@@ -42,7 +42,7 @@ struct DeviceRequestTests {
                 "VIEWING alice phone upto=65536",
                 write(.endView(upTo: HybridTimestamp(bits: 65_536)))
             ),
-            ("NOTIFICATIONS alice phone", .notifications(phone, of: alice)),
+            ("NOTIFICATIONS alice phone", .notifications(phone, of: alice, .whole)),
             ("NOTIFIED alice phone n-1", write(.acknowledge(id))),
             ("NOTIFIED alice phone n-1 only=false", write(.acknowledge(id))),
             ("NOTIFIED alice phone n-1 only=true", write(.acknowledgeAlone(id))),

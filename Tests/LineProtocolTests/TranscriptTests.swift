@@ -43,6 +43,7 @@ import Testing
         case .success(.write(let change, _)?):
             "\(change.user) changes \(plain(change.key)): \(plain(change.action))"
         case .success(.read(let query, let user)?): "\(user) reads \(plain(query))"
+        case .success(.list(let query, let user, .whole)?): "\(user) reads \(plain(query))"
         case .success(let request?): plain(request)
         case .failure(let error): error.description
         }

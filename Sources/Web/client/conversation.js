@@ -9,6 +9,7 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  * @typedef {{
  *   id: string, title: string, participants: string[], createdAt: string, last?: string,
  *   lastFrom?: string, lastAt?: string, lastText: string, unread: number, archived?: boolean,
+ *   participantCount?: number,
  * }} ChatRow
  */
 

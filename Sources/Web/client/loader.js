@@ -104,6 +104,9 @@ export class Loader {
             conversation.mergeAnswer(pins.body.messages, question);
             for (const mark of marks.body.marks) conversation.mergeMark(mark);
             this.#settleHistory(conversation);
+            // The list names the first participants only.
+            const { participants, participantCount = 0 } = conversation.row ?? {};
+            if (participants && participants.length < participantCount) this.#loadRow(id);
             this.#parts.onChange(id);
             this.schedule();
         });

@@ -1,0 +1,150 @@
+import CRDT
+import Wire
+
+/// The part of a list that is asked for.
+public struct ListPage: Hashable, Sendable {
+    /// The most elements, 1…`limitMax`; nil for all.
+    public let limit: Int?
+    /// The position behind which the page begins; nil for the list's beginning.
+    public let after: ListPosition?
+    /// The most participants that are named of each conversation; nil for all.
+    public let namesMax: Int?
+
+    public static let limitMax = 1_000
+    /// Where a page ends before it has as many elements as were asked for, in bytes (1 MiB); it has
+    /// one element at least.
+    public static let bytesMax = 1 << 20
+    /// The whole list.
+    public static let whole = ListPage()
+
+    public init(limit: Int? = nil, after: ListPosition? = nil, namesMax: Int? = nil) {
+        self.limit = limit
+        self.after = after
+        self.namesMax = namesMax
+    }
+
+    /// Whether the list is cut.
+    var isPart: Bool { limit != nil || after != nil }
+}
+
+/// The position of an element in its list.
+///
+/// It does not change while the element stays where it is, whatever else the list loses or gets; so
+/// a page that begins behind it leaves nothing out that was there all the time.
+public struct ListPosition: Hashable, Sendable {
+    /// Ascends along the list.
+    let order: UInt64
+    /// Ascends among elements of the same order.
+    let id: String
+}
+
+extension ListPosition: Comparable {
+    public static func < (left: ListPosition, right: ListPosition) -> Bool {
+        (left.order, left.id) < (right.order, right.id)
+    }
+}
+
+extension ListPosition: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(fixed: order)
+        writer.write(id)
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        order = try reader.readFixed()
+        id = try reader.readText(limit: nameBytesMax)
+    }
+
+    /// The position as clients hand it back: letters, digits, `-` and `_`.
+    public var cursor: String { Base64.encode(encoded) }
+
+    /// - Returns: nil for a text that is no cursor.
+    public init?(cursor: String) {
+        guard let bytes = Base64.decode(cursor) else { return nil }
+        do throws(WireError) {
+            self = try ListPosition.decode(bytes)
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// An element of a list that is shown in pages.
+protocol ListElement: WireValue {
+    var position: ListPosition { get }
+}
+
+extension ChatView: ListElement {
+    /// The latest first.
+    var position: ListPosition { ListPosition(order: ~latest.milliseconds, id: id.text) }
+}
+
+extension UnreadCount: ListElement {
+    var position: ListPosition { ListPosition(order: 0, id: conversation.text) }
+}
+
+extension MessageView: ListElement {
+    /// The newest pin first.
+    var position: ListPosition {
+        ListPosition(order: ~(pinnedAt ?? .zero).bits, id: id.text)
+    }
+}
+
+extension EditView: ListElement {
+    var position: ListPosition { ListPosition(order: at.bits, id: "") }
+}
+
+extension ItemView: ListElement {
+    /// By due time, those without one last.
+    var position: ListPosition {
+        // Times before 1970 are negative.
+        let order = due.map { UInt64(bitPattern: $0.milliseconds) ^ 1 << 63 }
+        return ListPosition(order: order ?? .max, id: id.text)
+    }
+}
+
+extension DeviceView: ListElement {
+    var position: ListPosition { ListPosition(order: 0, id: id.text) }
+}
+
+extension NotificationView: ListElement {
+    /// The oldest first: the id begins with the time.
+    var position: ListPosition { ListPosition(order: 0, id: id.text) }
+}
+
+extension Findings {
+    /// Returns a page of a list, and the position behind which the next one begins; nil where
+    /// nothing follows.
+    ///
+    /// Only lists whose elements have positions are cut.
+    public func page(_ page: ListPage) -> (findings: Findings, next: ListPosition?) {
+        guard page.isPart else { return (self, nil) }
+        switch self {
+        case .chats(let views): return Findings.page(views, page, Findings.chats)
+        case .unread(let counts): return Findings.page(counts, page, Findings.unread)
+        case .messages(let views): return Findings.page(views, page, Findings.messages)
+        case .edits(let views): return Findings.page(views, page, Findings.edits)
+        case .actions(let views): return Findings.page(views, page, Findings.actions)
+        case .devices(let views): return Findings.page(views, page, Findings.devices)
+        case .notifications(let views):
+            return Findings.page(views, page, Findings.notifications)
+        default: return (self, nil)
+        }
+    }
+
+    private static func page<Element: ListElement>(
+        _ elements: [Element], _ page: ListPage, _ findings: ([Element]) -> Findings
+    ) -> (Findings, ListPosition?) {
+        var left = elements.map { (position: $0.position, element: $0) }
+        if let after = page.after { left.removeAll { $0.position <= after } }
+        left.sort { $0.position < $1.position }
+        var bytes = 0
+        let most = left.prefix(page.limit ?? .max)
+        let taken = most.prefix { _, element in
+            defer { bytes += element.encoded.count }
+            return bytes < ListPage.bytesMax
+        }
+        let next = taken.count < left.count ? taken.last?.position : nil
+        return (findings(taken.map(\.element)), next)
+    }
+}
