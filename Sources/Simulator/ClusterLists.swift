@@ -71,8 +71,10 @@ extension ClusterWorld {
     /// Checks that a list of conversations shows no earlier message as the last than the client has
     /// seen.
     private func judgeLast(of line: ReplyFields, on visit: ClusterVisit) {
-        guard visit.goesForward, hasAllDisks,
-            let last = line["last"].flatMap({ places[$0] })
+        // Each sending of one message has a place of its own, and the list may show another one than
+        // a history has.
+        guard visit.goesForward, hasAllDisks, let id = line["last"],
+            book.messages[id]?.attempts == 1, let last = places[id]
         else { return }
         let later = visit.known.present.filter { name in
             guard name.conversation == line["id"], let place = places[name.id] else { return false }
