@@ -95,7 +95,7 @@ extension AppConnection {
             let last = head.fields.values(of: "x-forwarded-for").last?
                 .split(separator: ",").last
         else { return peer }
-        return String(last.drop { $0 == " " }.prefix(64))
+        return clientAddress(last)
     }
 }
 

@@ -69,6 +69,9 @@ package actor AppConnection: SessionInput {
     /// The bytes that `ClientMemory` was last told of.
     private var notedBytes = 0
     var isTurnAwaited = false
+    /// The origin of the page that may read the answer to the request that has begun; whatever the
+    /// answer is, the page has to see it.
+    private var origin: String?
     /// Whether the session takes no more lines for now.
     var isSessionFull = false
     private var hasEnded = false
@@ -276,6 +279,7 @@ extension AppConnection {
             case .head(let head):
                 let arrived = admit(head)
                 request = arrived
+                origin = arrived.origin
                 guard head.hasBody || arrived.isUpload else { continue }
                 // Nothing is read of a body that will not be used.
                 if case .refused = arrived.admission { return arrived }
@@ -345,6 +349,8 @@ extension AppConnection {
         leavePlaces()
         var response = response
         response.isEncrypted = host.isEncrypted
+        response.origin = response.origin ?? origin
+        origin = nil
         response.compress()
         let date = HTTPDate.text(of: clock.wallMilliseconds)
         send(response.head(date: date))

@@ -135,9 +135,7 @@ extension AppConnection {
         response.add("Upgrade", "websocket")
         response.add("Connection", "Upgrade")
         response.add("Sec-WebSocket-Accept", AppConnection.accept(key))
-        if head.fields.elements(of: "sec-websocket-protocol").contains(AppConnection.protocolName) {
-            response.add("Sec-WebSocket-Protocol", AppConnection.protocolName)
-        }
+        if let name = protocolName(among: head) { response.add("Sec-WebSocket-Protocol", name) }
         var writer = ByteWriter()
         writer.write(response, date: HTTPDate.text(of: clock.wallMilliseconds))
         send(writer.bytes)
@@ -152,6 +150,16 @@ extension AppConnection {
         // Its reply is an answer without an id.
         socket.append(Socket.Waiting(id: .null, answer: AnswerWriter(.taken, newID: nil)))
         feed(Array("SINCE \(since)\n".utf8))
+    }
+
+    /// Returns the protocol that is chosen: without one of those that it offers, a browser gives
+    /// the connection up.
+    private func protocolName(among head: RequestHead) -> String? {
+        let names = head.fields.values(of: "sec-websocket-protocol").flatMap {
+            $0.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init)
+        }
+        return names.first { $0.lowercased() == AppConnection.protocolName }
+            ?? names.first { $0.hasPrefix("bearer.") }
     }
 
     private func refuse(_ head: RequestHead, _ error: HTTPError) {

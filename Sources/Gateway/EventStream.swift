@@ -53,7 +53,10 @@ extension AppConnection {
         // The length is not known, and the end of the connection ends it.
         response.closes = true
         var writer = ByteWriter()
-        writer.write(response.head(.upgrade), date: HTTPDate.text(of: clock.wallMilliseconds))
+        var head = response.head(.upgrade)
+        // A proxy that collects what it passes on would hand on no event.
+        head.add("X-Accel-Buffering", "no")
+        writer.write(head, date: HTTPDate.text(of: clock.wallMilliseconds))
         send(writer.bytes)
     }
 

@@ -71,7 +71,7 @@ extension ClusterWorld {
     /// Checks that a list of conversations shows no earlier message as the last than the client has
     /// seen.
     private func judgeLast(of line: ReplyFields, on visit: ClusterVisit) {
-        // Each sending of one message has a place of its own, and the list may show another one than
+        // Each sending of one message has a place of its own: a list may show another one than
         // a history has.
         guard visit.goesForward, hasAllDisks, let id = line["last"],
             book.messages[id]?.attempts == 1, let last = places[id]

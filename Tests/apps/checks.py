@@ -229,6 +229,13 @@ def raw(node, request, pieces=1):
         return line.makefile("rb").read()
 
 
+def first_bytes(node, request):
+    """Sends bytes as they are; returns what comes first."""
+    with socket.create_connection(("127.0.0.1", node.http), timeout=10) as line:
+        line.sendall(request)
+        return line.recv(4096)
+
+
 def head(app, method, path, *more):
     fields = [f"{method} /v1/{path} HTTP/1.1", "Host: a", f"Authorization: Bearer {app.bearer}"]
     return "\r\n".join([*fields, *more, "", ""]).encode()
@@ -314,6 +321,50 @@ def pages_of_other_sites_are_refused(cluster):
         assert answer.headers["Cache-Control"] == "no-store"
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert "Server" not in answer.headers
+
+
+@check
+def a_page_can_read_every_answer(cluster):
+    """Without the origin, a browser shows its page a failed request instead of the reason."""
+    alice, _ = chat(cluster, "readable", "alice", "bob")
+    mallory = App(cluster.nodes[0], "mallory")
+    ours = {"Origin": "https://chat.example.org"}
+    path = "conversations/readable"
+    for user, line, fields, code in (
+            (alice, f"PUT {path}/blobs/f1", ("Content-Length: 26214401",), 413),
+            (alice, f"POST {path}/messages", ("Content-Length: 131073",), 413),
+            (mallory, f"PUT {path}/blobs/f1", ("Content-Length: 1",), 403),
+            (alice, f"DELETE {path}/blobs/f1", (), 405),
+            (alice, "GET nowhere", (), 404),
+            (alice, f"GET {path}/messages?limit=x", (), 400)):
+        method, target = line.split()
+        sent = head(user, method, target, *fields, f"Origin: {ours['Origin']}") + b"x"
+        text = raw(cluster.nodes[0], sent)
+        assert text.startswith(f"HTTP/1.1 {code} ".encode()), (line, text)
+        assert f"Access-Control-Allow-Origin: {ours['Origin']}\r\n".encode() in text, (line, text)
+
+
+@check
+def lists_come_in_pages(cluster):
+    alice = App(cluster.nodes[0], "alice")
+    people = [f"person{number}" for number in range(20)]
+    for number in range(7):
+        alice.post("conversations", {"id": f"pages{number}", "participants": people})
+    whole = alice.get("chats").json["chats"]
+    assert len(whole) >= 7
+    for each in whole:
+        if each["id"] == "pages6":
+            assert (len(each["participants"]), each["participantCount"]) == (8, 21)
+    assert len(alice.get("chats/pages6").json["participants"]) == 21
+    found, next_page = [], ""
+    while next_page is not None:
+        body = alice.get(f"chats?limit=3{next_page}").json
+        assert len(body["chats"]) <= 3
+        found += body["chats"]
+        next_page = "&from=" + body["next"] if "next" in body else None
+    assert found == whole
+    for wrong in ("limit=0", "limit=1001", "from=!"):
+        alice.get(f"chats?{wrong}", status=400)
 
 
 def page(node, path, headers=None, method="GET"):
@@ -470,6 +521,11 @@ def a_socket_of_nobody_is_refused(cluster):
                                                                        "bearer." + short]) as line:
             assert line.subprotocol == "grapevine.v1"
             await ended_with_token(line)
+        # A browser gives up where none of the protocols that it offers is chosen.
+        alone = "bearer." + token("alice")
+        async with websockets.connect(
+                f"ws://127.0.0.1:{node.http}/v1/socket", subprotocols=[alone]) as line:
+            assert line.subprotocol == alone
     asyncio.run(run())
 
 
@@ -509,6 +565,9 @@ def events_go_on_elsewhere_when_a_node_dies(cluster):
 def a_stream_of_events_is_resumed(cluster):
     alice, bob = chat(cluster, "stream", "alice", "bob")
     send(alice, "stream", "before")
+
+    # A proxy may not collect it.
+    assert b"X-Accel-Buffering: no\r\n" in first_bytes(cluster.nodes[1], head(bob, "GET", "events"))
 
     def stream(last=None):
         more = [f"Last-Event-ID: {last}"] if last else []

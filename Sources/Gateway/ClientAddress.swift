@@ -1,0 +1,71 @@
+/// The address of a client as limits count it: one spelling for each, without a port.
+///
+/// Proxies write it as they like: with brackets and a port, in capitals, an IPv6 address with or
+/// without its zeros, an IPv4 address as a part of an IPv6 one.
+func clientAddress(_ text: Substring) -> String {
+    let text = text.drop { $0 == " " }
+    let host = withoutPort(text).prefix { $0 != "%" }
+    guard let groups = groups(of: host) else {
+        return String(text.prefix(addressBytesMax)).lowercased()
+    }
+    let isMapped = groups[..<5].allSatisfy { $0 == 0 } && groups[5] == 0xFFFF
+    guard !isMapped else {
+        return groups[6...].flatMap { [$0 >> 8, $0 & 0xFF] }.map { String($0) }
+            .joined(separator: ".")
+    }
+    return groups.map { String($0, radix: 16) }.joined(separator: ":")
+}
+
+/// The most characters of what is no address and counts as one all the same.
+private let addressBytesMax = 64
+
+private func withoutPort(_ text: Substring) -> Substring {
+    if text.first == "[" { return text.dropFirst().prefix { $0 != "]" } }
+    return text.count { $0 == ":" } == 1 ? text.prefix { $0 != ":" } : text
+}
+
+/// Returns the eight groups of an address, an IPv4 address as `::ffff:a.b.c.d` (RFC 4291, section
+/// 2.5.5.2); nil where the text is no address.
+private func groups(of text: Substring) -> [UInt16]? {
+    guard text.contains(":") else {
+        return fourBytes(of: text).map { [0, 0, 0, 0, 0, 0xFFFF] + $0 }
+    }
+    let halves = text.split(separator: "::", omittingEmptySubsequences: false)
+    guard halves.count <= 2,
+        let first = run(of: halves[0], isLast: halves.count == 1)
+    else { return nil }
+    guard halves.count == 2 else { return first.count == 8 ? first : nil }
+    guard let second = run(of: halves[1], isLast: true),
+        first.count + second.count < 8
+    else { return nil }
+    return first + [UInt16](repeating: 0, count: 8 - first.count - second.count) + second
+}
+
+/// Returns the groups between colons; the last one of an address may be an IPv4 address.
+private func run(of text: Substring, isLast: Bool) -> [UInt16]? {
+    guard !text.isEmpty else { return [] }
+    var groups: [UInt16] = []
+    let words = text.split(separator: ":", omittingEmptySubsequences: false)
+    for (index, word) in words.enumerated() {
+        if isLast, index == words.count - 1, let bytes = fourBytes(of: word) {
+            groups += bytes
+        } else if (1...4).contains(word.count), let group = UInt16(word, radix: 16),
+            word.first != "+"
+        {
+            groups.append(group)
+        } else {
+            return nil
+        }
+    }
+    return groups
+}
+
+/// Returns the two groups of an IPv4 address.
+private func fourBytes(of text: Substring) -> [UInt16]? {
+    let words = text.split(separator: ".", omittingEmptySubsequences: false)
+    let bytes = words.compactMap { word in
+        word.allSatisfy(\.isWholeNumber) ? UInt8(word).map(UInt16.init) : nil
+    }
+    guard words.count == 4, bytes.count == 4 else { return nil }
+    return [bytes[0] << 8 | bytes[1], bytes[2] << 8 | bytes[3]]
+}
