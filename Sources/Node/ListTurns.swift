@@ -2,18 +2,61 @@ import Chat
 import Replication
 import Wire
 
-/// The lists that are read from the shards here in slices, one user after the other.
+/// The lists that are read from the shards here in slices.
 ///
 /// A list of any size takes its turn beside others, however many of them one user asks for at a
-/// time, and on however many connections.
+/// time, and on however many connections. Each gets one slice, which is enough for nearly all; of
+/// the others a few go on at a time, so that little of them is held.
 struct ListTurns: Sendable {
-    /// The users in the order of their turns, and the lists of each in the order of theirs.
-    private var users: [UserID] = []
-    private var lists: [UserID: [ReplySlot]] = [:]
+    /// The lists that have had no slice, and those that have had one and wait to go on.
+    private var fresh = UserTurns()
+    private var begun = UserTurns()
+    /// The lists that go on, in the order of their turns.
+    private var open: [ReplySlot] = []
+    private var isFreshNext = true
     /// The microseconds of this turn that are left for lists as they are asked for.
     private(set) var left = TurnTime.ofLists
 
-    var isIdle: Bool { users.isEmpty }
+    /// The most lists that go on at a time.
+    static let openMax = 4
+
+    var isIdle: Bool { fresh.isEmpty && begun.isEmpty && open.isEmpty }
+
+    mutating func append(_ slot: ReplySlot, of user: UserID, at stage: Stage) {
+        switch stage {
+        case .fresh: fresh.append(slot, of: user)
+        case .begun: begun.append(slot, of: user)
+        case .open: open.append(slot)
+        }
+    }
+
+    /// Takes the next list, one that has had no slice every other time.
+    mutating func takeNext() -> (slot: ReplySlot, stage: Stage)? {
+        isFreshNext.toggle()
+        if isFreshNext, let slot = fresh.takeFirst() { return (slot, .fresh) }
+        while open.count < ListTurns.openMax, let slot = begun.takeFirst() { open.append(slot) }
+        if !open.isEmpty { return (open.removeFirst(), .open) }
+        return fresh.takeFirst().map { ($0, .fresh) }
+    }
+
+    mutating func spend(to left: UInt64) { self.left = left }
+
+    /// Renews the time for the next turn.
+    mutating func renew() { left = TurnTime.ofLists }
+
+    enum Stage: Sendable {
+        case fresh
+        case begun
+        case open
+    }
+}
+
+/// Lists in the order of their turns: one of each user, then the next one of each.
+private struct UserTurns: Sendable {
+    private var users: [UserID] = []
+    private var lists: [UserID: [ReplySlot]] = [:]
+
+    var isEmpty: Bool { users.isEmpty }
 
     mutating func append(_ slot: ReplySlot, of user: UserID) {
         if lists[user] == nil { users.append(user) }
@@ -26,21 +69,20 @@ struct ListTurns: Sendable {
         if lists[user]?.isEmpty ?? true { lists[user] = nil } else { users.append(user) }
         return slot
     }
-
-    mutating func spend(to left: UInt64) { self.left = left }
-
-    /// Renews the time for the next turn.
-    mutating func renew() { left = TurnTime.ofLists }
 }
 
 extension Node {
     /// Keeps a list that is not complete.
-    func keep(_ scatterGather: ScatterGather, for slot: ReplySlot) {
+    ///
+    /// - Parameter stage: how far its reading here has come.
+    func keep(
+        _ scatterGather: ScatterGather, for slot: ReplySlot, at stage: ListTurns.Stage = .fresh
+    ) {
         let isQueued = scatterGather.isQueued
         scatterGathers[slot] = scatterGather
         guard !scatterGather.unread.isEmpty, !isQueued else { return }
         scatterGathers[slot]?.isQueued = true
-        listTurns.append(slot, of: scatterGather.user)
+        listTurns.append(slot, of: scatterGather.user, at: stage)
         ports.host.turnAgain()
     }
 
@@ -49,8 +91,9 @@ extension Node {
     /// - Returns: the failure of the whole list, if any.
     func read(_ scatterGather: inout ScatterGather, for slot: ReplySlot) -> ShardFailure? {
         guard !scatterGather.unread.isEmpty, listTurns.left > 0 else { return nil }
-        let time = TurnTime(listTurns.left, on: ports.clock)
-        defer { listTurns.spend(to: time.left) }
+        let most = min(listTurns.left, TurnTime.ofListSlice)
+        let time = TurnTime(most, on: ports.clock)
+        defer { listTurns.spend(to: listTurns.left - (most - time.left)) }
         // The shards hold what the connection has seen, or it has just been asked for.
         return read(&scatterGather, for: slot, until: time) { _ in true }
     }
@@ -61,13 +104,13 @@ extension Node {
         guard !listTurns.isIdle else { return }
         let time = TurnTime(TurnTime.ofLists, on: ports.clock)
         repeat {
-            guard let slot = listTurns.takeFirst() else { break }
-            continueList(slot)
+            guard let (slot, stage) = listTurns.takeNext() else { break }
+            continueList(slot, at: stage)
         } while !time.isOver
         if !listTurns.isIdle { ports.host.turnAgain() }
     }
 
-    private func continueList(_ slot: ReplySlot) {
+    private func continueList(_ slot: ReplySlot, at stage: ListTurns.Stage) {
         guard var scatterGather = scatterGathers[slot] else { return }
         scatterGather.isQueued = false
         guard slot.isOfMember || sinks[slot.session] != nil else { return endGather(slot) }
@@ -81,7 +124,7 @@ extension Node {
             sendResponse(.failed(failure), to: slot)
             return
         }
-        keep(scatterGather, for: slot)
+        keep(scatterGather, for: slot, at: stage == .open ? .open : .begun)
         endIfGathered(slot)
     }
 
