@@ -36,7 +36,7 @@ package struct AccessToken: Hashable, Sendable {
         guard keys.verifies(signature, of: message, algorithm: algorithm, keyName: name),
             let claims = AccessToken.object(parts[1])
         else { throw .tokenRefused }
-        try self.init(claims: claims, now: now)
+        try self.init(claims: claims, under: keys.rules, now: now)
         guard !keys.revokes(self) else { throw .signedOut }
     }
 
@@ -49,10 +49,14 @@ package struct AccessToken: Hashable, Sendable {
         return name
     }
 
-    private init(claims: JSONValue, now: Int64) throws(LineError) {
-        guard case .text(let subject)? = claims["sub"], let user = UserID(subject) else {
-            throw LineError(401, "The token's sub has to be a user's name")
-        }
+    /// - Parameter rules: nil for a token that the cluster has issued.
+    private init(
+        claims: JSONValue, under rules: TokenRules?, now: Int64
+    ) throws(LineError) {
+        let claim = rules?.userClaim ?? TokenRules.subject
+        guard case .text(let subject)? = claims[claim],
+            let user = rules == nil ? UserID(subject) : UserID(subject: subject)
+        else { throw LineError(401, "The token's \(claim) has to be a user's name") }
         guard let expiresAt = AccessToken.milliseconds(claims["exp"]) else {
             throw LineError(401, "The token's exp has to be a time in seconds")
         }
@@ -62,9 +66,11 @@ package struct AccessToken: Hashable, Sendable {
                 start - AccessToken.secondsAheadMax * 1_000 <= now
             else { throw LineError(401, "The token is not valid yet") }
         }
+        try rules?.check(claims, expiresAt: expiresAt, now: now)
         self.user = user
         self.expiresAt = expiresAt
-        signIn = SignInName(claims)
+        // What others sign is no sign-in here, whatever it says: it ends with its key.
+        signIn = rules == nil ? SignInName(claims) : nil
     }
 
     /// Whether a token that was accepted with the keys before is accepted with these.

@@ -19,6 +19,8 @@ package struct KeySet: Sendable {
     /// The most keys of a set; each may have to be tried for a token.
     package static let keysMax = 32
 
+    /// The rules of an app's own tokens; nil for those that the cluster issues.
+    package var rules: TokenRules?
     private var entries: [Entry] = []
     private var revocations = Revocations()
 

@@ -51,7 +51,7 @@ struct ListTurns: Sendable {
     }
 }
 
-/// Lists in the order of their turns: one of each user, then the next one of each.
+/// The order in which lists take turns: one of each user, then the next one of each.
 private struct UserTurns: Sendable {
     private var users: [UserID] = []
     private var lists: [UserID: [ReplySlot]] = [:]

@@ -335,6 +335,7 @@ extension AppPort {
 
 extension AppPort: PushHost {
     private func startPushing() {
+        if let weakness = keySet?.rules?.weakness { host?.log(.warn, weakness) }
         guard let pushFormat else { return }
         if let pushWeakness { host?.log(.warn, pushWeakness) }
         do throws(HTTPClientError) {

@@ -17,6 +17,8 @@ package struct NodeCommand: Sendable {
     package var http: SocketAddress?
     /// The file with the keys of access tokens; nil where nobody can sign in at that port.
     package var jwtKeyFile: String?
+    /// What tokens have to say that are signed by one of those keys.
+    private(set) var tokenRules = TokenRules()
     /// The file with the secret from which the keys of pushes are derived; nil where none are sent.
     package private(set) var pushKeyFile: String?
     /// The operator's server that is told of notifications; nil for none.
@@ -166,9 +168,28 @@ package struct NodeCommand: Sendable {
         }
     }
 
+    private mutating func readTokenRules(_ options: Options) throws(UsageError) {
+        func text(_ name: String) throws(UsageError) -> String? {
+            try options.optional(name, "a text") { $0.isEmpty ? nil : $0 }
+        }
+        tokenRules.audience = try text("--jwt-audience")
+        tokenRules.issuer = try text("--jwt-issuer")
+        if let claim = try text("--jwt-user-claim") { tokenRules.userClaim = claim }
+        let hours = 1...TokenRules.hoursMax
+        let limit = try options.optional("--jwt-hours", "a number up to \(hours.upperBound)") {
+            Int($0).flatMap { hours.contains($0) ? $0 : nil }
+        }
+        if let limit { tokenRules.hours = limit }
+        guard jwtKeyFile != nil || tokenRules == TokenRules() else {
+            throw UsageError(
+                "--jwt-audience, --jwt-issuer, --jwt-user-claim and --jwt-hours need --jwt-key")
+        }
+    }
+
     private mutating func readHTTP(_ options: Options) throws(UsageError) {
         http = try options.optional("--http", "host:port") { SocketAddress($0) }
         jwtKeyFile = try options.optional("--jwt-key", "a path") { $0.isEmpty ? nil : $0 }
+        try readTokenRules(options)
         let origins = try options.optional("--origin", "https://host, between commas") { value in
             let origins = value.split(separator: ",", omittingEmptySubsequences: false)
             let isValid = origins.allSatisfy { origin in

@@ -8,7 +8,8 @@ extension NodeCommand {
             "grapevine node --name <node> --data <folder> --gossip <host:port> --admin <host:port>",
             "[--http <host:port> --jwt-key <file> [--origin <url>[,…]] [--web <url>[,…]]",
             "[--tls-cert <file> --tls-key <file> | --http-behind-proxy]] [--users]",
-            "[--sign-up open|closed]",
+            "[--jwt-audience <name>] [--jwt-issuer <name>] [--jwt-user-claim <claim>]",
+            "[--jwt-hours 24] [--sign-up open|closed]",
             "[--push-key <file> [--push-url <url>] [--push-contact <url>]]",
             "[--ops <host:port> [--ops-web <url>[,…]]] [--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
@@ -47,6 +48,18 @@ extension NodeCommand {
             "the keys with which access tokens of apps are signed, a JSON Web Key Set with HS256, "
                 + "RS256, ES256 or EdDSA; its user alone may read it; SIGHUP has the node read it "
                 + "again"),
+        CommandHelp.Option(
+            "--jwt-audience", .text("name"),
+            "who this cluster is for the issuer of those tokens: their aud has to name it; without "
+                + "it a token with an aud is refused"),
+        CommandHelp.Option(
+            "--jwt-issuer", .text("name"), "the issuer of those tokens: their iss has to be this"),
+        CommandHelp.Option(
+            "--jwt-user-claim", .text("claim"),
+            "the claim of those tokens with the user's name (default: sub)"),
+        CommandHelp.Option(
+            "--jwt-hours", .text("n"),
+            "the most hours from now to the end of such a token (default: 24)"),
         CommandHelp.Option(
             "--sign-up", .words(["open", "closed"]),
             "whether whoever reaches --http may sign up (open), or only grapevine user adds "

@@ -30,7 +30,9 @@ struct NodeKeys: Sendable {
 
     init(of command: NodeCommand) throws(Unusable) {
         certificate = try NodeKeys.readCertificate(command)
-        ofTokens = try NodeKeys.readKeySet(command.jwtKeyFile)
+        var ofTokens = try NodeKeys.readKeySet(command.jwtKeyFile)
+        ofTokens?.rules = command.tokenRules
+        self.ofTokens = ofTokens
         ofPushes = try NodeKeys.readPushKey(command.pushKeyFile)
         ofNodes = try NodeKeys.read(command.keyFile, "--key-file")
         guard let path = command.adminKeyFile else {

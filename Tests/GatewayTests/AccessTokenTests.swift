@@ -104,6 +104,21 @@ import Wire
         #expect(throws: KeySet.Unusable.self) { try KeySet(reading: Array(text.utf8)) }
     }
 
+    @Test func `a token that an app has signed is no sign-in of the cluster`() throws {
+        let claims = #"{"sub":"alice","exp":1800000060,"sid":"s1","adr":"a1","at":1}"#
+        let token = signed(#"{"alg":"HS256"}"#, claims)
+        var ofApp = try keys(Self.secretKey)
+        #expect(try read(token, ofApp).get().signIn != nil)
+        ofApp.rules = TokenRules()
+        let access = try read(token, ofApp).get()
+        #expect(access.signIn == nil)
+        // It ends with its key.
+        #expect(access.isValid(token, ofApp))
+        var others = try keys(SignedTokens.all[0].key)
+        others.rules = TokenRules()
+        #expect(!access.isValid(token, others))
+    }
+
     private static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
     private static let secretKey =
         #"{"kty":"oct","k":""# + Base64.encode(secret) + #""}"#

@@ -55,7 +55,9 @@ def nothing_without_a_valid_token(cluster):
     description = alice.get("openapi.json").json
     wrong = [
         None, "x", token("alice") + "x", token("alice", exp=int(time.time()) - 1),
-        token("alice", nbf=int(time.time()) + 60), token("a b"),
+        token("alice", nbf=int(time.time()) + 60), token(""),
+        # It was issued for another service, or for longer than is allowed.
+        token("alice", aud="billing.example"), token("alice", exp=int(time.time()) + 25 * 3600),
     ]
     for bearer in wrong:
         nobody = App(cluster.nodes[0], "alice")
@@ -68,6 +70,20 @@ def nothing_without_a_valid_token(cluster):
                 answer = nobody.request(method.upper(), path, status=401)
                 assert b"nobody else" not in answer.text
                 assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@check
+def users_of_an_identity_provider_have_names(cluster):
+    """A subject that is no name stands for a user all the same, and each for another."""
+    alice, = chat(cluster, "provided", "alice")
+    ann, ben = (App(cluster.nodes[0], f"auth0|{number}") for number in (1, 2))
+    ann.post("conversations", {"id": "annsown", "title": "Ann's"})
+    chat_of_ann = ann.get("chats/annsown").json
+    name, = chat_of_ann["participants"]
+    assert name == "sub:YXV0aDB8MQ", name
+    ben.get("chats/annsown", status=403)
+    alice.put(f"conversations/provided/participants/{name}")
+    assert send(ann, "provided", "hello")["id"]
 
 
 @check
