@@ -44,28 +44,23 @@ extension ListPosition: Comparable {
     }
 }
 
-extension ListPosition: WireValue {
-    public func encode(into writer: inout ByteWriter) {
-        writer.write(fixed: order)
-        writer.write(id)
-    }
+extension ListPosition {
+    /// The form of a cursor, as a regular expression.
+    public static let cursorPattern = "^[0-9a-f]{16}-[A-Za-z0-9_.:@-]{0,\(nameBytesMax)}$"
 
-    public init(from reader: inout ByteReader) throws(WireError) {
-        order = try reader.readFixed()
-        id = try reader.readText(limit: nameBytesMax)
-    }
-
-    /// The position as clients hand it back: letters, digits, `-` and `_`.
-    public var cursor: String { Base64.encode(encoded) }
+    /// The position as clients hand it back: 16 hexadecimal digits of the order, `-`, and the id.
+    public var cursor: String { hexadecimal(order) + "-" + id }
 
     /// - Returns: nil for a text that is no cursor.
     public init?(cursor: String) {
-        guard let bytes = Base64.decode(cursor) else { return nil }
-        do throws(WireError) {
-            self = try ListPosition.decode(bytes)
-        } catch {
-            return nil
-        }
+        let digits = cursor.utf8.prefix { $0 != UInt8(ascii: "-") }
+        guard digits.count == 16, digits.allSatisfy("0123456789abcdef".utf8.contains),
+            let order = UInt64(cursor.prefix(16), radix: 16),
+            cursor.utf8.count > 16
+        else { return nil }
+        let id = String(cursor.dropFirst(17))
+        guard id.isEmpty || isName(id.utf8) else { return nil }
+        self.init(order: order, id: id)
     }
 }
 

@@ -352,6 +352,19 @@ extension OpenAPI {
                 $0.pair("default", number)
             }
         }
+        if option.isLimit {
+            return {
+                $0.pair("type", "integer")
+                $0.pair("minimum", 1)
+                $0.pair("maximum", Option.listLimitMax)
+            }
+        }
+        if option.isCursor {
+            return {
+                $0.pair("type", "string")
+                $0.pair("pattern", Option.cursorPattern)
+            }
+        }
         let isTime = placeholder == "<time>"
         guard option.isFreeText || isTime else { return schema(of: .name) }
         return {

@@ -25,6 +25,16 @@ public struct Option: Sendable {
         self.isOfNodes = isOfNodes
     }
 
+    /// The most lines of a list that can be asked for at once.
+    public static let listLimitMax = ListPage.limitMax
+    /// The form of a cursor, as a regular expression.
+    public static let cursorPattern = ListPosition.cursorPattern
+
+    /// Whether the value is how many lines of a list are shown.
+    public var isLimit: Bool { placeholder == Option.listLimit.placeholder }
+    /// Whether the value is where a page of a list begins.
+    public var isCursor: Bool { placeholder == Option.from.placeholder }
+
     var usage: String {
         isRequired ? "\(name)=\(placeholder)" : "[\(name)=\(placeholder)]"
     }
