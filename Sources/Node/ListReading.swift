@@ -30,6 +30,9 @@ struct ListReading: Sendable {
 
     var isOver: Bool { next == keys.count }
 
+    /// Whether a slice has been read.
+    var hasBegun: Bool { next > 0 || rounds > 0 }
+
     /// Whether the rest has to be read in one turn.
     var isLast: Bool { rounds > ListReading.roundsMax }
 
@@ -76,7 +79,7 @@ struct ListReading: Sendable {
     struct Changes: Sendable {
         private let query: Query
         private let user: UserID
-        private let partitions: Set<String>
+        private var partitions: Set<String>
         private var changed: Set<DocumentKey> = []
 
         init(of reading: ListReading) {
@@ -88,6 +91,8 @@ struct ListReading: Sendable {
         mutating func note(_ document: Document) {
             let partition = document.key.partition
             guard partitions.contains(partition) || document.concerns(user) else { return }
+            // What has come to the list since may change again once it is read.
+            partitions.insert(partition)
             let key = query.listedKind.map {
                 DocumentKey(checked: $0, partition: partition, id: "")
             }
@@ -140,6 +145,12 @@ extension ShardMachine {
         in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
         guard replica.mayAnswer else { throw .notReady }
+        // What was read may be what a commit failed to store, or what another replica had.
+        if reading.hasBegun, !documents.isFollowed(slot),
+            let anew = try beginReading(reading.query, of: reading.user, in: world)
+        {
+            reading = anew
+        }
         // Grouped once, so that the documents in memory are not searched for each conversation.
         let pending = Dictionary(
             grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },

@@ -158,6 +158,8 @@ struct ShardDocuments: Sendable {
         if readings[slot] == nil { readings[slot] = ListReading.Changes(of: reading) }
     }
 
+    func isFollowed(_ slot: ReplySlot) -> Bool { readings[slot] != nil }
+
     mutating func takeChanges(for slot: ReplySlot) -> [DocumentKey] {
         readings[slot]?.takeAll() ?? []
     }

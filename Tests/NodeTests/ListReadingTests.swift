@@ -37,6 +37,8 @@ private struct Busy {
         machine.found()
         entropy = SeededEntropy(seed: seed)
         random = SplitMix64(seed: seed)
+        // Once it is on disk that the replica is complete, a failed commit does not change that.
+        store(completing: true)
     }
 
     var world: ShardWorld {
@@ -77,8 +79,14 @@ private struct Busy {
         if let write = machine.takeWrite(ticket) {
             store.commit([write], drops: [], settings: [], ticket: ticket)
         }
-        guard completing, let ticket = store.completeFirst() else { return }
-        _ = machine.onCommitted(ticket, now: 1_000)
+        if ticket > 1, random.below(6) == 0 {
+            store.crash()
+            _ = machine.onCommitFailed(now: 1_000)
+            // It is back before the next slice.
+            machine.onNobodyReached()
+        } else if completing, let ticket = store.completeFirst() {
+            _ = machine.onCommitted(ticket, now: 1_000)
+        }
     }
 
     /// Reads a list in slices, with changes after each, and at the same moment as a whole.
@@ -101,7 +109,7 @@ private struct Busy {
 @Suite struct ListReadingTests {
     /// What was read first is as old as the first slice, unless it is read again: a client that
     /// resumed from the list's token would never hear of what was sent meanwhile.
-    @Test(arguments: [Query.chats(.all), .chats(.active), .unread, .contacts], 1...40)
+    @Test(arguments: [Query.chats(.all), .chats(.active), .unread, .contacts], 1...100)
     func aListThatIsReadInSlicesShowsOneState(_ query: Query, seed: Int) throws {
         var busy = Busy(seed: UInt64(seed))
         for _ in 0..<60 { try busy.change() }
