@@ -145,9 +145,7 @@ extension Findings {
             var seen: Set<ItemID> = []
             return .actions(views.sorted().filter { seen.insert($0.id).inserted })
         case .chats(let views):
-            let sorted = views.sorted {
-                ($1.latest.milliseconds, $0.id) < ($0.latest.milliseconds, $1.id)
-            }
+            let sorted = views.sorted { $0.position < $1.position }
             var seen: Set<ConversationID> = []
             return .chats(sorted.filter { seen.insert($0.id).inserted })
         case .unread(let counts):

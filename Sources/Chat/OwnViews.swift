@@ -47,12 +47,7 @@ public struct ItemView: Hashable, Sendable {
 extension ItemView: Comparable {
     /// Orders items by due time, those without one last, then by id.
     public static func < (left: ItemView, right: ItemView) -> Bool {
-        switch (left.due, right.due) {
-        case (_?, nil): true
-        case (nil, _?): false
-        case (let mine?, let theirs?) where mine != theirs: mine < theirs
-        default: left.id < right.id
-        }
+        left.position < right.position
     }
 }
 

@@ -8,12 +8,10 @@ import Wire
 struct AwaitedAnswer {
     let isHead: Bool
     let closes: Bool
-    let origin: String?
 
     init(_ request: AppRequest) {
         isHead = request.head.method == .head
         closes = !request.head.keepsAlive || request.isUnread
-        origin = request.origin
     }
 }
 
@@ -83,7 +81,6 @@ extension AppConnection {
         guard case .awaiting = phase else { return }
         var response = response
         response.closes = awaited.closes || isDraining
-        response.origin = awaited.origin
         respond(response, isHead: awaited.isHead)
         output.flush()
         if response.closes == false { askForTurn() }

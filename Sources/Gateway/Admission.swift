@@ -27,7 +27,6 @@ extension AppConnection {
         }
         var result = decide(head)
         if case .refused(var response) = result {
-            response.origin = origin
             if head.method == .options, origin != nil { response.isPreflight = true }
             result = .refused(response)
         }

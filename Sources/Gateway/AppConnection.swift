@@ -69,8 +69,8 @@ package actor AppConnection: SessionInput {
     /// The bytes that `ClientMemory` was last told of.
     private var notedBytes = 0
     var isTurnAwaited = false
-    /// The origin of the page that may read the answer to the request that has begun; whatever the
-    /// answer is, the page has to see it.
+    /// The origin of the page that may read the answer to the request that has begun, whichever
+    /// answer it is.
     private var origin: String?
     /// Whether the session takes no more lines for now.
     var isSessionFull = false
@@ -307,7 +307,6 @@ extension AppConnection {
         switch request.admission {
         case .refused(var response), .answered(var response):
             response.closes = closes
-            response.origin = response.origin ?? request.origin
             respond(response, isHead: isHead)
         case .description:
             var response = AppResponse(
@@ -322,7 +321,6 @@ extension AppConnection {
             } catch {
                 var response = AppResponse(error)
                 response.closes = closes
-                response.origin = request.origin
                 respond(response, isHead: isHead)
             }
         }
@@ -349,8 +347,7 @@ extension AppConnection {
         leavePlaces()
         var response = response
         response.isEncrypted = host.isEncrypted
-        response.origin = response.origin ?? origin
-        origin = nil
+        response.origin = takeOrigin()
         response.compress()
         let date = HTTPDate.text(of: clock.wallMilliseconds)
         send(response.head(date: date))
@@ -358,6 +355,12 @@ extension AppConnection {
         phase = .responding(remainder)
         send(remainder)
         if session != nil { askForTurn() }
+    }
+
+    /// Returns the origin of the page that may read the answer that begins.
+    func takeOrigin() -> String? {
+        defer { origin = nil }
+        return origin
     }
 
     /// Sends what is left of an answer, as far as the client keeps up; each piece is freed when it

@@ -11,7 +11,6 @@ final class Download {
     let user: UserID
     let file: FileID
     let isHead: Bool
-    let origin: String?
     private let rangeField: String?
     /// The content of which a range is asked for; of another the client needs all.
     private let condition: String?
@@ -32,7 +31,6 @@ final class Download {
         self.file = file
         self.user = user
         isHead = request.head.method == .head
-        origin = request.origin
         closes = !request.head.keepsAlive
         rangeField = request.head.fields.values(of: "range").first
         condition = request.head.fields.values(of: "if-range").first
@@ -69,7 +67,6 @@ final class Download {
         response.contentType = type
         response.file = AppResponse.File(
             name: file.text, tag: tag.text, isShown: ContentType.isShown(type))
-        response.origin = origin
         response.closes = closes
         guard !tag.isHeld(by: held) else {
             rest = 0..<0

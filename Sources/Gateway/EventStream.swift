@@ -7,22 +7,17 @@ import Wire
 
 /// A response that tells of events as they happen (Server-Sent Events, HTML standard, section 9.2).
 final class EventStream {
-    /// The origin whose page may read the response.
-    let origin: String?
     /// Whether the head of the response was written.
     var hasBegun = false
     var sentAt: UInt64
 
-    init(origin: String?, now: UInt64) {
-        self.origin = origin
-        sentAt = now
-    }
+    init(now: UInt64) { sentAt = now }
 }
 
 extension AppConnection {
     /// Has a session watch a user's events.
-    func beginEvents(_ line: [UInt8], of user: UserID, origin: String?) {
-        phase = .events(EventStream(origin: origin, now: clock.milliseconds))
+    func beginEvents(_ line: [UInt8], of user: UserID) {
+        phase = .events(EventStream(now: clock.milliseconds))
         // Nothing is answered behind a stream.
         backlog = []
         isSessionFull = false
@@ -35,7 +30,6 @@ extension AppConnection {
         if let error = line.error {
             var response = AppResponse(error)
             response.closes = true
-            response.origin = stream.origin
             respond(response, isHead: false)
         } else if line.isEvent {
             send(line, of: .event, as: line.plainValue(of: "kind") ?? "", on: stream)
@@ -49,7 +43,7 @@ extension AppConnection {
         stream.hasBegun = true
         var response = AppResponse(.ok, body: [])
         response.contentType = "text/event-stream"
-        response.origin = stream.origin
+        response.origin = takeOrigin()
         // The length is not known, and the end of the connection ends it.
         response.closes = true
         var writer = ByteWriter()

@@ -19,22 +19,19 @@ final class Exchange {
 
     let line: [UInt8]
     let isHead: Bool
-    let origin: String?
     private let acceptsGzip: Bool
     var closes: Bool
     var stage: Stage
     var answer: AnswerWriter
 
     init(
-        _ request: TranslatedRequest, of resource: Resource, head: RequestHead, origin: String?,
-        stage: Stage
+        _ request: TranslatedRequest, of resource: Resource, head: RequestHead, stage: Stage
     ) {
         line = request.line
         isHead = head.method == .head
         closes = !head.keepsAlive
         acceptsGzip = head.fields.acceptsGzip
         answer = AnswerWriter(resource, newID: request.newID)
-        self.origin = origin
         self.stage = stage
     }
 
@@ -83,12 +80,12 @@ extension AppConnection {
                 parameters.append(JSONValue.Member("since", .text(last)))
             }
             let translated = try route.translate(parameters, by: user, makeID: host.makeID)
-            return beginEvents(translated.line, of: user, origin: request.origin)
+            return beginEvents(translated.line, of: user)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)
         let exchange = Exchange(
             translated, of: resource, head: request.head,
-            origin: request.origin, stage: since == nil ? .answer : .since)
+            stage: since == nil ? .answer : .since)
         if isDraining { exchange.closes = true }
         phase = .answering(exchange)
         isSessionFull = false
@@ -192,7 +189,6 @@ extension AppConnection {
     private func finish(_ exchange: Exchange, _ response: AppResponse) {
         var response = response
         response.closes = exchange.closes
-        response.origin = exchange.origin
         respond(response, isHead: exchange.isHead)
     }
 

@@ -132,7 +132,6 @@ extension AppConnection {
             upload.failure.map { AppResponse($0) } ?? AppResponse(.ok, body: [upload.json])
         response.token = upload.failure == nil ? upload.token : nil
         response.closes = stored.closes || isDraining
-        response.origin = stored.origin
         respond(response, isHead: false)
     }
 
@@ -144,7 +143,6 @@ extension AppConnection {
             guard download.rest == nil else { return abort() }
             var response = AppResponse(error)
             response.closes = download.closes
-            response.origin = download.origin
             return respond(response, isHead: download.isHead)
         }
         guard !line.isOK else {
@@ -168,6 +166,7 @@ extension AppConnection {
         guard let answer = download.takeAnswer() else { return }
         var response = answer.response
         response.token = token
+        response.origin = takeOrigin()
         response.isEncrypted = host.isEncrypted
         var writer = ByteWriter(reserving: 1_024)
         writer.write(response.head(answer.length), date: HTTPDate.text(of: clock.wallMilliseconds))

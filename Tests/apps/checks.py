@@ -352,12 +352,19 @@ def a_page_can_read_every_answer(cluster):
             (mallory, f"PUT {path}/blobs/f1", ("Content-Length: 1",), 403),
             (alice, f"DELETE {path}/blobs/f1", (), 405),
             (alice, "GET nowhere", (), 404),
+            (alice, f"GET {path}/blobs/none", (), 404),
+            (alice, "GET chats", (), 200),
+            (alice, f"PUT {path}/blobs/f2", ("Content-Length: 1",), 200),
+            (alice, f"GET {path}/blobs/f2", (), 200),
             (alice, f"GET {path}/messages?limit=x", (), 400)):
         method, target = line.split()
         sent = head(user, method, target, *fields, f"Origin: {ours['Origin']}") + b"x"
         text = raw(cluster.nodes[0], sent)
         assert text.startswith(f"HTTP/1.1 {code} ".encode()), (line, text)
         assert f"Access-Control-Allow-Origin: {ours['Origin']}\r\n".encode() in text, (line, text)
+    stream = first_bytes(
+        cluster.nodes[0], head(alice, "GET", "events", f"Origin: {ours['Origin']}"))
+    assert f"Access-Control-Allow-Origin: {ours['Origin']}\r\n".encode() in stream, stream
 
 
 @check
