@@ -96,8 +96,10 @@ extension World {
         guard document.encoded == record.bytes else { throw fail(.oneDot, "not canonically") }
         let digest = Document.digest(of: record.key, bytes: record.bytes)
         if checked.insert(digest).inserted { try Model(of: document, in: ledger).check(document) }
-        // A stamp from further ahead than the clock believes does not count as seen.
-        if commit.wall?.believes(document.greatestTime) ?? false {
+        // A stamp from further ahead than the clock believes does not count as seen, nor does one
+        // that was on this disk before: the clock may have been set back since.
+        let known = node.disk.state.shards[shard].documents[record.key]?.greatest ?? .zero
+        if document.greatestTime > known, commit.wall?.believes(document.greatestTime) ?? false {
             node.disk.state.shards[shard].believe(document.greatestTime)
         }
         node.disk.state.shards[shard].put(
