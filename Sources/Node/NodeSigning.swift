@@ -115,11 +115,8 @@ extension Node {
             signing.isImported = true
             if let stored = within(shard, { $0.signing }) { importSigning(stored) }
         }
-        guard now >= signing.sweptAt + SigningReplica.sweepMilliseconds,
-            clusterTime.refusedOffset == nil
-        else { return }
-        signing.sweptAt = now
-        signing.forgetEnded(now: ports.clock.wallMilliseconds)
+        guard clusterTime.refusedOffset == nil else { return }
+        signing.sweep(now: now, wall: ports.clock.wallMilliseconds)
     }
 
     func finishSigning(_ slots: [ReplySlot], _ outcome: Completion) {

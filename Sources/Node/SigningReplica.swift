@@ -92,10 +92,16 @@ struct SigningReplica: Sendable {
     var isNeeded = false
     /// Whether users cannot sign in here, because no key is known.
     var lacksKey: Bool { isNeeded && table.keys.isEmpty }
-    var sweptAt: UInt64 = 0
+    private var sweptAt: UInt64 = 0
+    /// How far the wall clock was ahead of the steady one when it was last relied on, in
+    /// milliseconds; nil before the first time.
+    private var wallLead: Int64?
 
     /// How often revocations are looked at for whether they have ended, in milliseconds.
     static let sweepMilliseconds: UInt64 = 5_000
+    /// By how much the wall clock may move against the steady one and be relied on, in
+    /// milliseconds.
+    static let clockShiftMax: Int64 = 5_000
 
     private static let keysName = "signing keys"
     private static func name(ofPart part: Int) -> String { "revocations \(part)" }
@@ -121,7 +127,26 @@ struct SigningReplica: Sendable {
         dirtyParts.formUnion(0..<SigningTable.partsCount)
     }
 
-    mutating func forgetEnded(now: UInt64) {
+    /// Forgets the revocations that have ended, if it is time to look; to be called at each tick.
+    ///
+    /// How old they are is not known where the wall clock has been set, either now or before: all
+    /// of them are then taken as made now. A node that is alone has nobody else to tell it that its
+    /// clock is wrong.
+    mutating func sweep(now: UInt64, wall: UInt64) {
+        let lead = Int64(clamping: wall) - Int64(clamping: now)
+        let leadBefore = wallLead ?? lead
+        wallLead = leadBefore
+        guard now >= sweptAt + SigningReplica.sweepMilliseconds else { return }
+        sweptAt = now
+        if abs(lead - leadBefore) > SigningReplica.clockShiftMax {
+            wallLead = lead
+            renew(now: wall)
+        } else {
+            forgetEnded(now: wall)
+        }
+    }
+
+    private mutating func forgetEnded(now: UInt64) {
         for name in table.forgetEnded(now: now) {
             dirtyParts.insert(SigningTable.part(of: name))
             untaken?.forgotten.append(name.text)

@@ -64,6 +64,32 @@ extension NodeSeat {
         }
     }
 
+    @Test func `a revocation outlives a wall clock that is set forward and back`() {
+        let year: UInt64 = 365 * 86_400_000
+        let step = SigningReplica.sweepMilliseconds
+        var (now, wall): (UInt64, UInt64) = (1_000, 1_800_000_000_000)
+        var replica = SigningReplica()
+        func wait(_ milliseconds: UInt64) {
+            for _ in 0..<milliseconds / step {
+                now += step
+                wall += step
+                replica.sweep(now: now, wall: wall)
+            }
+        }
+        wait(step)
+        let revocation = SigningTable.Revocation(
+            name: Self.user, through: HybridTimestamp(milliseconds: 5), made: wall)
+        replica.insert(revocation, now: wall)
+        wait(300_000)
+        wall += 10 * year
+        wait(60_000)
+        wall -= 10 * year
+        wait(SigningTable.lifetimeMilliseconds - 10_000)
+        #expect(replica.table.revoked.map(\.name) == [Self.user])
+        wait(20_000)
+        #expect(replica.table.revoked.isEmpty)
+    }
+
     @Test func `a node that is cut off has its keys, takes sign-outs, and tells them later`() {
         let (world, seats) = cluster()
         let add = Mutation(
