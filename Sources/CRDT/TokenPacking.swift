@@ -144,14 +144,15 @@ private struct TokenPacking {
         stepBytes: Int
     ) {
         self.stepBytes = stepBytes
-        capacity = Token.bodyBytesMax - bytes
+        let last = all.map(\.shard.number).max() ?? 0
+        capacity = Token.bodyBytesMax - bytes - TokenPacking.wideStepsMax(to: last)
         if addAll(all.map(\.plain)) { return }
         let forms = forms()
-        var reserved = all.reduce(0) { $0 + Token.Name.bytesMax(of: $1.shard) }
+        var reserved = Token.Name.bytes * all.count
         var places: [(part: Int, forms: [Token.Part])] = []
         var unfit: [Token.Part] = []
         for (shard, forms) in zip(all, forms) {
-            reserved -= Token.Name.bytesMax(of: shard.shard)
+            reserved -= Token.Name.bytes
             let smallest = forms.min { self.bytes(of: $0) < self.bytes(of: $1) }
             if let smallest, add(smallest, leaving: reserved) {
                 places.append((parts.count - 1, forms))
@@ -165,6 +166,10 @@ private struct TokenPacking {
         }
         for part in unfit { addEntries(of: part) }
     }
+
+    /// Returns the most steps from one shard to the next that take two bytes instead of one, in the
+    /// four lists of a token: the steps of a list add up to its last shard.
+    private static func wideStepsMax(to last: UInt16) -> Int { 4 * Int(last >> 7) }
 
     /// Adds the parts if all of them fit and are whole.
     private mutating func addAll(_ parts: [Token.Part]) -> Bool {
@@ -186,11 +191,11 @@ private struct TokenPacking {
     }
 
     private mutating func addName(of forms: TokenForms) -> Bool {
-        guard Token.Name.bytesMax(of: forms.shard) <= capacity else {
+        guard Token.Name.bytes <= capacity else {
             isRounded = true
             return false
         }
-        capacity -= Token.Name.bytesMax(of: forms.shard)
+        capacity -= Token.Name.bytes
         names.append(
             Token.Name(shard: forms.shard, short: CheckpointID(of: forms.vector).short))
         return true
@@ -253,10 +258,9 @@ private struct TokenPacking {
         return sizeOfBody(of: part) + Token.prefixBytes * unlisted
     }
 
-    /// Returns the greatest size of an encoded part without prefixes, in bytes, whichever shard
-    /// precedes it.
+    /// Returns the size of an encoded part without prefixes, in bytes, after a step of one byte.
     private func sizeOfBody(of part: Token.Part) -> Int {
-        varintBytes(UInt64(part.shard.number)) + varintBytes(UInt64(part.entries.count) << 2)
+        1 + varintBytes(UInt64(part.entries.count) << 2)
             + (part.checkpoint == nil ? 0 : 4)
             + part.entries.reduce(0) { $0 + stepBytes + $1.bytes }
     }
@@ -270,10 +274,8 @@ extension Token.Part {
 }
 
 extension Token.Name {
-    /// Returns the greatest size of an encoded name in bytes, whichever shard precedes it.
-    static func bytesMax(of shard: ShardID) -> Int {
-        varintBytes(UInt64(shard.number)) + 4
-    }
+    /// The size of an encoded name after a step of one byte, in bytes.
+    static let bytes = 1 + 4
 }
 
 extension Token.Entry {

@@ -22,8 +22,11 @@ package struct ClusterSettings: Hashable, Sendable {
 }
 
 extension ClusterSettings: WireValue {
-    /// The most shards of a cluster.
-    package static let shardsMax: UInt16 = 4_096
+    /// The most shards of a cluster that is founded: the token of a list over all of them stays
+    /// exact, so that a dead node refuses nobody.
+    package static let shardsMax: UInt16 = 256
+    /// The most shards of a cluster that an earlier version has founded.
+    static let shardsReadMax: UInt16 = 4_096
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(id)
@@ -36,7 +39,7 @@ extension ClusterSettings: WireValue {
         id = try reader.readID()
         name = try reader.readName()
         let count = try reader.readVarint()
-        guard (1...UInt64(ClusterSettings.shardsMax)).contains(count) else {
+        guard (1...UInt64(ClusterSettings.shardsReadMax)).contains(count) else {
             throw .invalid("a number of shards")
         }
         shards = UInt16(count)

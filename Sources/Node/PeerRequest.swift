@@ -238,7 +238,7 @@ extension PeerResponse: WireValue {
         } catch {
             throw error
         }
-        seen = try reader.readList(limit: Int(ClusterSettings.shardsMax))
+        seen = try reader.readList(limit: Int(ClusterSettings.shardsReadMax))
         time = try HybridTimestamp(from: &reader)
         guard !reader.isAtEnd else { return }
         let waiting = Set(try reader.readShards())
@@ -285,6 +285,6 @@ extension AckLevel: NumberedChoice {
 
 extension ByteReader {
     mutating func readShards() throws(WireError) -> [ShardID] {
-        try readList(limit: Int(ClusterSettings.shardsMax))
+        try readList(limit: Int(ClusterSettings.shardsReadMax))
     }
 }

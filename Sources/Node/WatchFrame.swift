@@ -195,7 +195,7 @@ extension WatchFrame: WireValue {
         case Number.watched:
             self = .watched(
                 try reader.readVarint(), concerns: try reader.readShards(),
-                positions: try reader.readList(limit: Int(ClusterSettings.shardsMax)))
+                positions: try reader.readList(limit: Int(ClusterSettings.shardsReadMax)))
         case Number.told:
             let (shard, number) = (try reader.readShard(), try reader.readVarint())
             var addressedEvents: [AddressedEvent] = try reader.readList(

@@ -245,6 +245,25 @@ struct TokenTests {
         }
     }
 
+    @Test func `the most shards of a cluster fit by name, whatever else the token says`() throws {
+        var random = SplitMix64(seed: 11)
+        let seen = TokenTests.seen(shards: 256, replicas: 9, ranges: 3, &random)
+        var unsettled = Unsettled()
+        for counter in 0..<UInt64(Unsettled.countMax) {
+            unsettled.insertOperation(
+                Stamp(
+                    time: HybridTimestamp(milliseconds: .max), process: RandomID(from: &random),
+                    counter: Stamp.counterMax - counter))
+        }
+        let token = try TokenTests.carried(
+            Token(
+                of: seen, cluster: TokenTests.cluster, unsettled: unsettled,
+                sums: Array(1...UInt32(Token.sumsMax))))
+        #expect(!token.isRounded && token.sums.count == Token.sumsMax)
+        #expect(token.unsettled == unsettled)
+        #expect(seen.allSatisfy { token.verdict(on: $0.vector, of: $0.shard) == .covered })
+    }
+
     @Test func `shards that fit not even by name may all be lacking`() throws {
         var random = SplitMix64(seed: 9)
         let seen = TokenTests.seen(shards: 4_096, replicas: 1, ranges: 1, &random)

@@ -104,7 +104,7 @@ import Wire
     }
 
     @Test(arguments: [UInt64(0), 4_097, .max])
-    func `a cluster has 1 to 4096 shards`(count: UInt64) {
+    func `a cluster that is read has 1 to 4096 shards`(count: UInt64) {
         var writer = ByteWriter()
         writer.write(Self.settings.id)
         writer.write(Self.settings.name)
