@@ -133,15 +133,17 @@ private struct TokenPacking {
 
     /// - Parameter bytes: the size of the other contents.
     init(_ all: [TokenForms], _ checkpoints: Checkpoints, besides bytes: Int) {
-        lazy var forms = all.map { $0.all(checkpoints[$0.shard]) }
-        let narrow = TokenPacking(all, forms, besides: bytes, stepBytes: 1)
+        lazy var histories = all.map { checkpoints[$0.shard] }
+        lazy var forms = zip(all, histories).map { $0.all($1) }
+        let narrow = TokenPacking(all, forms, histories, besides: bytes, stepBytes: 1)
         let isNarrow = narrow.prefixes.count <= TokenPacking.prefixesOfByteSteps
-        self = isNarrow ? narrow : TokenPacking(all, forms, besides: bytes, stepBytes: 2)
+        self =
+            isNarrow ? narrow : TokenPacking(all, forms, histories, besides: bytes, stepBytes: 2)
     }
 
     private init(
-        _ all: [TokenForms], _ forms: @autoclosure () -> [[Token.Part]], besides bytes: Int,
-        stepBytes: Int
+        _ all: [TokenForms], _ forms: @autoclosure () -> [[Token.Part]],
+        _ histories: @autoclosure () -> [CheckpointHistory], besides bytes: Int, stepBytes: Int
     ) {
         self.stepBytes = stepBytes
         let last = all.map(\.shard.number).max() ?? 0
@@ -151,13 +153,16 @@ private struct TokenPacking {
         var reserved = Token.Name.bytes * all.count
         var places: [(part: Int, forms: [Token.Part])] = []
         var unfit: [Token.Part] = []
-        for (shard, forms) in zip(all, forms) {
+        // A vector that is a checkpoint is told by its name for certain; one that is none comes
+        // first where space is left for more.
+        let isNew = zip(all, histories()).map { !$1.contains(CheckpointID(of: $0.vector)) }
+        for index in all.indices.filter({ isNew[$0] }) + all.indices.filter({ !isNew[$0] }) {
             reserved -= Token.Name.bytes
-            let smallest = forms.min { self.bytes(of: $0) < self.bytes(of: $1) }
+            let smallest = forms[index].min { self.bytes(of: $0) < self.bytes(of: $1) }
             if let smallest, add(smallest, leaving: reserved) {
-                places.append((parts.count - 1, forms))
-            } else if addName(of: shard) {
-                unfit.append(smallest ?? shard.plain)
+                places.append((parts.count - 1, forms[index]))
+            } else if addName(of: all[index]) {
+                unfit.append(smallest ?? all[index].plain)
             }
         }
         // All shards get the better of their two least forms before any gets the best of its forms.

@@ -18,8 +18,6 @@ public struct CheckpointExchange: Sendable {
     /// The hash of the replica whose vector was last named, by shard.
     private var named: [ShardID: UInt64] = [:]
 
-    /// When a vector was last named for a token, by shard, in milliseconds.
-    private var namedForTokensAt: [ShardID: UInt64] = [:]
     /// The shards whose histories have changed since they were last taken for the disk.
     private var unstored: Set<ShardID> = []
     /// The shard whose history was last taken for the disk, and when, in milliseconds.
@@ -30,8 +28,6 @@ public struct CheckpointExchange: Sendable {
     static let storedBytesPerSecond = 32 << 10
     /// The greatest size of a stored history, in bytes; larger ones are in memory only.
     static let storedBytesMax = 128 << 10
-    /// The shortest time between two namings of a shard's vector for tokens, in milliseconds.
-    static let tokenPauseMilliseconds: UInt64 = 100
     /// The shortest time between two namings, in milliseconds.
     static let pauseMilliseconds: UInt64 = 1_000
     /// The greatest number of shards that are compared with one node in one tick.
@@ -87,19 +83,10 @@ public struct CheckpointExchange: Sendable {
 
     /// Names the vectors of which a token says no more than the name, and tells every node before
     /// the token leaves.
-    ///
-    /// Each shard's vector is named at most once in `tokenPauseMilliseconds`: a token whose name
-    /// nobody knows is answered once all holders were asked.
     public mutating func nameForTokens(
-        _ vectors: [(shard: ShardID, vector: Vector)], now: UInt64
+        _ vectors: [(shard: ShardID, vector: Vector)]
     ) -> [Directive] {
-        vectors.compactMap { shard, vector in
-            let last = namedForTokensAt[shard]
-            guard last.map({ now >= $0 + CheckpointExchange.tokenPauseMilliseconds }) ?? true
-            else { return nil }
-            namedForTokensAt[shard] = now
-            return name(vector, of: shard)
-        }
+        vectors.compactMap { name($1, of: $0) }
     }
 
     private mutating func name(_ candidate: Candidate) -> Directive? {
@@ -111,7 +98,7 @@ public struct CheckpointExchange: Sendable {
 
     private mutating func name(_ vector: Vector, of shard: ShardID) -> Directive? {
         let (previous, before) = (known[shard].newest, known[shard].newestVector)
-        guard !vector.isEmpty, CheckpointID(of: vector) != previous else { return nil }
+        guard !vector.isEmpty, !known[shard].contains(CheckpointID(of: vector)) else { return nil }
         add(vector, to: shard)
         // The last checkpoint is not part of this vector after a partition; the whole vector is
         // sent.

@@ -264,6 +264,32 @@ struct TokenTests {
         #expect(seen.allSatisfy { token.verdict(on: $0.vector, of: $0.shard) == .covered })
     }
 
+    @Test func `what is no checkpoint is told in full, and the rest by name`() throws {
+        var random = SplitMix64(seed: 12)
+        var checkpoints = Checkpoints()
+        var seen = TokenTests.seen(shards: 256, replicas: 3, ranges: 1, &random)
+        for (shard, vector) in seen { checkpoints.add(vector, to: shard) }
+        let changed = (0..<10).map { _ in random.below(seen.count) }
+        for index in changed {
+            let (shard, vector) = seen[index]
+            var more = vector
+            let entry = random.pick(vector.entries)
+            let greatest = try #require(entry.seqs.greatest)
+            more.insert(Dot(replica: entry.replica, seq: greatest + 1))
+            seen[index] = (shard, more)
+        }
+        let token = try TokenTests.carried(
+            Token(of: seen, cluster: TokenTests.cluster, checkpoints: checkpoints))
+        #expect(!token.isRounded)
+        for index in changed { #expect(!token.isNamedOnly(seen[index].shard)) }
+        for (shard, vector) in seen {
+            // A node that knows the checkpoints alone can tell, though it holds more.
+            var more = vector
+            more.insert(Dot(replica: RandomID(from: &random), seq: 1))
+            #expect(token.verdict(on: more, of: shard, checkpoints) == .covered)
+        }
+    }
+
     @Test func `shards that fit not even by name may all be lacking`() throws {
         var random = SplitMix64(seed: 9)
         let seen = TokenTests.seen(shards: 4_096, replicas: 1, ranges: 1, &random)

@@ -14,6 +14,8 @@ from suite import Suite
 
 GAP_MAX = 2.0
 CONVERSATIONS = 150
+# The most shards of a cluster, and conversations that nearly all of them have one of.
+SHARDS_MAX, CONVERSATIONS_OF_ALL = 256, 900
 # The seconds within which nodes store what they know of all shards.
 STORED = 8
 suite = Suite()
@@ -22,8 +24,8 @@ suite = Suite()
 class Load:
     """Sends of other users to all conversations, at a steady rate, to nodes that live."""
 
-    def __init__(self, cluster, rate):
-        self.cluster, self.rate = cluster, rate
+    def __init__(self, cluster, rate, conversations=CONVERSATIONS):
+        self.cluster, self.rate, self.conversations = cluster, rate, conversations
         self.ends = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -44,7 +46,7 @@ class Load:
             try:
                 app = apps.setdefault(node, App(node, "bob"))
                 app.session = None
-                app.post(f"conversations/c{number % CONVERSATIONS}/messages",
+                app.post(f"conversations/c{number % self.conversations}/messages",
                          {"text": f"text {number}"}, status=(200, 503))
             except (OSError, http.client.HTTPException):
                 apps.pop(node, None)
@@ -98,9 +100,9 @@ class Carrier:
                 self.gap, self.reason = time.monotonic() - last, self.why
 
 
-def fill(cluster):
+def fill(cluster, conversations=CONVERSATIONS):
     app = App(cluster.nodes[0], "alice")
-    for number in range(CONVERSATIONS):
+    for number in range(conversations):
         app.post("conversations", {"id": f"c{number}", "participants": ["bob"]})
 
 
@@ -110,10 +112,10 @@ def restart(cluster, node):
     until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
 
 
-def lose_each_node(binary, rate, restarts):
-    with Cluster(binary, 3) as cluster:
-        fill(cluster)
-        with Load(cluster, rate):
+def lose_each_node(binary, rate, restarts, shards=64, conversations=CONVERSATIONS):
+    with Cluster(binary, 3, ["--shards", str(shards)]) as cluster:
+        fill(cluster, conversations)
+        with Load(cluster, rate, conversations):
             for _ in range(restarts):
                 for node in cluster.nodes:
                     restart(cluster, node)
@@ -126,7 +128,8 @@ def lose_each_node(binary, rate, restarts):
                 carrier.run(5)
                 node.start(*cluster.nodes)
                 until(lambda: node.ask("READY") == ["OK"], f"{node.name} is ready again")
-                print(f"  {rate} sends a second, {restarts} restarts, {node.name} dies: "
+                print(f"  {shards} shards, {rate} sends a second, {restarts} restarts, "
+                      f"{node.name} dies: "
                       f"{carrier.count} answers, {carrier.refused} of 503, "
                       f"token of {len(carrier.session)} bytes, longest gap {carrier.gap:.2f} s",
                       flush=True)
@@ -167,7 +170,7 @@ def a_token_is_good_where_two_of_three_nodes_return(binary):
 
 @suite.check
 def a_token_of_all_shards_is_good_while_a_node_is_dead(binary):
-    lose_each_node(binary, rate=20, restarts=0)
+    lose_each_node(binary, 20, 0, SHARDS_MAX, CONVERSATIONS_OF_ALL)
 
 
 @suite.check
