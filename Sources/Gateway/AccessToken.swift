@@ -21,6 +21,26 @@ package struct AccessToken: Hashable, Sendable {
     /// - Parameter now: milliseconds since 1970.
     /// - Throws: 401; the sentence does not say more than which of the two to mend.
     package init(_ text: String, signedBy keys: KeySet, now: Int64) throws(LineError) {
+        let claims = try AccessToken.claims(of: text, signedBy: keys)
+        try self.init(claims: claims, under: keys.rules, now: now)
+        guard !keys.revokes(self) else { throw .signedOut }
+    }
+
+    /// Returns the sign-in for which the cluster issued a token, whether or not it has ended; nil
+    /// for what is no token of the cluster.
+    static func signIn(shownBy text: String, signedBy keys: KeySet) -> SignInName? {
+        guard keys.rules == nil else { return nil }
+        do throws(LineError) {
+            return SignInName(try claims(of: text, signedBy: keys))
+        } catch {
+            return nil
+        }
+    }
+
+    /// - Throws: 401 where the signature is not one of these keys'.
+    private static func claims(
+        of text: String, signedBy keys: KeySet
+    ) throws(LineError) -> JSONValue {
         guard text.utf8.count <= AccessToken.bytesMax else { throw .tokenRefused }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, let header = AccessToken.object(parts[0]),
@@ -36,8 +56,7 @@ package struct AccessToken: Hashable, Sendable {
         guard keys.verifies(signature, of: message, algorithm: algorithm, keyName: name),
             let claims = AccessToken.object(parts[1])
         else { throw .tokenRefused }
-        try self.init(claims: claims, under: keys.rules, now: now)
-        guard !keys.revokes(self) else { throw .signedOut }
+        return claims
     }
 
     /// The name of the key that a token says it is signed with; nil where it says none.

@@ -24,7 +24,7 @@ extension AppConnection {
         let members = try request.members(hasBody: !route.keys.isEmpty)
         let asked = AccountRequest(
             route: route, values: try route.values(of: members), access: access,
-            source: source(of: request.head))
+            source: AttemptSource(address: source(of: request.head)))
         let awaited = AwaitedAnswer(request)
         let carried = CarriedToken(
             since: try AppRequest.sessionToken(request.head), on: executor)

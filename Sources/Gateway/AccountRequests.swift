@@ -37,15 +37,15 @@ struct SignedInTokens: Sendable {
 /// A change of several steps may be repeated after any of them. What cannot be undone comes last,
 /// and access tokens are revoked also where it is not known whether a step was made.
 extension Accounts {
-    func signUp(_ email: String, _ password: String, from source: String) async throws(LineError)
-        -> SignedInTokens
-    {
+    func signUp(
+        _ email: String, _ password: String, from source: AttemptSource
+    ) async throws(LineError) -> SignedInTokens {
         guard isSignUpOpen else {
             throw LineError(403, "Sign-up is closed here; ask the operator for an account")
         }
         let email = try EmailAddress(email)
         try Accounts.check(password)
-        try begin([.signUps(from: source)])
+        try begin([.signUps(from: source.address)])
         try await awaitSigner()
         guard try await accounts(at: email.digest).isEmpty else { throw .emailInUse }
         let hash = try await hash(password, for: source)
@@ -54,9 +54,9 @@ extension Accounts {
         return try await begin(user, at: email.digest, judgedBy: hash, from: source)
     }
 
-    func signIn(_ email: String, _ password: String, from source: String) async throws(LineError)
-        -> SignedInTokens
-    {
+    func signIn(
+        _ email: String, _ password: String, from source: AttemptSource
+    ) async throws(LineError) -> SignedInTokens {
         let address = try EmailAddress(email).digest
         let found = try await guess(of: address, from: source) {
             () async throws(LineError) -> StoredAccount? in
@@ -73,9 +73,9 @@ extension Accounts {
     /// - Parameter request: the client's own name for its request, by which a repetition is
     ///   recognised; nil where it gives none.
     func renew(
-        _ text: String, as request: String?, from source: String
+        _ text: String, as request: String?, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
-        try begin([.renewals(from: source)])
+        try begin([.renewals(from: source.address)])
         try await awaitSigner()
         let token = try refreshToken(text)
         // The end of the sign-in may be known, and not have reached the account.
@@ -88,7 +88,7 @@ extension Accounts {
         for secret in secrets {
             do throws(LineError) {
                 let next = try await renew(token, to: Base64.encode(secret), as: request)
-                end(.renewals(from: source))
+                end(.renewals(from: source.address))
                 return try tokens(next)
             } catch {
                 guard error.code == 401 || error.code == 403 else {
@@ -126,7 +126,7 @@ extension Accounts {
 
     func change(
         _ password: String, to newPassword: String, of user: UserID, at address: String,
-        from source: String
+        from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
         try Accounts.check(newPassword)
         let account = try await account(of: user, at: address, with: password, from: source)
@@ -140,7 +140,7 @@ extension Accounts {
     /// Has a user sign in with another address from here on.
     func changeEmail(
         to email: String, of user: UserID, at address: String, with password: String,
-        from source: String
+        from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
         let email = try EmailAddress(email)
         let account = try await account(of: user, at: address, with: password, from: source)
@@ -162,7 +162,7 @@ extension Accounts {
     }
 
     func delete(
-        _ user: UserID, at address: String, with password: String, from source: String
+        _ user: UserID, at address: String, with password: String, from source: AttemptSource
     ) async throws(LineError) {
         let account = try await account(of: user, at: address, with: password, from: source)
         // Their messages stay, as those of anybody who leaves; what tells of them does not.
@@ -212,7 +212,7 @@ extension Accounts {
     ///
     /// - Throws: 403 for a wrong one: the client is signed in.
     private func account(
-        of user: UserID, at address: String, with password: String, from source: String
+        of user: UserID, at address: String, with password: String, from source: AttemptSource
     ) async throws(LineError) -> StoredAccount {
         let found = try await guess(of: address, from: source) {
             () async throws(LineError) -> StoredAccount? in
@@ -245,9 +245,9 @@ extension Accounts {
 
     /// - Parameter hash: that of the password which the user has shown to know.
     private func begin(
-        _ user: UserID, at address: String, judgedBy hash: String, from source: String
+        _ user: UserID, at address: String, judgedBy hash: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
-        try begin([.signIns(of: address), .signIns(from: source)])
+        try begin([.signIns(of: address), .signIns(from: source.address)])
         let (id, secret) = (random("s"), Base64.encode(randomSecret()))
         let digest = RefreshToken.digest(of: secret)
         let stamp = try await stamp(

@@ -66,7 +66,9 @@ enum AccountRoute: String, CaseIterable, Sendable {
 
     var keys: [Key] {
         switch self {
-        case .signUp, .signIn: [Key(name: "email"), Key(name: "password")]
+        case .signUp: [Key(name: "email"), Key(name: "password")]
+        case .signIn:
+            [Key(name: "email"), Key(name: "password"), Key(name: "device", isRequired: false)]
         case .renew: [Key(name: "refreshToken"), Key(name: "id", isRequired: false)]
         case .setPassword: [Key(name: "password"), Key(name: "newPassword")]
         case .setEmail: [Key(name: "password"), Key(name: "email")]
@@ -115,8 +117,7 @@ struct AccountRequest: Sendable {
     let values: [String: String]
     /// Who the client is; nil where nobody has to be signed in.
     let access: AccessToken?
-    /// The address of the client.
-    let source: String
+    let source: AttemptSource
 }
 
 extension Accounts {
@@ -130,7 +131,11 @@ extension Accounts {
         case .signUp:
             return try await signUp(value("email"), value("password"), from: source).json
         case .signIn:
-            return try await signIn(value("email"), value("password"), from: source).json
+            let signIn = signIn(shownBy: request.values["device"])
+            return try await self.signIn(
+                value("email"), value("password"),
+                from: AttemptSource(address: source.address, signIn: signIn)
+            ).json
         case .renew:
             return try await renew(
                 value("refreshToken"), as: request.values["id"], from: source
@@ -146,7 +151,8 @@ extension Accounts {
     private func answer(
         _ request: AccountRequest, _ signIn: SignInName, of user: UserID
     ) async throws(LineError) -> [UInt8] {
-        let (address, source) = (signIn.address, request.source)
+        let address = signIn.address
+        let source = AttemptSource(address: request.source.address, signIn: signIn)
         let password = request.values["password"] ?? ""
         switch request.route {
         case .signOut: try await end(signIn, of: user)

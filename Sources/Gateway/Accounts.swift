@@ -7,12 +7,13 @@ import Wire
 /// The surroundings of the accounts of a node.
 package protocol AccountHost: LineHost {
     func randomBytes(_ count: Int) -> [UInt8]
-    /// Has a thread that may wait do some work with a password.
+    /// Has a thread that may wait do some work with a password, the clients' addresses in turn.
     ///
-    /// - Parameter onDone: called on the loop's thread.
-    /// - Returns: false where too much such work waits already.
-    func start(_ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void)
-        -> Bool
+    /// - Parameter onDone: called on the loop's thread; nil where too much such work waits.
+    func start(
+        _ work: PasswordWork, from address: String,
+        onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
+    )
     /// Takes what has changed of the keys and revocations, at first all of them; nil for nothing.
     func takeSigningNews() -> SigningNews?
     /// Whether this node is to make the first key of the cluster.
@@ -68,6 +69,7 @@ package actor Accounts {
     nonisolated let isSignUpOpen: Bool
     private var keys = ClusterKeys()
     private var attempts = AttemptLimiter()
+    private var knownAddresses = KnownAddresses()
     /// The passwords that are being hashed for each address of clients.
     private var working: [String: Int] = [:]
     private var isAddingKey = false
@@ -113,7 +115,7 @@ package actor Accounts {
         tickWaiters = []
         for waiter in waiting { waiter.resume() }
         // The first wrong address is not to take longer than others.
-        if lookAt == 0 { _ = host.start(.find("", among: [])) { _ in } }
+        if lookAt == 0 { host.start(.find("", among: []), from: "") { _ in } }
         let known = now - min(now, ClusterKeys.comingMilliseconds)
         keys.noteKnown(upTo: known)
         if let news = host.takeSigningNews(), keys.insert(news, readAt: known, now: now) {
@@ -152,8 +154,8 @@ package actor Accounts {
 
     // MARK: Passwords
 
-    func hash(_ password: String, for source: String) async throws(LineError) -> String {
-        guard case .hashed(let hash?) = try await run(.hash(password), for: source) else {
+    func hash(_ password: String, for source: AttemptSource) async throws(LineError) -> String {
+        guard case .hashed(let hash?) = try await run(.hash(password), for: source.address) else {
             throw LineError(503, "No memory is left to hash a password; try again")
         }
         return hash
@@ -161,27 +163,26 @@ package actor Accounts {
 
     /// Returns the account whose password this is; nil for none.
     func account(
-        among accounts: [StoredAccount], with password: String, from source: String
+        among accounts: [StoredAccount], with password: String, from source: AttemptSource
     ) async throws(LineError) -> StoredAccount? {
         let work = PasswordWork.find(password, among: accounts.map(\.password))
-        guard case .found(let index?) = try await run(work, for: source) else { return nil }
+        guard case .found(let index?) = try await run(work, for: source.address) else { return nil }
         return accounts[index]
     }
 
     private func run(
-        _ work: PasswordWork, for source: String
+        _ work: PasswordWork, for address: String
     ) async throws(LineError) -> PasswordWork.Result {
-        guard working[source, default: 0] < Accounts.workOfSourceMax else {
+        guard working[address, default: 0] < Accounts.workOfSourceMax else {
             throw .tooManyAttempts(1)
         }
-        working[source, default: 0] += 1
+        working[address, default: 0] += 1
         defer {
-            working[source, default: 1] -= 1
-            if working[source] == 0 { working[source] = nil }
+            working[address, default: 1] -= 1
+            if working[address] == 0 { working[address] = nil }
         }
-        let result: PasswordWork.Result? = await withCheckedContinuation { continuation in
-            let isStarted = host.start(work) { continuation.resume(returning: $0) }
-            if !isStarted { continuation.resume(returning: nil) }
+        let result = await withCheckedContinuation { continuation in
+            host.start(work, from: address) { continuation.resume(returning: $0) }
         }
         guard let result else {
             throw LineError(503, "Too many sign-ins wait on this node; try again")
@@ -201,20 +202,22 @@ package actor Accounts {
 
     /// Makes a guess at an account's password, which counts unless it is right.
     ///
-    /// One that fails before a password was compared counts for this account and address alone, so
-    /// that a flood dies down; whoever was told to try again may do so in a moment.
+    /// A device or an address from which the user has signed in is counted by itself, so that
+    /// nobody else keeps the user out. A guess that fails before a password was compared counts for
+    /// this account and source alone, so that a flood dies down; whoever was told to try again may
+    /// do so in a moment.
     ///
     /// - Throws: 429, and what `compare` throws.
     func guess(
-        of account: String, from source: String,
+        of account: String, from source: AttemptSource,
         comparing compare: () async throws(LineError) -> StoredAccount?
     ) async throws(LineError) -> StoredAccount? {
-        let ofPair = AttemptLimiter.Subject.guesses(of: account, from: source)
-        let others: [AttemptLimiter.Subject] = [.guesses(of: account), .guesses(from: source)]
+        let (ofPair, others) = subjects(of: account, from: source)
         try begin([ofPair] + others)
         do throws(LineError) {
             let found = try await compare()
             guard found != nil else { return nil }
+            knownAddresses.insert(source.address, of: account)
             attempts.forgetAll(of: ofPair)
             for subject in others { attempts.forget(subject) }
             return found
@@ -223,6 +226,20 @@ package actor Accounts {
             for subject in others { attempts.forget(subject) }
             throw error
         }
+    }
+
+    private func subjects(
+        of account: String, from source: AttemptSource
+    ) -> (ofPair: AttemptLimiter.Subject, others: [AttemptLimiter.Subject]) {
+        if let signIn = source.signIn, signIn.address == account {
+            return (.guesses(of: account, by: signIn), [])
+        }
+        let address = source.address
+        let isKnown = knownAddresses.contains(address, of: account)
+        return (
+            .guesses(of: account, from: address),
+            isKnown ? [] : [.guesses(of: account), .guesses(from: address)]
+        )
     }
 
     func end(_ subject: AttemptLimiter.Subject) { attempts.forget(subject) }
@@ -263,6 +280,13 @@ package actor Accounts {
             by: key, of: refresh.user, signIn, from: now, to: now + Accounts.accessSeconds)
         return SignedInTokens(
             user: refresh.user, accessToken: access, refreshToken: refresh.text(signedBy: key))
+    }
+
+    /// Returns the sign-in for which the cluster issued an access token, which may have ended; nil
+    /// for what is none.
+    func signIn(shownBy text: String?) -> SignInName? {
+        guard let text, let keySet else { return nil }
+        return AccessToken.signIn(shownBy: text, signedBy: keySet)
     }
 
     func refreshToken(_ text: String) throws(LineError) -> RefreshToken {

@@ -92,12 +92,17 @@ struct AttemptLimiter: Sendable {
 
 extension AttemptLimiter.Subject {
     /// Guesses of an account's password from one address.
-    static func guesses(of account: String, from source: String) -> Self {
-        Self(name: "guess \(account) \(source)", free: 5)
+    static func guesses(of account: String, from address: String) -> Self {
+        Self(name: "guess \(account) from \(address)", free: 5)
     }
 
-    /// Guesses of an account's password from anywhere: many, so that a stranger cannot keep the
-    /// user out.
+    /// Guesses of an account's password by a device that has signed in to it before.
+    static func guesses(of account: String, by signIn: SignInName) -> Self {
+        Self(name: "guess \(account) by \(signIn.id)", free: 5)
+    }
+
+    /// Guesses of an account's password by devices and from addresses that have not signed in to it
+    /// before.
     static func guesses(of account: String) -> Self { Self(name: "guess \(account)", free: 200) }
 
     /// Guesses from one address, which many users may share.

@@ -388,9 +388,10 @@ extension AppPort: AccountHost {
     }
 
     nonisolated func start(
-        _ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void
-    ) -> Bool {
-        worker.start(work, onDone: onDone)
+        _ work: PasswordWork, from address: String,
+        onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
+    ) {
+        worker.start(work, from: address, onDone: onDone)
     }
 
     nonisolated func takeSigningNews() -> SigningNews? {

@@ -5,37 +5,38 @@ import NetworkIO
 /// A thread for work with passwords, which keeps a processor busy and memory taken for some 15 ms
 /// each: there is one at a time, so that the loop keeps its processor.
 final class PasswordWorker: Sendable {
-    typealias OnDone = @Sendable (PasswordWork.Result) -> Void
+    typealias OnDone = @Sendable (PasswordWork.Result?) -> Void
 
-    private struct State: Sendable {
-        var waiting: [(work: PasswordWork, onDone: OnDone)] = []
-        var isRunning = false
+    private struct Order: Sendable {
+        let work: PasswordWork
+        let onDone: OnDone
     }
 
-    /// The most sign-ins that wait: a second's work; a further one is refused.
-    static let waitingMax = 64
+    private struct State: Sendable {
+        var waiting = PasswordQueue<Order>()
+        var isRunning = false
+    }
 
     private let loop: EventLoop
     private let state = Lock(State())
 
     init(on loop: EventLoop) { self.loop = loop }
 
-    /// - Parameter onDone: called on the loop's thread.
-    /// - Returns: false where too much work waits, or no thread can be had.
-    func start(_ work: PasswordWork, onDone: @escaping OnDone) -> Bool {
-        let begins: Bool? = state.withLock { state in
-            guard state.waiting.count < PasswordWorker.waitingMax else { return nil }
-            state.waiting.append((work, onDone))
+    /// - Parameter onDone: called on the loop's thread; nil where too much work waits, or no thread
+    ///   can be had.
+    func start(_ work: PasswordWork, from address: String, onDone: @escaping OnDone) {
+        let (refused, begins) = state.withLock { state in
+            let refused = state.waiting.add(Order(work: work, onDone: onDone), from: address)
             defer { state.isRunning = true }
-            return !state.isRunning
+            return (refused, !state.isRunning)
         }
-        guard let begins else { return false }
-        guard begins, !launch() else { return true }
-        state.withLock { state in
-            state.waiting.removeLast()
+        if let refused { loop.post { refused.onDone(nil) } }
+        guard begins, !launch() else { return }
+        let unstarted = state.withLock { state in
             state.isRunning = false
+            return state.waiting.removeAll()
         }
-        return false
+        for order in unstarted { loop.post { order.onDone(nil) } }
     }
 
     private func launch() -> Bool {
@@ -52,11 +53,11 @@ final class PasswordWorker: Sendable {
         while true {
             let next = state.withLock { state in
                 state.isRunning = !state.waiting.isEmpty
-                return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+                return state.waiting.next()
             }
-            guard let (work, onDone) = next else { return }
-            let result = work.run()
-            loop.post { onDone(result) }
+            guard let next else { return }
+            let result = next.work.run()
+            loop.post { next.onDone(result) }
         }
     }
 }

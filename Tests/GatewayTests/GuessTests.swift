@@ -12,11 +12,10 @@ private final class SilentHost: AccountHost {
     }
     func closeSession(_ session: Session) {}
     func randomBytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 1, count: count) }
-    func start(_ work: PasswordWork, onDone: @escaping @Sendable (PasswordWork.Result) -> Void)
-        -> Bool
-    {
-        false
-    }
+    func start(
+        _ work: PasswordWork, from address: String,
+        onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
+    ) { onDone(nil) }
     func takeSigningNews() -> SigningNews? { nil }
     var makesFirstKey: Bool { false }
     func onKeysChanged() {}
@@ -26,9 +25,11 @@ private final class SilentHost: AccountHost {
 extension Accounts {
     /// Makes one guess, and returns the code of its error, or of the answer to a wrong password.
     func codeOfGuess(
-        _ found: Result<StoredAccount?, LineError>, from source: String = "192.0.2.1"
+        _ found: Result<StoredAccount?, LineError>, from address: String = "192.0.2.1",
+        by signIn: SignInName? = nil
     ) async -> Int {
         do throws(LineError) {
+            let source = AttemptSource(address: address, signIn: signIn)
             let account = try await guess(of: "a1", from: source) {
                 () async throws(LineError) in try found.get()
             }
@@ -54,6 +55,45 @@ extension Accounts {
         return codes
     }
 
+    private func account() throws -> StoredAccount {
+        let line = "ACCOUNT user=u1 email=a@b password=h createdAt=2026-11-25T12:00:00.000Z"
+        guard case .data(_, let fields)? = ReplyLine(line) else {
+            throw LineError(500, "No line")
+        }
+        return try #require(StoredAccount(fields))
+    }
+
+    /// Has strangers guess until the account's password is tried no more from where it is unknown.
+    private func attack() async {
+        for number in 0..<250 {
+            _ = await accounts.codeOfGuess(.success(nil), from: "198.51.100.\(number)")
+        }
+        #expect(await accounts.codeOfGuess(.success(nil), from: "203.0.113.1") == 429)
+    }
+
+    @Test func `strangers keep nobody out who has signed in from an address before`() async throws {
+        let found = Result<StoredAccount?, LineError>.success(try account())
+        #expect(await codes(1, found) == [200])
+        await attack()
+        #expect(await codes(1, found) == [200])
+        #expect(await codes(6, .success(nil)) == [401, 401, 401, 401, 401, 429])
+    }
+
+    @Test func `strangers keep no device out that has signed in before, wherever it is`()
+        async throws
+    {
+        let found = Result<StoredAccount?, LineError>.success(try account())
+        await attack()
+        let mine = SignInName(address: "a1", id: "s1", stamp: 1)
+        let others = SignInName(address: "a2", id: "s2", stamp: 1)
+        #expect(await accounts.codeOfGuess(found, from: "203.0.113.1", by: others) == 429)
+        #expect(await accounts.codeOfGuess(found, from: "203.0.113.1", by: mine) == 200)
+        for _ in 0..<5 {
+            #expect(await accounts.codeOfGuess(.success(nil), from: "203.0.113.2", by: mine) == 401)
+        }
+        #expect(await accounts.codeOfGuess(found, from: "203.0.113.2", by: mine) == 429)
+    }
+
     private let busy = LineError(503, "Too many sign-ins wait on this node; try again")
 
     @Test func `a guess at which no password was compared leads to no long pause`() async throws {
@@ -63,12 +103,7 @@ extension Accounts {
             #expect(await codes(2, .failure(busy)) == [503, 429])
         }
         clock.milliseconds += AttemptLimiter.shortPause
-        let line = "ACCOUNT user=u1 email=a@b password=h createdAt=2026-11-25T12:00:00.000Z"
-        guard case .data(_, let fields)? = ReplyLine(line) else {
-            Issue.record("no line")
-            return
-        }
-        let account = try #require(StoredAccount(fields))
+        let account = try account()
         #expect(await codes(2, .success(account)) == [200, 200])
         #expect(await codes(6, .success(nil)) == [401, 401, 401, 401, 401, 429])
     }

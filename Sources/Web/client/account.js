@@ -37,8 +37,9 @@ export class Account {
      * @param {string} email
      * @param {string} password
      */
-    signIn(email, password) {
-        return this.#accept("POST", "/v1/sessions", { email, password }, email);
+    async signIn(email, password) {
+        const device = await this.#session.device();
+        await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
     }
 
     /** @param {boolean} everywhere */

@@ -15,6 +15,8 @@ import { asFailure, noAnswer } from "./failures.js";
  */
 
 const KEY = "session";
+/** Where the last access token stays after a sign-out: it shows that this device was signed in. */
+const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";
 /** Milliseconds before its end at which an access token is replaced: a request takes time. */
 const EARLY_MILLISECONDS = 30_000;
@@ -87,6 +89,17 @@ export class Session {
         return signIn.accessToken;
     }
 
+    /**
+     * Returns the last access token of this device, which has mostly ended.
+     *
+     * @returns {Promise<string | undefined>}
+     */
+    async device() {
+        const entry = (await this.#parts.store.read(DEVICE_KEY))
+            .find(([key]) => key === DEVICE_KEY);
+        return /** @type {string | undefined} */ (entry?.[1]);
+    }
+
     /** Forgets the tokens. */
     async end() {
         this.#signIn = undefined;
@@ -136,7 +149,10 @@ export class Session {
 
     /** @param {SignIn} signIn */
     async #write(signIn) {
-        await this.#parts.store.write([{ key: KEY, value: signIn }]);
+        await this.#parts.store.write([
+            { key: KEY, value: signIn },
+            { key: DEVICE_KEY, value: signIn.accessToken },
+        ]);
         this.#signIn = signIn;
     }
 }
