@@ -30,7 +30,7 @@ extension AppConnection {
             since: try AppRequest.sessionToken(request.head), on: executor)
         phase = .awaiting(awaited)
         // What a sign-in may take is limited by the accounts.
-        host.onSignIn(id)
+        host.renewArrival(of: id)
         Task(executorPreference: accounts.tasks) { [self] in
             await CarriedToken.$current.withValue(route.waitsForToken ? carried : nil) {
                 await answer(awaited, asked, by: accounts)
@@ -43,6 +43,7 @@ extension AppConnection {
     ) async {
         do throws(LineError) {
             let body = try await accounts.answer(asked)
+            host.onSignIn(id, as: asked.access?.user, from: asked.source.address)
             var response = AppResponse(.ok, body: [body])
             response.token = await CarriedToken.current?.token
             finish(awaited, response)
@@ -91,7 +92,7 @@ extension AppConnection {
         guard host.isBehindProxy,
             let last = head.fields.values(of: "x-forwarded-for").last?
                 .split(separator: ",").last
-        else { return peer }
+        else { return clientAddress(peer[...]) }
         return clientAddress(last)
     }
 }

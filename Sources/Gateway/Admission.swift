@@ -78,7 +78,7 @@ extension AppConnection {
             response.allowed = AppConnection.methodsOfPages
             return .refused(response)
         }
-        host.onPage(id)
+        host.renewArrival(of: id)
         return .answered(AppResponse(page))
     }
 
@@ -150,7 +150,7 @@ extension AppConnection {
         signedIn = nil
         let access = try access(token, now: now)
         signedIn = (token, access)
-        host.onSignIn(id)
+        host.onSignIn(id, as: access.user, from: source(of: head))
         return access
     }
 
@@ -195,6 +195,8 @@ extension AppConnection {
 }
 
 extension LineError {
+    static let noPlace = LineError(
+        503, "Too many connections; try again, or ask another node", retryAfter: 1)
     static let tooManyRequests = LineError(
         429, "Too many requests; send the next ones more slowly", retryAfter: 1)
 }

@@ -211,6 +211,22 @@ package actor AppConnection: SessionInput {
         }
     }
 
+    /// Ends the connection of a client that loses its place to others.
+    package func turnAway() {
+        switch phase {
+        case .reading: fail(HTTPError(.unavailable, LineError.noPlace.sentence))
+        case .socket: closeSocket(.tryAgainLater, LineError.noPlace.sentence)
+        case .answering, .responding, .awaiting, .storing, .downloading, .events, .closing: drain()
+        }
+    }
+
+    /// The answer to a client for which there is no place.
+    package static func refusal(at milliseconds: UInt64) -> [UInt8] {
+        var response = AppResponse(.noPlace)
+        response.closes = true
+        return response.head(date: HTTPDate.text(of: milliseconds)) + response.body.joined()
+    }
+
     /// Whether a request waits for its answer.
     package var isAnswering: Bool {
         switch phase {

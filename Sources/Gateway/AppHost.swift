@@ -18,10 +18,15 @@ package protocol AppHost: AnyObject, Sendable {
     func execute(_ line: String)
     /// Has `AppConnection.onTurn` called at the end of this turn of the loop or a later one.
     func askForTurn(of connection: UInt64)
-    /// Notes that the client of a connection has shown a valid access token.
-    func onSignIn(_ connection: UInt64)
-    /// Notes that a connection is sent a web page, which takes its time and is followed by others.
-    func onPage(_ connection: UInt64)
+    /// Notes that the client of a connection has signed in.
+    ///
+    /// - Parameters:
+    ///   - user: nil where they have shown no access token yet.
+    ///   - address: that of the client, as limits count it.
+    func onSignIn(_ connection: UInt64, as user: UserID?, from address: String)
+    /// Gives a connection its time to sign in anew: it is sent a web page, which is followed by
+    /// others, or the accounts judge its request.
+    func renewArrival(of connection: UInt64)
     /// Takes a place for a part of a connection's upload; false where it waits for one, with a turn
     /// to follow.
     func takePartPlace(for connection: UInt64) -> Bool

@@ -1,8 +1,9 @@
-/// The address of a client as limits count it: one spelling for each, without a port.
+/// The address of a client as limits count it: one spelling for each, without a port, and of an
+/// IPv6 address the first 64 bits, since whoever has one mostly has all that begin with them.
 ///
 /// Proxies write it as they like: with brackets and a port, in capitals, an IPv6 address with or
 /// without its zeros, an IPv4 address as a part of an IPv6 one.
-func clientAddress(_ text: Substring) -> String {
+package func clientAddress(_ text: Substring) -> String {
     let text = text.drop { $0 == " " }
     let host = withoutPort(text).prefix { $0 != "%" }
     guard let groups = groups(of: host) else {
@@ -13,7 +14,7 @@ func clientAddress(_ text: Substring) -> String {
         return groups[6...].flatMap { [$0 >> 8, $0 & 0xFF] }.map { String($0) }
             .joined(separator: ".")
     }
-    return groups.map { String($0, radix: 16) }.joined(separator: ":")
+    return groups[..<4].map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
 }
 
 /// The most characters of what is no address and counts as one all the same.

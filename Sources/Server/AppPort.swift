@@ -55,15 +55,20 @@ actor AppPort: AppHost {
     /// Whether lines wait unread because the node has too much to do.
     private var isHeld = false
     private var isDraining = false
+    private let lingeringCloses: LingeringCloses
+    private var places: ClientPlaces
     /// The clients whose access token was not seen yet.
     private var unauthenticated = HandshakeQueue(
         placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
 
     init(
         _ address: SocketAddress, command: NodeCommand, keys: NodeKeys, on loop: EventLoop,
-        clock: SystemClock, memory: ClientMemory
+        clock: SystemClock, memory: ClientMemory, limits: HostLimits,
+        lingeringCloses: LingeringCloses
     ) throws(NetworkError) {
         self.loop = loop
+        self.lingeringCloses = lingeringCloses
+        places = ClientPlaces(countMax: limits.appClients)
         self.clock = clock
         self.memory = memory
         ackLevel = command.ackLevel
@@ -101,8 +106,8 @@ actor AppPort: AppHost {
             node.assumeIsolated { $0.expectSigningKeys() }
         }
         try listener.start { [self] connection in
-            guard host.assumeIsolated({ $0.hasClientPlace }) else { return connection.close() }
-            assumeIsolated { $0.take(connection) }
+            let isRoom = host.assumeIsolated { $0.hasClientPlace }
+            assumeIsolated { $0.take(connection, isRoom: isRoom) }
         }
     }
 
@@ -125,10 +130,14 @@ actor AppPort: AppHost {
 
     nonisolated var isEncrypted: Bool { assumeIsolated { $0.encryption != nil } }
 
-    private func take(_ connection: Connection) {
-        // Counted from its first byte: a handshake is part of signing in.
-        let source = connection.peerAddress.hostText
+    /// - Parameter isRoom: whether the process has a place for another client.
+    private func take(_ connection: Connection, isRoom: Bool) {
+        let source = clientAddress(connection.peerAddress.hostText[...])
         let id = connection.id
+        let loser = isRoom ? places.add(id, from: source) : id
+        guard loser != id else { return refuse(connection) }
+        if let loser { turnAway(loser) }
+        // Counted from its first byte: a handshake is part of signing in.
         arriving[id] = connection
         let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
             arriving[id]?.hasRead ?? false
@@ -147,6 +156,27 @@ actor AppPort: AppHost {
         }
     }
 
+    /// Tells a client that there is no place for it.
+    private func refuse(_ connection: Connection) {
+        let answer = AppConnection.refusal(at: clock.wallMilliseconds)
+        guard let encryption else { return lingeringCloses.dismiss(connection, saying: answer) }
+        guard let lingeringClose = lingeringCloses.begin() else { return connection.close() }
+        connection.raise(
+            encryption.accepting(), timeoutMilliseconds: NodeHost.signInMillisecondsMax
+        ) { result in
+            // The place is kept until here.
+            withExtendedLifetime(lingeringClose) {}
+            guard case .success = result else { return }
+            connection.write(answer)
+            connection.closeAfterFlush()
+        }
+    }
+
+    private func turnAway(_ id: UInt64) {
+        guard let client = clients[id] else { return arriving[id]?.close() ?? () }
+        client.requests.assumeIsolated { $0.turnAway() }
+    }
+
     private func serve(_ connection: Connection) {
         guard !isDraining else { return connection.close() }
         let id = connection.id
@@ -163,6 +193,7 @@ actor AppPort: AppHost {
         clients[id] = nil
         arriving[id] = nil
         unauthenticated.onEnd(of: id)
+        places.remove(id)
     }
 
     // MARK: Time
@@ -284,14 +315,15 @@ extension AppPort {
         loop.post {}
     }
 
-    nonisolated func onSignIn(_ connection: UInt64) {
+    nonisolated func onSignIn(_ connection: UInt64, as user: UserID?, from address: String) {
         assumeIsolated {
             $0.arriving[connection] = nil
             $0.unauthenticated.onEnd(of: connection)
+            $0.places.identify(connection, as: user?.text, from: address)
         }
     }
 
-    nonisolated func onPage(_ connection: UInt64) {
+    nonisolated func renewArrival(of connection: UInt64) {
         assumeIsolated { $0.unauthenticated.renew(connection, now: clock.milliseconds) }
     }
 

@@ -20,7 +20,12 @@ package struct HostLimits: Hashable, Sendable {
     /// closes.
     private static let peersShare = 8
 
+    /// The share of the clients' places that apps do not take, a sixteenth.
+    private static let linesShare = 16
+
     package let clients: Int
+    /// The most clients of the port for apps; the other places are those of the line port.
+    package let appClients: Int
     package let inboundPeers: Int
     package let lingeringCloses: Int
 
@@ -33,5 +38,6 @@ package struct HostLimits: Hashable, Sendable {
         // As many again for dials to members.
         clients = min(
             HostLimits.clientsMax, max(4, free - 2 * inboundPeers - lingeringCloses))
+        appClients = clients - max(1, clients / HostLimits.linesShare)
     }
 }

@@ -88,7 +88,7 @@ actor NodeHost: Host {
         if let address = command.http {
             apps = try AppPort(
                 address, command: command, keys: keys, on: loop, clock: clock,
-                memory: memory)
+                memory: memory, limits: hostLimits, lingeringCloses: lingeringCloses)
         } else {
             apps = nil
         }

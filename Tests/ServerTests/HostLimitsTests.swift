@@ -17,6 +17,7 @@ import Testing
             limits.clients + 2 * limits.inboundPeers + limits.lingeringCloses
             + HostLimits.descriptorsReserved
         #expect(most <= descriptors)
+        #expect((1..<limits.clients).contains(limits.appClients))
         #expect(limits.clients > 0 && limits.inboundPeers > 0 && limits.lingeringCloses > 0)
     }
 }
