@@ -213,12 +213,10 @@ extension Node {
         return others.first { mayAsk($0, for: id, now: now) }.map(Route.member) ?? .nobody
     }
 
-    /// Whether a connected owner has refused a request and may be asked again shortly.
-    func isOwnerBusy(_ id: ShardID) -> Bool {
-        let now = ports.clock.milliseconds
-        return owners[Int(id.number)].contains { name in
-            links[name].map { !routes.isMute(name, heardAt: $0.sync.heardAt, now: now) } ?? false
-        }
+    /// Whether an owner is connected, which may be asked shortly though it is busy or says nothing
+    /// at present.
+    func isOwnerConnected(_ id: ShardID) -> Bool {
+        owners[Int(id.number)].contains { links[$0] != nil }
     }
 
     private func mayAsk(_ name: NodeName, for id: ShardID, now: UInt64) -> Bool {

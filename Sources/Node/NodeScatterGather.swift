@@ -226,7 +226,7 @@ extension Node {
             switch route {
             case .here(let shard): add(shard, among: concerned, to: &scatterGather)
             case .member(let name): shares[name, default: []].append(id)
-            case .nobody where isOwnerBusy(id) && !scatterGather.isLate(ports.clock.milliseconds):
+            case .nobody where isOwnerConnected(id) && !scatterGather.isLate(ports.clock.milliseconds):
                 scatterGather.later.append(id)
             case .nobody: scatterGather.missing.append(id)
             }
