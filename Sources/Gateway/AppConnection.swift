@@ -61,10 +61,9 @@ package actor AppConnection: SessionInput {
     var signedIn: (token: String, access: AccessToken)?
     /// When the last request was answered, or the present one began.
     var since: UInt64
-    /// When the client last sent, and last took, something.
+    /// When the client last sent something.
     var readAt: UInt64
-    private var takenAt: UInt64
-    private var queuedBefore = 0
+    private var pace: TakingPace
     private var written: UInt64 = 0
     /// The bytes that `ClientMemory` was last told of.
     private var notedBytes = 0
@@ -97,7 +96,7 @@ package actor AppConnection: SessionInput {
         self.memory = memory
         since = clock.milliseconds
         readAt = since
-        takenAt = since
+        pace = TakingPace(now: since)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -156,8 +155,7 @@ package actor AppConnection: SessionInput {
     /// Closes a connection that takes too long; called at each tick.
     package func onTick() {
         let now = clock.milliseconds
-        noteTaken(now)
-        if output.queuedBytes > 0, now >= takenAt + AppLimits.stalledMillisecondsMax {
+        if pace.isTooSlow(queued: output.queuedBytes, written: written, now: now) {
             return abort()
         }
         switch phase {
@@ -435,12 +433,6 @@ extension AppConnection {
 // MARK: Memory
 
 extension AppConnection {
-    private func noteTaken(_ now: UInt64) {
-        let queued = output.queuedBytes
-        if queued < queuedBefore || queued == 0 { takenAt = now }
-        queuedBefore = queued
-    }
-
     /// Reports to `ClientMemory` what this connection holds beside its session.
     func noteHeld() {
         guard let memory else { return }

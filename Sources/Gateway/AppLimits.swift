@@ -16,11 +16,17 @@ package enum AppLimits {
     package static let compressedBytesMax = 1 << 20
     /// The most milliseconds from the first byte of a request to its end (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
-    /// The most milliseconds without a request; then the connection is closed.
-    package static let idleMillisecondsMax: UInt64 = 60_000
+    /// The most milliseconds without a request; then the connection is closed: longer than the 60 s
+    /// after which proxies close it, so that none sends a request on a connection that is closing.
+    package static let idleMillisecondsMax: UInt64 = 75_000
     /// The most milliseconds in which a client takes nothing of its response; then the connection
     /// is closed.
     package static let stalledMillisecondsMax: UInt64 = 10_000
+    /// The bytes a second that a client has to take of its responses over `paceMilliseconds`; else
+    /// the connection is closed.
+    package static let paceBytesPerSecond: UInt64 = 1_024
+    /// The milliseconds over which its pace is measured.
+    package static let paceMilliseconds: UInt64 = 30_000
     /// The milliseconds after which a stream in which nothing was sent gets a sign of life.
     package static let heartbeatMilliseconds: UInt64 = 20_000
     /// The most milliseconds without a byte from the client of a WebSocket, which answers pings;

@@ -132,12 +132,14 @@ package final class Connection: LoopHandle, @unchecked Sendable {
         }
     }
 
-    /// Closes at once and drops what is queued; harmless when repeated.
+    /// Closes at once and drops what is queued, in the kernel, too, where the peer has not taken
+    /// all; harmless when repeated.
     package func close() { close(because: nil) }
 
     private func close(because error: NetworkError?) {
         guard !isClosing else { return }
         failure = error
+        if isWriting { dropUnsentBytes() }
         closingDeadline?.cancel()
         closingDeadline = nil
         closeHandle()

@@ -30,6 +30,31 @@ extension Connection {
         try set(TCP_USER_TIMEOUT, KeepAlive.untakenMillisecondsMax, on: descriptor)
     }
 
+    /// Limits what the kernel holds of what was written and not taken, which else may be some MB.
+    package func limitUnsentBytes() {
+        loop.checkConfined()
+        // The kernel doubles it, for its own records.
+        var half = Connection.unsentBytesMax / 2
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_SNDBUF, &half, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// The most bytes that the kernel holds for a client.
+    package static let unsentBytesMax: Int32 = 256 << 10
+
+    /// Has the kernel give up what the peer has not taken when the connection is closed.
+    func dropUnsentBytes() {
+        var atOnce = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    private var descriptor: Int32 {
+        var descriptor: Int32 = -1
+        uv_fileno(base, &descriptor)
+        return descriptor
+    }
+
     private static func set(
         _ option: Int32, _ value: Int32, on descriptor: Int32
     ) throws(NetworkError) {

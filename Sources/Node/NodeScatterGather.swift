@@ -226,9 +226,14 @@ extension Node {
             switch route {
             case .here(let shard): add(shard, among: concerned, to: &scatterGather)
             case .member(let name): shares[name, default: []].append(id)
-            case .nobody where isOwnerConnected(id) && !scatterGather.isLate(ports.clock.milliseconds):
-                scatterGather.later.append(id)
-            case .nobody: scatterGather.missing.append(id)
+            case .nobody:
+                let waits =
+                    isOwnerConnected(id) && !scatterGather.isLate(ports.clock.milliseconds)
+                if waits {
+                    scatterGather.later.append(id)
+                } else {
+                    scatterGather.missing.append(id)
+                }
             }
         }
         for name in shares.keys.sorted() {

@@ -132,6 +132,7 @@ actor AppPort: AppHost {
 
     /// - Parameter isRoom: whether the process has a place for another client.
     private func take(_ connection: Connection, isRoom: Bool) {
+        connection.limitUnsentBytes()
         let source = clientAddress(connection.peerAddress.hostText[...])
         let id = connection.id
         let loser = isRoom ? places.add(id, from: source) : id

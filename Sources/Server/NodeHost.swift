@@ -206,6 +206,7 @@ extension NodeHost {
             let sentence = "Too many connections: this node takes at most \(hostLimits.clients)"
             return lingeringCloses.dismiss(connection, saying: LineError(429, sentence).reply)
         }
+        connection.limitUnsentBytes()
         let session = Session(
             connection.id, node: node, clock: clock, output: ClientOutput(connection),
             executor: loop, ackLevel: command.ackLevel, authPolicy: authPolicy, memory: memory)

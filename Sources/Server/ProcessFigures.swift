@@ -71,6 +71,9 @@ extension Limit {
             "http-stalled", AppLimits.stalledMillisecondsMax,
             "milliseconds in which a client reads nothing", "the connection is closed"),
         Limit(
+            "http-pace", AppLimits.paceBytesPerSecond,
+            "bytes a second that a client reads at least, over 30 s", "the connection is closed"),
+        Limit(
             "http-silent", AppLimits.silentMillisecondsMax,
             "milliseconds in which a WebSocket answers no ping", "the connection is closed"),
         Limit(

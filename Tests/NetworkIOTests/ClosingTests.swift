@@ -49,6 +49,32 @@ import Testing
         }
     }
 
+    @Test func `a close drops what the peer has not taken, and the kernel holds little of it`()
+        async throws
+    {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop)
+            let words = [UInt8](repeating: 33, count: 16_000_000)
+            try await loop.perform {
+                pair.server.limitUnsentBytes()
+                pair.client.pauseReading()
+                pair.server.write(words)
+            }
+            try await loop.perform {}
+            let left = try await loop.perform { pair.server.queuedBytes }
+            #expect(left > 0)
+            try await loop.perform {
+                pair.server.close()
+                pair.client.resumeReading()
+            }
+            // A reset, which libuv tells as an end where it has just read something.
+            let seen = try await pair.clientSees.seen.wait { $0.ends + $0.closes.count > 0 }
+            let taken = words.count - left - seen.bytes.count
+            #expect(seen.bytes.count < 512 << 10, "the peer was sent \(seen.bytes.count) bytes")
+            #expect(taken > 0, "the kernel dropped \(taken) bytes")
+        }
+    }
+
     @Test func `a peer that leaves without reading is seen as a reset`() async throws {
         try await withLoop { loop in
             let pair = try await Pair(on: loop)
