@@ -101,26 +101,15 @@ extension LineError {
             self.init(409, "Conversation exists with another creator, users or title")
         case .messageExists: self.init(409, "Message exists with another sender or text")
         case .messageDeleted: self.init(409, "Message is deleted for everyone")
-        case .tooManyEdits:
-            self.init(429, "A message has at most \(ChatLimits.editsMax) edits")
+        case .tooManyEdits: self = .tooManyEdits
         case .tooManyParticipants: self = .tooManyParticipants
         case .profileNotFound: self.init(404, "Profile not found")
         case .itemNotFound: self.init(404, "Action item not found")
         case .deviceNotFound: self.init(404, "Device not found")
-        case .tooManyDevices:
-            self.init(429, "A user has at most \(ChatLimits.devicesMax) devices")
-        case .conversationFull:
-            self.init(
-                429,
-                "A conversation keeps all who were ever in it, and this one can keep no more; "
-                    + "CREATE another")
-        case .deviceFull:
-            self.init(
-                429,
-                "This device keeps as much as it can; NOTIFIED, or DEVICE REMOVE and ADD, make "
-                    + "room")
-        case .documentFull:
-            self.init(429, "This has been changed by as many users and processes as it can keep")
+        case .tooManyDevices: self = .tooManyDevices
+        case .conversationFull: self = .conversationFull
+        case .deviceFull: self = .deviceFull
+        case .documentFull: self = .documentFull
         case .shardFull:
             self.init(503, "Too many processes have written to this shard to begin another")
         case .emailInUse: self.init(409, "This e-mail address is in use")
@@ -154,4 +143,30 @@ extension LineError {
             self.init(409, "Action item exists with another owner, title, link or time")
         }
     }
+}
+
+/// The limits that no waiting changes; over lines they are 429 all the same.
+extension LineError {
+    static let tooManyEdits = LineError(
+        429, "A message has at most \(ChatLimits.editsMax) edits")
+    static let tooManyDevices = LineError(
+        429, "A user has at most \(ChatLimits.devicesMax) devices")
+    static let conversationFull = LineError(
+        429,
+        "A conversation keeps all who were ever in it, and this one can keep no more; "
+            + "CREATE another")
+    static let deviceFull = LineError(
+        429,
+        "This device keeps as much as it can; NOTIFIED, or DEVICE REMOVE and ADD, make "
+            + "room")
+    static let documentFull = LineError(
+        429, "This has been changed by as many users and processes as it can keep")
+
+    private static let lasting: Set<LineError> = [
+        tooManyEdits, tooManyDevices, conversationFull, deviceFull, documentFull,
+        tooManyParticipants,
+    ]
+
+    /// Whether the same request would be refused in the same way for ever.
+    package var isLastingLimit: Bool { LineError.lasting.contains(self) }
 }

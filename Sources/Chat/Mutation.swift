@@ -25,6 +25,8 @@ public final class Mutation: Sendable {
             case .credentials, .signing: true
             case .file(_, let action): action.isForOperators
             case .part(_, _, let action): action.isForOperators
+            // What the system says is taken for true.
+            case .message(_, .send(.system, _, _, _)): true
             case .conversation, .message, .participant, .profile, .item, .device: false
             }
         }

@@ -48,6 +48,7 @@ struct AppResponse: Sendable {
     }
 
     init(_ error: LineError) {
+        let error = error.inAPI
         self.init(HTTPStatus(rawValue: error.code), body: [error.json])
         retryAfter = error.secondsToWait
     }

@@ -1,3 +1,4 @@
+import Admin
 import JSON
 import LineProtocol
 
@@ -121,10 +122,11 @@ extension JSONWriter {
 
     /// Writes an error as the API shows it.
     mutating func write(_ error: LineError) {
+        let error = error.inAPI
         object {
             $0.object("error") {
                 $0.pair("code", error.code)
-                $0.pair("message", error.withoutUsage.sentence)
+                $0.pair("message", error.sentence)
             }
         }
     }
@@ -138,13 +140,19 @@ extension LineError {
         413,
         "The answer would have more than \(AppLimits.answerBytesMax) bytes; ask for less of it")
 
+    /// The error as clients of the API are told it: a limit that no waiting changes is a conflict.
+    var inAPI: LineError {
+        let error = withoutUsage
+        return error.isLastingLimit ? LineError(409, error.sentence) : error
+    }
+
     /// The error without how the line is written, which clients of the API did not write.
-    var withoutUsage: LineError {
+    private var withoutUsage: LineError {
         // Looked for by its bytes: a search for a text costs as much as all else of an answer.
         var rest = sentence.utf8[...]
         while let end = rest.firstIndex(of: UInt8(ascii: ";")) {
             if rest[end...].starts(with: "; usage: ".utf8) {
-                return LineError(code, String(sentence[..<end]))
+                return LineError(code, String(sentence[..<end]), retryAfter: retryAfter)
             }
             rest = rest[end...].dropFirst()
         }

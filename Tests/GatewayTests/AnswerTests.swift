@@ -112,6 +112,22 @@ import Testing
                 == #"{"error":{"code":400,"message":"Missing <text>"}}"#)
     }
 
+    @Test func `a limit that no waiting changes is a conflict, another one says how long to wait`()
+        throws
+    {
+        let lasting = ["A message has at most 100 edits", "A user has at most 32 devices"]
+        for sentence in lasting {
+            let error = LineError(429, sentence)
+            let response = AppResponse(error)
+            #expect(response.status.rawValue == 409 && response.retryAfter == nil)
+            #expect(
+                String(decoding: response.body.joined(), as: UTF8.self)
+                    == #"{"error":{"code":409,"message":"\#(sentence)"}}"#)
+        }
+        let passing = AppResponse(LineError(429, "Too many type at once"))
+        #expect(passing.status.rawValue == 429 && passing.retryAfter == 1)
+    }
+
     @Test func `lines are cut wherever the pieces end`() {
         let bytes = Array("DEVICE id=a token=t\nOK\nERR 404 No such\n".utf8)
         for first in 0...bytes.count {

@@ -55,6 +55,8 @@ private actor TestDoorkeeper: AuthKeys {
                 }
             }
         }
+        let system = "SEND lunch alice type=system bob has left"
+        #expect(client.ask(system) == [LineError.operatorsOnly.description])
         #expect(client.ask("SEED", "PING").last == "OK pong")
         #expect(client.ask("AUTH user-bob") == [LineError.otherUser.description])
         #expect(client.ask("AUTH user-alice") == ["OK"])
