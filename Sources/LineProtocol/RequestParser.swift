@@ -38,10 +38,13 @@ extension Request {
         verbAt(place)
         let verb = verbs[place]
         let words = try ParsedLine(cutting: line, as: verb, from: end)
-        return switch verb.build {
-        case .plain(let build): try build(words)
-        case .minting(let build): try build(words, newID)
+        let request: Request
+        switch verb.build {
+        case .plain(let build): request = try build(words)
+        case .minting(let build): request = try build(words, newID)
         }
+        try request.checkNewNames()
+        return request
     }
 
     /// The methods of HTTP and its extensions that are no verbs of this protocol, and the header

@@ -6,6 +6,28 @@ import Wire
 
 @Suite struct RequestParserTests {
     @Test(arguments: [
+        "CREATE . alice,bob", "CREATE .. alice", "CREATE c ..,bob", "CREATE c alice,bob,.",
+        "INVITE c alice ..", "SEND c alice id=.. hi", "ACTION ADD alice id=. do it",
+        "DEVICE ADD alice .. token=t", "PROFILE .. name=dots",
+    ])
+    func `nothing new is called by dots alone, which HTTP cannot name`(line: String) {
+        guard case .failure(let error) = parsed(line) else {
+            Issue.record("it is taken")
+            return
+        }
+        #expect(error == LineError(400, "Nothing new is called . or .."))
+    }
+
+    @Test(arguments: [
+        "SEND .. alice hi", "DELETE c alice .. for=me", "HIDECHAT . alice",
+        "ACTION DELETE alice ..", "DEVICE REMOVE alice .", "CREATE ... alice,b.b", "CHATS ..",
+        "HISTORY .. alice", "SEND c alice id=.a hi",
+    ])
+    func `what is called by dots from before is read and removed`(line: String) throws {
+        _ = try parsed(line).get()
+    }
+
+    @Test(arguments: [
         ("SEND c alice hi", "hi"),
         ("SEND c alice  hi", " hi"),
         ("SEND c alice hi ", "hi "),
