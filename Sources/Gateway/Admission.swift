@@ -96,6 +96,9 @@ extension AppConnection {
 
     private func resource(_ head: RequestHead, _ user: UserID) -> Admission {
         do throws(HTTPError) {
+            guard head.method != .head || head.target.segments != AppConnection.pathOfEvents else {
+                throw .noSuchMethod
+            }
             return .resource(try Route(head.method, head.target.segments), user)
         } catch {
             var response = AppResponse(error)
@@ -111,6 +114,8 @@ extension AppConnection {
         }
     }
 
+    private static let pathOfEvents = ["v1", "events"]
+
     private func allowed(_ path: [String]) -> String {
         guard !host.pages.assumeIsolated({ $0.has(path) }) else {
             return AppConnection.methodsOfPages
@@ -121,7 +126,9 @@ extension AppConnection {
             : Route.methods(of: path)
                 + (host.accounts == nil ? [] : AccountRoute.methods(of: path))
                 + BlobRoute.methods(of: path)
-        let more: [Method] = (methods.contains(.get) ? [.head] : []) + [.options]
+        // A stream of events has no end, and so no head alone.
+        let hasHead = methods.contains(.get) && path != AppConnection.pathOfEvents
+        let more: [Method] = (hasHead ? [.head] : []) + [.options]
         return (methods + more).map(\.rawValue).joined(separator: ", ")
     }
 

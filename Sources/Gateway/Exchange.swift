@@ -70,9 +70,6 @@ extension AppConnection {
         let resource = route.resource
         let since = try AppRequest.sessionToken(request.head)
         if resource.verb.name == "WATCH" {
-            guard request.head.method == .get else {
-                throw LineError(405, HTTPError.noSuchMethod.message)
-            }
             var parameters = parameters
             // A browser that reconnects sends the field beside the address that it began with.
             if let last = request.head.fields.values(of: "last-event-id").first {

@@ -427,6 +427,7 @@ def methods_and_paths_are_told_apart(cluster):
     alice = App(cluster.nodes[0], "alice")
     assert alice.request("PUT", "chats", status=405).headers["Allow"] == "GET, HEAD, OPTIONS"
     alice.request("BREW", "chats", status=405)
+    assert alice.request("HEAD", "events", status=405).headers["Allow"] == "GET, DELETE, OPTIONS"
     alice.get("nope", status=404)
     alice.get("conversations/a%20b/messages", status=400)
     alice.get("../etc/passwd", status=400)
