@@ -13,7 +13,7 @@ extension Token {
     ///   - progress: what replays have passed beyond `seen`, and what the replicas held that told
     ///     it, ascending by shard; in the space that `seen` leaves.
     ///   - first: the most important shards, in that order; the others follow by their number of
-    ///     seqs.
+    ///     seqs. Where names are needed, a shard whose vector is no checkpoint comes first.
     ///   - checkpoints: the checkpoints that other nodes may be assumed to know too.
     ///   - clock: a time not earlier than anything that was seen.
     ///   - unsettled: the client's operations that may still be executed.
@@ -221,8 +221,12 @@ private struct TokenPacking {
     /// out.
     mutating func addProgress(_ part: Token.Part, in target: Token.Part) {
         let before = self
-        guard target.isWhole, spend(bytes(of: target), on: target) else { return }
-        guard let part = fitting(part), spend(bytes(of: part), on: part) else {
+        // A shard beyond those that were seen may need a wider step.
+        let wide = part.shard.number > 127 ? 1 : 0
+        guard target.isWhole, spend(bytes(of: target) + wide, on: target) else { return }
+        guard let part = fitting(part), spend(bytes(of: part) + wide, on: part),
+            stepBytes > 1 || prefixes.count <= TokenPacking.prefixesOfByteSteps
+        else {
             self = before
             return
         }

@@ -232,14 +232,12 @@ package actor Accounts {
         of account: String, from source: AttemptSource
     ) -> (ofPair: AttemptLimiter.Subject, others: [AttemptLimiter.Subject]) {
         if let signIn = source.signIn, signIn.address == account {
-            return (.guesses(of: account, by: signIn), [])
+            return (.guesses(of: account, by: signIn), [.guessesByDevices(of: account)])
         }
         let address = source.address
         let isKnown = knownAddresses.contains(address, of: account)
-        return (
-            .guesses(of: account, from: address),
-            isKnown ? [] : [.guesses(of: account), .guesses(from: address)]
-        )
+        let ofAll: [AttemptLimiter.Subject] = isKnown ? [] : [.guesses(of: account)]
+        return (.guesses(of: account, from: address), ofAll + [.guesses(from: address)])
     }
 
     func end(_ subject: AttemptLimiter.Subject) { attempts.forget(subject) }

@@ -101,6 +101,11 @@ extension AttemptLimiter.Subject {
         Self(name: "guess \(account) by \(signIn.id)", free: 5)
     }
 
+    /// Guesses of an account's password by all devices that have signed in to it before.
+    static func guessesByDevices(of account: String) -> Self {
+        Self(name: "guess \(account) by devices", free: 200)
+    }
+
     /// Guesses of an account's password by devices and from addresses that have not signed in to it
     /// before.
     static func guesses(of account: String) -> Self { Self(name: "guess \(account)", free: 200) }

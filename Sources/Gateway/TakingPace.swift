@@ -5,7 +5,8 @@
 struct TakingPace: Sendable {
     /// When the client last took something, or nothing waited for it, in milliseconds.
     private var takenAt: UInt64
-    private var queuedBefore = 0
+    /// The bytes that it had taken at the last tick.
+    private var takenLast: UInt64 = 0
     /// Since when something has waited all the time, at most for `AppLimits.paceMilliseconds`, and
     /// what had been taken then.
     private var busySince: UInt64
@@ -24,8 +25,8 @@ struct TakingPace: Sendable {
     /// - Returns: whether the client takes too little.
     mutating func isTooSlow(queued: Int, written: UInt64, now: UInt64) -> Bool {
         let taken = written - min(written, UInt64(queued))
-        if queued < queuedBefore || queued == 0 { takenAt = now }
-        queuedBefore = queued
+        if taken > takenLast || queued == 0 { takenAt = now }
+        takenLast = taken
         guard queued > 0 else {
             (busySince, takenBefore) = (now, taken)
             return false

@@ -29,6 +29,7 @@ private func makesDots(_ mutation: Mutation) -> Bool {
     case .item(.add), .profile: isDots(partition) || isDots(user)
     case .device(let device, .add), .device(let device, .register):
         isDots(device.text) || isDots(user)
+    case .credentials(.signUp): isDots(user)
     case .file(let file, .begin): isDots(file.text)
     default: false
     }

@@ -1,4 +1,6 @@
 import Membership
+import Placement
+import Wire
 
 /// The decision which of several nodes that start together with empty folders founds their cluster,
 /// and when.
@@ -81,5 +83,15 @@ extension Node {
             ports.host.log(
                 .warn, "no node answers at --join \(addresses), they are dialled until one does")
         }
+    }
+}
+
+extension Node {
+    /// The settings of a cluster that this node founds.
+    var settingsToFound: ClusterSettings {
+        ClusterSettings(
+            id: ports.entropy.nextID(), name: options.cluster ?? ClusterName(checked: "grapevine"),
+            shards: options.shards ?? Node.shardsDefault,
+            replicas: options.replicas ?? Replicas.standard)
     }
 }

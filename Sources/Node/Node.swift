@@ -261,10 +261,10 @@ extension Node {
     /// one.
     func found() {
         guard loss == nil else { return }
-        let settings = ClusterSettings(
-            id: ports.entropy.nextID(), name: options.cluster ?? ClusterName(checked: "grapevine"),
-            shards: options.shards ?? Node.shardsDefault,
-            replicas: options.replicas ?? Replicas.standard)
+        let settings = settingsToFound
+        guard settings.shards <= ClusterSettings.shardsMax else {
+            return ports.host.end(.badOption(settings.tooManyShards))
+        }
         ports.host.log(
             .info,
             "cluster founded cluster=\(settings.name) shards=\(settings.shards) "

@@ -37,7 +37,7 @@ extension Node {
 
     /// Makes checkpoints of vectors that a token can only name.
     func nameVectors(_ vectors: [(shard: ShardID, vector: Vector)]) {
-        carryOut(checkpoints.nameForTokens(vectors))
+        carryOut(checkpoints.nameForTokens(vectors, now: ports.clock.milliseconds))
     }
 
     private func carryOut(_ directives: [CheckpointExchange.Directive]) {

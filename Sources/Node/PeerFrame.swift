@@ -21,12 +21,19 @@ package struct ClusterSettings: Hashable, Sendable {
     }
 }
 
+extension ClusterSettings {
+    /// The sentence that refuses to found the cluster.
+    var tooManyShards: String {
+        "--shards \(shards): a cluster is founded with at most \(ClusterSettings.shardsMax)"
+    }
+}
+
 extension ClusterSettings: WireValue {
     /// The most shards of a cluster that is founded: the token of a list over all of them stays
     /// exact, so that a dead node refuses nobody.
     package static let shardsMax: UInt16 = 256
     /// The most shards of a cluster that an earlier version has founded.
-    static let shardsReadMax: UInt16 = 4_096
+    package static let shardsReadMax: UInt16 = 4_096
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(id)

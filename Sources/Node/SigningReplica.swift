@@ -163,7 +163,10 @@ struct SigningReplica: Sendable {
         for part in 0..<SigningTable.partsCount {
             guard let bytes = settings[SigningReplica.name(ofPart: part)] else { continue }
             for revocation in try [SigningTable.Revocation].decode(bytes) {
-                _ = table.insert(revocation, now: now)
+                // Whether it has ended is not judged by a clock that may have been set meanwhile.
+                let (name, through) = (revocation.name, revocation.through)
+                _ = table.insert(
+                    SigningTable.Revocation(name: name, through: through, made: now), now: now)
             }
         }
     }

@@ -18,6 +18,8 @@ public struct CheckpointExchange: Sendable {
     /// The hash of the replica whose vector was last named, by shard.
     private var named: [ShardID: UInt64] = [:]
 
+    /// How many vectors of a shard were named for tokens since a time in milliseconds.
+    private var namedForTokens: [ShardID: (since: UInt64, count: Int)] = [:]
     /// The shards whose histories have changed since they were last taken for the disk.
     private var unstored: Set<ShardID> = []
     /// The shard whose history was last taken for the disk, and when, in milliseconds.
@@ -28,6 +30,10 @@ public struct CheckpointExchange: Sendable {
     static let storedBytesPerSecond = 32 << 10
     /// The greatest size of a stored history, in bytes; larger ones are in memory only.
     static let storedBytesMax = 128 << 10
+    /// The most namings of a shard for tokens within `tokenPauseMilliseconds`: more would push
+    /// those out that other tokens need.
+    static let tokenNamesMax = 4
+    static let tokenPauseMilliseconds: UInt64 = 100
     /// The shortest time between two namings, in milliseconds.
     static let pauseMilliseconds: UInt64 = 1_000
     /// The greatest number of shards that are compared with one node in one tick.
@@ -83,10 +89,22 @@ public struct CheckpointExchange: Sendable {
 
     /// Names the vectors of which a token says no more than the name, and tells every node before
     /// the token leaves.
+    ///
+    /// An earlier vector than the newest is named more rarely: connections that do not read a shard
+    /// again keep it, and it is soon pushed out again.
     public mutating func nameForTokens(
-        _ vectors: [(shard: ShardID, vector: Vector)]
+        _ vectors: [(shard: ShardID, vector: Vector)], now: UInt64
     ) -> [Directive] {
-        vectors.compactMap { name($1, of: $0) }
+        vectors.compactMap { shard, vector in
+            guard !known[shard].contains(CheckpointID(of: vector)) else { return nil }
+            let last = namedForTokens[shard] ?? (now, 0)
+            let isOver = now >= last.since + CheckpointExchange.tokenPauseMilliseconds
+            let (since, count) = isOver ? (now, 0) : last
+            let isLatest = vector.covers(known[shard].newestVector)
+            guard count < (isLatest ? CheckpointExchange.tokenNamesMax : 1) else { return nil }
+            namedForTokens[shard] = (since, count + 1)
+            return name(vector, of: shard)
+        }
     }
 
     private mutating func name(_ candidate: Candidate) -> Directive? {
@@ -100,6 +118,7 @@ public struct CheckpointExchange: Sendable {
         let (previous, before) = (known[shard].newest, known[shard].newestVector)
         guard !vector.isEmpty, !known[shard].contains(CheckpointID(of: vector)) else { return nil }
         add(vector, to: shard)
+        guard known[shard].contains(CheckpointID(of: vector)) else { return nil }
         // The last checkpoint is not part of this vector after a partition; the whole vector is
         // sent.
         guard vector.covers(before) else {

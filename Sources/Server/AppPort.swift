@@ -57,6 +57,11 @@ actor AppPort: AppHost {
     private var isDraining = false
     private let lingeringCloses: LingeringCloses
     private var places: ClientPlaces
+    /// The clients that have lost their places, and when they are closed at the latest, in
+    /// milliseconds.
+    private var leaving: [UInt64: UInt64] = [:]
+    private static let leavingMilliseconds: UInt64 = 1_000
+    private static let leavingMax = 128
     /// The clients whose access token was not seen yet.
     private var unauthenticated = HandshakeQueue(
         placesMax: NodeHost.unauthenticatedMax, millisecondsMax: NodeHost.signInMillisecondsMax)
@@ -135,9 +140,9 @@ actor AppPort: AppHost {
         connection.limitUnsentBytes()
         let source = clientAddress(connection.peerAddress.hostText[...])
         let id = connection.id
-        let loser = isRoom ? places.add(id, from: source) : id
+        let loser = places.add(id, from: source, isFull: !isRoom)
         guard loser != id else { return refuse(connection) }
-        if let loser { turnAway(loser) }
+        if let loser { turnAway(loser, atOnce: !isRoom) }
         // Counted from its first byte: a handshake is part of signing in.
         arriving[id] = connection
         let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
@@ -164,17 +169,21 @@ actor AppPort: AppHost {
         guard let lingeringClose = lingeringCloses.begin() else { return connection.close() }
         connection.raise(
             encryption.accepting(), timeoutMilliseconds: NodeHost.signInMillisecondsMax
-        ) { result in
-            // The place is kept until here.
-            withExtendedLifetime(lingeringClose) {}
+        ) { [lingeringCloses] result in
             guard case .success = result else { return }
-            connection.write(answer)
-            connection.closeAfterFlush()
+            lingeringCloses.dismiss(connection, saying: answer, at: lingeringClose)
         }
     }
 
-    private func turnAway(_ id: UInt64) {
+    /// Ends the connection of a client that has lost its place.
+    ///
+    /// - Parameter isAtOnce: whether its descriptor is needed.
+    private func turnAway(_ id: UInt64, atOnce isAtOnce: Bool) {
         guard let client = clients[id] else { return arriving[id]?.close() ?? () }
+        guard !isAtOnce, leaving.count < AppPort.leavingMax else {
+            return client.connection.close()
+        }
+        leaving[id] = clock.milliseconds + AppPort.leavingMilliseconds
         client.requests.assumeIsolated { $0.turnAway() }
     }
 
@@ -195,6 +204,7 @@ actor AppPort: AppHost {
         arriving[id] = nil
         unauthenticated.onEnd(of: id)
         places.remove(id)
+        leaving[id] = nil
     }
 
     // MARK: Time
@@ -202,6 +212,7 @@ actor AppPort: AppHost {
     /// Closes connections that take too long; called at each tick.
     func onTick() {
         for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
+        for (id, end) in leaving where clock.milliseconds >= end { clients[id]?.connection.close() }
         ownAccounts?.assumeIsolated { $0.onTick() }
         guard !isDraining else { return }
         pushKeeper?.assumeIsolated { $0.onTick() }

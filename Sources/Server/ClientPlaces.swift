@@ -30,10 +30,11 @@ struct ClientPlaces: Sendable {
 
     /// Gives a client a place.
     ///
+    /// - Parameter isFull: whether there is no place, however many are taken here.
     /// - Returns: the client that loses its place for it, which may be itself; nil for none.
-    mutating func add(_ id: UInt64, from address: String) -> UInt64? {
+    mutating func add(_ id: UInt64, from address: String, isFull: Bool = false) -> UInt64? {
         var loser: UInt64?
-        if count >= countMax {
+        if isFull || count >= countMax {
             let mine = clients[.address(address)]?.count ?? 0
             guard most > mine + 1, let greedy = clientOfGreediest else { return id }
             remove(greedy)

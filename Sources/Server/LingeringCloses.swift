@@ -11,6 +11,13 @@ final class LingeringCloses: Sendable {
     /// Sends `bytes` and closes; closes at once where too many connections linger already.
     func dismiss(_ connection: Connection, saying bytes: [UInt8]) {
         guard let lingeringClose = begin() else { return connection.close() }
+        dismiss(connection, saying: bytes, at: lingeringClose)
+    }
+
+    /// Sends `bytes` and closes a connection that has a place already.
+    func dismiss(
+        _ connection: Connection, saying bytes: [UInt8], at lingeringClose: LingeringClose
+    ) {
         connection.delegate = Lingering(lingeringClose)
         connection.write(bytes)
         connection.closeAfterFlush()

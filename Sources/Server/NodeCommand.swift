@@ -103,8 +103,8 @@ package struct NodeCommand: Sendable {
                 "--bootstrap needs --join: the same list on every node, this one in it")
         }
         cluster = try options.optional("--cluster") { ClusterName($0) }
-        shards = try options.optional("--shards", "1-\(ClusterSettings.shardsMax)") { value in
-            UInt16(value).flatMap { (1...ClusterSettings.shardsMax).contains($0) ? $0 : nil }
+        shards = try options.optional("--shards", "1-\(ClusterSettings.shardsReadMax)") { value in
+            UInt16(value).flatMap { (1...ClusterSettings.shardsReadMax).contains($0) ? $0 : nil }
         }
         replicas = try options.optional("--replicas", "1-100 or all") { Replicas($0) }
         let level = try options.optional("--ack", "local, majority or all") {

@@ -72,7 +72,7 @@ extension Limit {
             "milliseconds in which a client reads nothing", "the connection is closed"),
         Limit(
             "http-pace", AppLimits.paceBytesPerSecond,
-            "bytes a second that a client reads at least, over 30 s", "the connection is closed"),
+            "bytes a second that a client reads at least, over 90 s", "the connection is closed"),
         Limit(
             "http-silent", AppLimits.silentMillisecondsMax,
             "milliseconds in which a WebSocket answers no ping", "the connection is closed"),

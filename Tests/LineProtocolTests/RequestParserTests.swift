@@ -9,6 +9,7 @@ import Wire
         "CREATE . alice,bob", "CREATE .. alice", "CREATE c ..,bob", "CREATE c alice,bob,.",
         "INVITE c alice ..", "SEND c alice id=.. hi", "ACTION ADD alice id=. do it",
         "DEVICE ADD alice .. token=t", "PROFILE .. name=dots",
+        "ACCOUNT ADD a1 .. email=a@b.org password=h",
     ])
     func `nothing new is called by dots alone, which HTTP cannot name`(line: String) {
         guard case .failure(let error) = parsed(line) else {

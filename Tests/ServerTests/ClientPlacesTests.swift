@@ -36,6 +36,11 @@ import Wire
         #expect(places.add(3, from: "b") == 3)
         places.remove(1)
         #expect(places.add(3, from: "b") == nil)
+        // Where the process has no place, whoever has the most loses one, too.
+        places = ClientPlaces(countMax: 100)
+        #expect(places.add(0, from: "a", isFull: true) == 0)
+        for id in 0..<3 as Range<UInt64> { _ = places.add(id, from: "a") }
+        #expect(places.add(3, from: "b", isFull: true) == 2)
     }
 
     @Test func `what is counted agrees with what is held, whatever happens`() {

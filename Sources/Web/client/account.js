@@ -39,7 +39,13 @@ export class Account {
      */
     async signIn(email, password) {
         const device = await this.#session.device();
-        await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
+        try {
+            await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
+        } catch (error) {
+            // A node of an earlier version does not know the key.
+            if (!device || asFailure(error).code !== 400) throw error;
+            await this.#accept("POST", "/v1/sessions", { email, password }, email);
+        }
     }
 
     /** @param {boolean} everywhere */
