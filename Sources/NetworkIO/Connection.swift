@@ -416,8 +416,6 @@ extension Connection {
         guard !hasEndedWriting else { return }
         hasEndedWriting = true
         // Directly on the socket: libuv has nothing queued that a `uv_shutdown` would wait for.
-        var descriptor: Int32 = -1
-        uv_fileno(base, &descriptor)
         guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else {
             return close(because: NetworkError(-errno, doing: "ending \(peerAddress)"))
         }

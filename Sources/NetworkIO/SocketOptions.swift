@@ -49,7 +49,7 @@ extension Connection {
             descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
     }
 
-    private var descriptor: Int32 {
+    var descriptor: Int32 {
         var descriptor: Int32 = -1
         uv_fileno(base, &descriptor)
         return descriptor

@@ -29,8 +29,8 @@ extension ClusterSettings {
 }
 
 extension ClusterSettings: WireValue {
-    /// The most shards of a cluster that is founded: the token of a list over all of them stays
-    /// exact, so that a dead node refuses nobody.
+    /// The most shards of a cluster that is founded: a token has space for the names of the vectors
+    /// of all of them.
     package static let shardsMax: UInt16 = 256
     /// The most shards of a cluster that an earlier version has founded.
     package static let shardsReadMax: UInt16 = 4_096
