@@ -64,6 +64,9 @@ public struct CheckpointHistory: Hashable, Sendable {
 
     public var newest: CheckpointID? { checkpoints.last?.id }
 
+    /// The names of the checkpoints, in no order that means anything.
+    public var ids: [CheckpointID] { checkpoints.map(\.id) }
+
     public func contains(_ id: CheckpointID) -> Bool { checkpoints.contains { $0.id == id } }
 
     /// Returns the vector of that name; nil where no checkpoint has it.
@@ -74,6 +77,12 @@ public struct CheckpointHistory: Hashable, Sendable {
     func vector(named short: UInt32) -> Vector? {
         let found = checkpoints.filter { $0.id.short == short }
         return found.count == 1 ? found.first.map(vector) : nil
+    }
+
+    /// Returns those of the names whose vectors are contained in `vector`, the oldest first.
+    public func covered(by vector: Vector, of ids: Set<CheckpointID>) -> [CheckpointID] {
+        guard vector.covers(common) else { return [] }
+        return checkpoints.filter { ids.contains($0.id) && vector.covers($0.changes) }.map(\.id)
     }
 
     /// The newest vector; empty where there is none.

@@ -11,12 +11,13 @@ import Wire
 /// For each shard, a token lists the entries of the vector that was seen, or a checkpoint, whose
 /// vector the nodes know, and the entries beyond it. So its length depends neither on the age of
 /// the cluster nor on the number of restarts. If no entries fit, only a name of the whole vector
-/// remains; it suffices if that vector is a checkpoint, or if a replica has exactly this vector.
+/// remains; it suffices if that vector is a checkpoint, if a replica has exactly this vector, or if
+/// the name is among the latest `HeldNames.countMax` of what the replica held.
 ///
 /// A replica id is named by its first 32 bits. Ids are random, so an entry is mistaken for another
 /// one of the n replica ids of a vector with a probability of n / 2^32: for a thousand, one in four
 /// million. A vector is named by 32 bits of a hash, and is mistaken for one of at most 65 others
-/// with a probability of 1 / 2^26.
+/// with a probability of 1 / 2^26, and for one of those that a replica held with 1 / 2^20.
 public struct Token: Hashable, Sendable {
     /// The changes that were seen of one replica id of a shard.
     public struct Entry: Hashable, Sendable {
@@ -141,11 +142,16 @@ extension Token.Part {
 
 extension Token {
     /// Whether a replica that holds `vector` holds everything that was seen of the shard.
+    ///
+    /// - Parameter held: the names of vectors that this replica holds.
     public func verdict(
-        on vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
+        on vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints(),
+        held: HeldNames = HeldNames()
     ) -> Verdict {
         func isHeld(_ name: UInt32) -> Bool {
-            checkpoints.vector(named: name, of: shard, or: vector).map(vector.covers) ?? false
+            if held.contains(name) { return true }
+            let named = checkpoints.vector(named: name, of: shard, or: vector)
+            return named.map(vector.covers) ?? false
         }
         if let part = part(of: shard), part.isWhole {
             let isCovered =
@@ -166,6 +172,11 @@ extension Token {
     /// Whether the token states the shard by the name of its whole vector alone, which only a
     /// checkpoint of that vector proves.
     public func isNamedOnly(_ shard: ShardID) -> Bool { name(of: shard) != nil }
+
+    /// Whether the token says all that was seen, and needs no checkpoint for it.
+    public var isPlain: Bool {
+        !isRounded && names.isEmpty && parts.allSatisfy { $0.isWhole && $0.checkpoint == nil }
+    }
 
     /// Returns a token of one shard only.
     public func narrowed(to shard: ShardID) -> Token {

@@ -10,12 +10,14 @@ extension Token {
     private static let headBytes = 1 + 4 + 1 + 5 * 2 + 8
     private static let checksumBytes = 4
     /// The bytes that are available for prefixes, parts, names, unsettled operations and sums.
-    static let bodyBytesMax = textBytesMax * 6 / 8 - headBytes - checksumBytes
+    static let bodyBytesMax = bodyBytes(ofText: textBytesMax)
     /// The greatest number of parts, and of names: the greatest number of shards.
     private static let shardsMax = 4_096
     /// The greatest number of prefixes: more do not fit.
     private static let prefixesMax = bodyBytesMax / Token.prefixBytes
     static let prefixBytes = 4
+
+    static func bodyBytes(ofText bytes: Int) -> Int { bytes * 6 / 8 - headBytes - checksumBytes }
 
     /// The text for clients: at most `textBytesMax` letters, digits, `-` and `_`.
     public var text: String { Base64.encode(encoded) }

@@ -19,11 +19,13 @@ extension Token {
     ///   - unsettled: the client's operations that may still be executed.
     ///   - sums: checksums of other data that the client was sent; left out if they would displace
     ///     a shard's name.
+    ///   - textBytesMax: the greatest length of the text, in bytes.
     public init(
         of seen: [(shard: ShardID, vector: Vector)],
         progress: [(shard: ShardID, passed: Vector, target: Vector)] = [], first: [ShardID] = [],
         cluster: ClusterID, checkpoints: Checkpoints = Checkpoints(),
-        clock: HybridTimestamp = .zero, unsettled: Unsettled = Unsettled(), sums: [UInt32] = []
+        clock: HybridTimestamp = .zero, unsettled: Unsettled = Unsettled(), sums: [UInt32] = [],
+        textBytesMax: Int = Token.textBytesMax
     ) {
         let ranks = Dictionary(zip(first, 0...)) { one, _ in one }
         let forms = seen.filter { !$0.vector.isEmpty }.map { shard, vector in
@@ -36,7 +38,9 @@ extension Token {
         }.map(\.forms)
         func pack(_ sums: Int) -> TokenPacking {
             var packing = TokenPacking(
-                forms, checkpoints, besides: unsettled.encoded.count + Token.bytesMax(ofSums: sums))
+                forms, checkpoints,
+                within: Token.bodyBytes(ofText: textBytesMax) - unsettled.encoded.count
+                    - Token.bytesMax(ofSums: sums))
             for (shard, passed, target) in progress {
                 packing.addProgress(
                     TokenForms(of: passed, in: shard).plain,
@@ -131,23 +135,23 @@ private struct TokenPacking {
     /// The number of prefixes up to which a step takes one byte.
     private static let prefixesOfByteSteps = 64
 
-    /// - Parameter bytes: the size of the other contents.
-    init(_ all: [TokenForms], _ checkpoints: Checkpoints, besides bytes: Int) {
+    /// - Parameter bytes: the space for prefixes, parts and names.
+    init(_ all: [TokenForms], _ checkpoints: Checkpoints, within bytes: Int) {
         lazy var histories = all.map { checkpoints[$0.shard] }
         lazy var forms = zip(all, histories).map { $0.all($1) }
-        let narrow = TokenPacking(all, forms, histories, besides: bytes, stepBytes: 1)
+        let narrow = TokenPacking(all, forms, histories, within: bytes, stepBytes: 1)
         let isNarrow = narrow.prefixes.count <= TokenPacking.prefixesOfByteSteps
         self =
-            isNarrow ? narrow : TokenPacking(all, forms, histories, besides: bytes, stepBytes: 2)
+            isNarrow ? narrow : TokenPacking(all, forms, histories, within: bytes, stepBytes: 2)
     }
 
     private init(
         _ all: [TokenForms], _ forms: @autoclosure () -> [[Token.Part]],
-        _ histories: @autoclosure () -> [CheckpointHistory], besides bytes: Int, stepBytes: Int
+        _ histories: @autoclosure () -> [CheckpointHistory], within bytes: Int, stepBytes: Int
     ) {
         self.stepBytes = stepBytes
         let last = all.map(\.shard.number).max() ?? 0
-        capacity = Token.bodyBytesMax - bytes - TokenPacking.wideStepsMax(to: last)
+        capacity = bytes - TokenPacking.wideStepsMax(to: last)
         if addAll(all.map(\.plain)) { return }
         let forms = forms()
         var reserved = Token.Name.bytes * all.count

@@ -142,7 +142,7 @@ package actor Node {
     /// The `SINCE` requests that are under way.
     var sinces: [ReplySlot: Since] = [:]
     var publisher = EventPublisher()
-    var subscriptions = Subscriptions()
+    var subscriptions: Subscriptions
     /// The watch frames that this node sends itself, in order, while the first is being handled.
     var ownFrames: [WatchFrame] = []
     var typing = Typing()
@@ -179,10 +179,9 @@ package actor Node {
         startedAt = ports.clock.milliseconds
         clusterTime = ClusterTime(
             maxOffsetMilliseconds: options.maxOffsetMilliseconds, ports.clock)
+        subscriptions = Subscriptions(tokenBytesMax: options.tokenBytesMax)
         scrub = Scrub(now: startedAt)
-        reachedAt = startedAt
-        tickedAt = startedAt
-        joinedAt = startedAt
+        (reachedAt, tickedAt, joinedAt) = (startedAt, startedAt, startedAt)
         unanswered = Set(options.join)
         waitingSaidAt = startedAt
         bootstrap = options.isBootstrapping ? Bootstrap(options.join) : nil
@@ -227,7 +226,7 @@ extension Node {
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {
-                try loadCheckpoints(settings)
+                try loadCheckpoints(settings, afterLoss: loss != nil)
                 try resume(ClusterSettings.decode(bytes), headers, bases, damaged)
             } else if options.join.isEmpty {
                 found()
@@ -388,6 +387,7 @@ extension Node {
     private func commit(_ writes: [ShardWrite], _ drops: [ShardID]) {
         guard !writes.isEmpty || !drops.isEmpty || !settingsToKeep.isEmpty else { return }
         lookAtDiskAgain()
+        for id in drops { forgetHeldNames(of: id) }
         let settings = unkept + settingsToKeep
         unkept = []
         settingsToKeep = []

@@ -7,9 +7,13 @@ import Wire
 extension Node {
     func tickCheckpoints(now: UInt64) {
         guard let cluster else { return }
+        for id in checkpoints.held.openShards { noteHeld(id) }
         if !isRefusing {
             settingsToKeep += checkpoints.takeUnstored(now: now).map { shard, bytes in
                 Setting(name: Node.checkpointsPrefix + "\(shard)", value: bytes)
+            }
+            settingsToKeep += checkpoints.takeUnstoredNames(now: now).map { chunk, bytes in
+                Setting(name: Node.settingName(of: chunk), value: bytes)
             }
         }
         carryOut(
@@ -18,17 +22,60 @@ extension Node {
             })
     }
 
-    /// Reads the checkpoints that are on disk.
-    func loadCheckpoints(_ settings: [String: [UInt8]]) throws(WireError) {
-        for (name, bytes) in settings where name.hasPrefix(Node.checkpointsPrefix) {
-            if let number = UInt16(name.dropFirst(Node.checkpointsPrefix.count)) {
-                try checkpoints.load(bytes, of: ShardID(number))
+    /// Takes the names of the checkpoints that the replica here has on its disk.
+    private func noteHeld(_ id: ShardID) {
+        guard let shard = shard(id) else { return checkpoints.noteStored(nil, of: id) }
+        // What is being dropped or set aside is lost once the commit under way ends.
+        guard repairs[id] == nil, shard.assumeIsolated({ !$0.isDropping }) else { return }
+        checkpoints.noteStored(shard.assumeIsolated { $0.stored.vector }, of: id)
+    }
+
+    /// Forgets the names of what a replica held that is about to lose something; the next commit
+    /// removes them from the disk.
+    func forgetHeldNames(of id: ShardID) {
+        settingsToKeep += checkpoints.forgetHeld(id).map {
+            Setting(name: Node.settingName(of: $0), value: [])
+        }
+    }
+
+    /// Reads the checkpoints, and the names of those that were held, that are on disk.
+    ///
+    /// - Parameter afterLoss: whether the disk has lost writes, after which nothing is known to be
+    ///   held.
+    func loadCheckpoints(
+        _ settings: [String: [UInt8]], afterLoss: Bool
+    ) throws(WireError) {
+        for (name, bytes) in settings {
+            if name.hasPrefix(Node.checkpointsPrefix) {
+                if let number = UInt16(name.dropFirst(Node.checkpointsPrefix.count)) {
+                    try checkpoints.load(bytes, of: ShardID(number))
+                }
+            } else if let chunk = Node.chunk(ofSetting: name) {
+                if afterLoss {
+                    settingsToKeep.append(Setting(name: name, value: []))
+                } else {
+                    try checkpoints.load(bytes, of: chunk)
+                }
             }
         }
     }
 
     /// The beginning of the names under which checkpoints are stored, before the shard's number.
     private static let checkpointsPrefix = "checkpoints-"
+    /// The beginning of the names under which the names of held checkpoints are stored, before the
+    /// numbers of the shard and of the chunk.
+    private static let heldPrefix = "held-"
+
+    private static func settingName(of chunk: HeldCheckpoints.Chunk) -> String {
+        "\(heldPrefix)\(chunk.shard)-\(chunk.index)"
+    }
+
+    private static func chunk(ofSetting name: String) -> HeldCheckpoints.Chunk? {
+        guard name.hasPrefix(heldPrefix) else { return nil }
+        let numbers = name.dropFirst(heldPrefix.count).split(separator: "-").map { UInt16($0) }
+        guard numbers.count == 2, let shard = numbers[0], let index = numbers[1] else { return nil }
+        return HeldCheckpoints.Chunk(shard: ShardID(shard), index: Int(index))
+    }
 
     func onCheckpoint(_ frame: CheckpointFrame, from name: NodeName) {
         guard let cluster, frame.shard.number < cluster.shards else { return }

@@ -145,6 +145,7 @@ extension Node {
         held[Int(id.number)] = shard
         shards = held.compactMap { $0 }
         dirty.insert(id)
+        checkpoints.noteReplica(of: id)
         for (name, wire) in links.ascending.map({ ($0.name, $0.wire) }) {
             within(shard) { $0.onPeerUp(name, wire: wire) }
         }

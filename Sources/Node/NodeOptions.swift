@@ -41,6 +41,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let causePatienceMilliseconds: UInt64
     /// How long a file may be unsent before it is closed, in milliseconds.
     package let unsentMilliseconds: UInt64
+    /// The greatest length of a token that is made here, in bytes.
+    package let tokenBytesMax: Int
 
     package static let unsentMillisecondsDefault: UInt64 = 60 * 60 * 1_000
 
@@ -59,8 +61,10 @@ package struct NodeOptions: Hashable, Sendable {
         restRangesMax: Int = VectorBase.restRangesMax,
         earlierMessagesMax: Int = ShardMachine.earlierMessagesMax,
         causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault,
-        unsentMilliseconds: UInt64 = unsentMillisecondsDefault
+        unsentMilliseconds: UInt64 = unsentMillisecondsDefault,
+        tokenBytesMax: Int = Token.textBytesMax
     ) {
+        self.tokenBytesMax = tokenBytesMax
         self.unsentMilliseconds = unsentMilliseconds
         self.causePatienceMilliseconds = causePatienceMilliseconds
         self.earlierMessagesMax = earlierMessagesMax

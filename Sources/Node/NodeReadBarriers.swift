@@ -27,7 +27,7 @@ extension Node {
         guard let cluster else { return nil }
         let token = Token(
             of: seen, first: first, cluster: cluster.id, checkpoints: checkpoints.known,
-            clock: latestTime, unsettled: unsettled)
+            clock: latestTime, unsettled: unsettled, textBytesMax: options.tokenBytesMax)
         let named = seen.filter { token.isNamedOnly($0.shard) }
         if !named.isEmpty { nameVectors(named) }
         return token
@@ -287,8 +287,10 @@ extension Node {
     }
 
     private func isHeld(_ minimum: MinimumVersion, by shard: Shard) -> Bool {
-        let known = checkpoints.known
-        return shard.assumeIsolated { minimum.isCovered(by: $0.stored.vector, of: $0.id, known) }
+        let (known, held) = (checkpoints.known, checkpoints.held[shard.id])
+        return shard.assumeIsolated {
+            minimum.isCovered(by: $0.stored.vector, of: $0.id, known, held: held)
+        }
     }
 
     private func endCatchUp(_ waiter: CatchUp.Waiter) {

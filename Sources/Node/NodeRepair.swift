@@ -83,6 +83,7 @@ extension Node {
                 // The next process starts its clock behind every stamp of this one.
                 header.raise(to: shard.assumeIsolated { $0.stored.greatest }, at: wallTime)
                 repairs[id]?.header = header
+                forgetHeldNames(of: id)
                 if scrub.phase != .resting { scrub.scrubber.noteSetAside(rest.bad.count) }
                 writes.append(
                     ShardWrite(

@@ -123,6 +123,8 @@ struct Subscriptions: Sendable {
     var isLost = false
     /// When the last watcher left, in milliseconds; nil while somebody watches or no feed is open.
     var idleSince: UInt64?
+    /// The greatest length of new tokens, in bytes.
+    private let tokenBytesMax: Int
     /// The clock of new tokens: no earlier than any event that was told.
     var clock = HybridTimestamp.zero
     /// The tokens of watchers that lack nothing; valid until a position changes.
@@ -134,6 +136,8 @@ struct Subscriptions: Sendable {
     static let idleMilliseconds: UInt64 = 10_000
     /// The most tokens that are cached.
     private static let tokensMax = 4_096
+
+    init(tokenBytesMax: Int) { self.tokenBytesMax = tokenBytesMax }
 
     var isIdle: Bool { watchers.isEmpty }
 
@@ -324,7 +328,7 @@ struct Subscriptions: Sendable {
         let token = Token(
             of: seen, progress: progress, first: watcher.concerns, cluster: cluster,
             checkpoints: checkpoints, clock: clock, unsettled: watcher.unsettled,
-            sums: watcher.sums?.groups ?? []
+            sums: watcher.sums?.groups ?? [], textBytesMax: tokenBytesMax
         ).text
         if let key {
             if tokens.count >= Subscriptions.tokensMax { tokens = [:] }

@@ -11,6 +11,8 @@ import Wire
 /// precise until the two nodes connect again. Each node stores its table, some seconds late.
 public struct CheckpointExchange: Sendable {
     public private(set) var known = Checkpoints()
+    /// What the replicas of this node held of them.
+    public private(set) var held = HeldCheckpoints()
     /// The next shard to compare with each connected node; no entry once all have been compared.
     private var cursors: [NodeName: UInt16] = [:]
     /// When vectors were last named, in milliseconds.
@@ -142,6 +144,7 @@ public struct CheckpointExchange: Sendable {
             guard !history.isEmpty, history.newest != newest else { return [] }
             return [.send(.history(shard, history), to: peer)]
         case .history(let shard, let history):
+            held.noteKnown(history.ids.filter { !known[shard].contains($0) }, of: shard)
             known.formUnion(history, of: shard)
             unstored.insert(shard)
         }
@@ -149,8 +152,31 @@ public struct CheckpointExchange: Sendable {
     }
 
     private mutating func add(_ vector: Vector, to shard: ShardID) {
+        held.noteKnown([CheckpointID(of: vector)], of: shard)
         known.add(vector, to: shard)
         unstored.insert(shard)
+    }
+
+    // MARK: Names
+
+    /// Takes the names of the checkpoints that a replica of this node holds.
+    ///
+    /// - Parameter stored: the vector of what is on the replica's disk; nil where there is no
+    ///   replica.
+    public mutating func noteStored(_ stored: Vector?, of shard: ShardID) {
+        held.noteStored(stored, of: shard, in: known[shard])
+    }
+
+    /// Notes that this node has a replica of the shard.
+    public mutating func noteReplica(of shard: ShardID) {
+        held.noteKnown(known[shard].ids, of: shard)
+    }
+
+    /// Forgets what a replica of this node held, since it is about to lose something.
+    ///
+    /// - Returns: the chunks that have to be emptied in the commit with the loss.
+    public mutating func forgetHeld(_ shard: ShardID) -> [HeldCheckpoints.Chunk] {
+        held.forget(shard, known: known[shard])
     }
 
     // MARK: Disk
@@ -175,13 +201,28 @@ public struct CheckpointExchange: Sendable {
         return taken
     }
 
+    /// Takes chunks of names that are to be stored, a few in a second.
+    public mutating func takeUnstoredNames(
+        now: UInt64
+    ) -> [(chunk: HeldCheckpoints.Chunk, bytes: [UInt8])] {
+        held.takeUnstored(now: now)
+    }
+
     private var nextUnstored: ShardID? {
         unstored.filter { $0 > lastStored.shard }.min() ?? unstored.min()
     }
 
     /// Reads a history that was stored.
     public mutating func load(_ bytes: [UInt8], of shard: ShardID) throws(WireError) {
-        known.formUnion(try CheckpointHistory.decode(bytes), of: shard)
+        let history = try CheckpointHistory.decode(bytes)
+        known.formUnion(history, of: shard)
+    }
+
+    /// Reads a chunk of names that was stored.
+    public mutating func load(
+        _ bytes: [UInt8], of chunk: HeldCheckpoints.Chunk
+    ) throws(WireError) {
+        try held.load(bytes, of: chunk)
     }
 }
 

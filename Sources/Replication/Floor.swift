@@ -10,16 +10,20 @@ public enum MinimumVersion: Hashable, Sendable {
 
     /// Whether a replica of the shard that holds `vector` certainly holds all of the minimum.
     ///
-    /// - Parameter checkpoints: the checkpoints that a token may name.
+    /// - Parameters:
+    ///   - checkpoints: the checkpoints that a token may name.
+    ///   - held: the names of vectors that this replica holds.
     public func isCovered(
-        by vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints()
+        by vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints(),
+        held: HeldNames = HeldNames()
     ) -> Bool {
         #if PlantedBugs
             if PlantedBug.minimumIgnored.isOn { return true }
         #endif
         switch self {
         case .vector(let minimum): return vector.covers(minimum.vector)
-        case .token(let token): return token.verdict(on: vector, of: shard, checkpoints) == .covered
+        case .token(let token):
+            return token.verdict(on: vector, of: shard, checkpoints, held: held) == .covered
         }
     }
 }

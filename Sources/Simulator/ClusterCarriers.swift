@@ -1,4 +1,6 @@
+import CRDT
 import LineProtocol
+import Wire
 
 /// The death of a node whose clients carry tokens, while all other nodes are in sync.
 ///
@@ -33,8 +35,9 @@ extension ClusterWorld {
         }
         kill(victim)
         _ = run(until: now + ClusterWorld.deathMicroseconds)
+        let isExact = saysAll(token)
         for machine in members where machine.index != victim && finding == nil {
-            bring(token, to: machine.index, from: victim)
+            bring(token, to: machine.index, from: victim, isExact: isExact)
         }
         restart(victim, after: 0)
         _ = run(until: max(now, clientsUntil) + 1_000)
@@ -77,12 +80,24 @@ extension ClusterWorld {
         }
     }
 
-    private func bring(_ token: ClusterToken, to index: Int, from victim: Int) {
+    /// Whether a token names no vector, which the others may not know.
+    private func saysAll(_ token: ClusterToken) -> Bool {
+        do throws(WireError) {
+            return try Token(text: token.text).isPlain
+        } catch {
+            return true
+        }
+    }
+
+    /// - Parameter isExact: whether no answer may be a refusal.
+    private func bring(
+        _ token: ClusterToken, to index: Int, from victim: Int, isExact: Bool
+    ) {
         let requests =
             [ClusterRequest(.since(token), "SINCE \(token.text)")]
             + conversations.map { history(clients[0], of: $0) } + [chats(clients[0])]
         let answers = needed(requests, of: index)
-        guard let refusal = answers.first(where: { $0.code != nil }) else { return }
+        guard isExact, let refusal = answers.first(where: { $0.code != nil }) else { return }
         fail(
             .reads,
             "n\(index + 1) answers \(refusal.summary) to the token of n\(victim + 1), which is dead"

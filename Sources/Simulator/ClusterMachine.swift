@@ -138,7 +138,8 @@ final class ClusterMachine {
                 peerLimits: plan.peerLimits,
                 restRangesMax: VectorBase.restRangesMaxOfSimulation, earlierMessagesMax: 2,
                 causePatienceMilliseconds: plan.causePatienceMilliseconds,
-                unsentMilliseconds: ClusterPlan.unsentMilliseconds),
+                unsentMilliseconds: ClusterPlan.unsentMilliseconds,
+                tokenBytesMax: plan.tokenBytesMax),
             ports: NodePorts(
                 executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
     }

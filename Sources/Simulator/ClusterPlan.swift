@@ -95,8 +95,14 @@ struct ClusterPlan {
     /// of a turn is cut into slices.
     let lookMicroseconds: UInt64
 
+    /// The greatest length of a token, in bytes.
+    let tokenBytesMax: Int
+
     /// Whether a node's wall clock is wrong for a while.
     var hasWrongClock: Bool { faults.contains { $0.kind == .wrongClock } }
+
+    /// The lengths of tokens, in bytes: all that was seen fits, some of it is named, or all of it.
+    private static let tokenBytes = [2_048, 2_048, 2_048, 104, 72]
 
     /// How long a file may be unsent.
     static let unsentMilliseconds: UInt64 = 2_000
@@ -119,6 +125,8 @@ struct ClusterPlan {
         hasAccounts = listRandom.chance(percent: 50)
         var lookRandom = SeededRandom(seed: seed, stream: 132)
         lookMicroseconds = lookRandom.pick([0, 0, 700, 2_500])
+        var tokenRandom = SeededRandom(seed: seed, stream: 133)
+        tokenBytesMax = tokenRandom.pick(ClusterPlan.tokenBytes)
         var fileRandom = SeededRandom(seed: seed, stream: 124)
         sendsFiles = fileRandom.chance(percent: 40)
         (isRestless, causePatienceMilliseconds) = ClusterPlan.restlessness(seed)

@@ -75,6 +75,105 @@ private struct Wide {
         #expect(wide.since(token, on: again) == .level)
     }
 
+    /// Three nodes with a replica of one shard.
+    private struct Narrow {
+        let world = NodeWorld()
+        let seats: [NodeSeat]
+        let room = ConversationID(checked: "room")
+
+        init() {
+            seats = [
+                world.add("n1", shards: 1), world.add("n2", join: ["n1"], shards: nil),
+                world.add("n3", join: ["n1"], shards: nil),
+            ]
+            world.run(milliseconds: 2_000)
+            seats[0].handle(create(room), number: 1)
+            world.run(milliseconds: 2_500)
+        }
+
+        /// Returns the token of a client that was shown all, with no space for more than its name.
+        func named(by seat: NodeSeat) throws -> Token {
+            let token = seat.run { node -> Token? in
+                let seen = node.shards.map { shard in
+                    (shard: shard.id, vector: shard.assumeIsolated { $0.stored.vector })
+                }
+                return node.cluster.map { Token(of: seen, cluster: $0.id, textBytesMax: 52) }
+            }
+            try #require(token?.isNamedOnly(ShardID(0)) == true)
+            return try #require(token)
+        }
+
+        /// Writes so much that no node keeps the vectors of before.
+        func grow(by seat: NodeSeat) {
+            for index in 0..<200 {
+                seat.handle(send("m\(index)", in: room), number: 2)
+                world.run(milliseconds: 1_100)
+            }
+        }
+
+        func since(_ token: Token, on seat: NodeSeat) -> ReplyResult? {
+            let slot = ReplySlot(session: 1, number: 900)
+            seat.run { $0.since(token, for: slot) }
+            world.endTurn(of: seat)
+            world.run(milliseconds: 1_500)
+            return seat.sink.outcomes[900]
+        }
+    }
+
+    @Test func `a name is good where it was held, however old it is, and whoever is dead`() throws {
+        let narrow = Narrow()
+        let token = try narrow.named(by: narrow.seats[2])
+        narrow.grow(by: narrow.seats[0])
+        narrow.world.kill("n3")
+        #expect(narrow.since(token, on: narrow.seats[1]) == .level)
+        let store = narrow.seats[1].store
+        narrow.world.kill("n2")
+        narrow.world.run(milliseconds: 500)
+        let again = narrow.world.add("n2", join: ["n1"], store: store, shards: nil)
+        narrow.world.run(milliseconds: 3_000)
+        #expect(narrow.since(token, on: again) == .level)
+    }
+
+    @Test func `a name that was not held is not good, however old it is`() throws {
+        let narrow = Narrow()
+        narrow.world.stalled = ["n1", "n2"]
+        narrow.seats[2].handle(send("lost", in: narrow.room), number: 2)
+        narrow.world.run(milliseconds: 3_000)
+        let token = try narrow.named(by: narrow.seats[2])
+        narrow.world.kill("n3")
+        for name in ["n1", "n2"] { narrow.world.kill(name) }
+        let stores = narrow.seats[..<2].map(\.store)
+        narrow.world.stalled = []
+        let first = narrow.world.add("n1", store: stores[0], shards: nil)
+        let second = narrow.world.add("n2", store: stores[1], shards: nil)
+        narrow.world.run(milliseconds: 3_000)
+        narrow.grow(by: first)
+        #expect(narrow.since(token, on: second) == .answered(.failed(.behind), nil))
+    }
+
+    @Test(arguments: [true, false])
+    func `what a replica loses it no longer knows by name`(isLoss: Bool) throws {
+        let narrow = Narrow()
+        let token = try narrow.named(by: narrow.seats[2])
+        narrow.grow(by: narrow.seats[0])
+        for name in ["n1", "n2", "n3"] { narrow.world.kill(name) }
+        let store = MemoryStore(copying: narrow.seats[1].store)
+        #expect(store.settings.contains { $0.key.hasPrefix("held-0-") && !$0.value.isEmpty })
+        let again = narrow.world.add(
+            "n2", store: store, shards: nil, loss: isLoss ? "the log is damaged" : nil,
+            acceptsDataLoss: true)
+        narrow.world.run(milliseconds: 3_000)
+        if !isLoss {
+            #expect(narrow.since(token, on: again) == .level)
+            again.run { [room = narrow.room] in
+                $0.onBadRecords([.conversation(room)], in: ShardID(0))
+            }
+            narrow.world.run(milliseconds: 3_000)
+            #expect(store.settings.allSatisfy { !$0.key.hasPrefix("held-") || $0.value.isEmpty })
+        }
+        #expect(narrow.since(token, on: again) == .answered(.failed(.behind), nil))
+    }
+
     @Test func `what a dead node alone holds is not taken for held`() throws {
         let wide = Wide()
         wide.world.stalled = ["n1", "n2"]

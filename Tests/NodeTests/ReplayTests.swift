@@ -116,7 +116,7 @@ import Wire
 
     /// The subscriptions of a node whose session 1 watches one shard.
     private static func watched(_ shard: ShardID) -> Subscriptions {
-        var subscriptions = Subscriptions()
+        var subscriptions = Subscriptions(tokenBytesMax: Token.textBytesMax)
         subscriptions.feeds = [Subscriptions.Feed()]
         subscriptions.add(
             Subscriptions.Watcher(
