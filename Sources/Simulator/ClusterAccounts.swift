@@ -56,6 +56,14 @@ struct ClusterSignIn {
     var isRevoked = false
 }
 
+/// The requests for an account of a user, as the clients know them.
+struct ClusterSignUps {
+    /// The number of those that may have been carried out, or not.
+    var unanswered = 0
+    /// The times of the accounts that the answers told; more than one on two sides of a cut.
+    var stamps: Set<String> = []
+}
+
 /// Accounts, their sign-ins and the revocations of access tokens, in some runs.
 ///
 /// The invariants: an acknowledged end of a sign-in holds for good and at all nodes, whatever they
@@ -105,6 +113,7 @@ extension ClusterWorld {
             case .revocations: "KEYS"
             }
         if case .end(let id) = deed { signIns[id]?.isEndAsked = true }
+        if case .add = deed { signUps[user, default: ClusterSignUps()].unanswered += 1 }
         return ClusterRequest(.account(deed, password: lastPassword), line)
     }
 
@@ -119,6 +128,10 @@ extension ClusterWorld {
     func judgeAccount(_ answer: ClusterAnswer, _ request: ClusterRequest, on visit: ClusterVisit) {
         guard case .account(let deed, let password) = request.kind else { return }
         switch deed {
+        case .add:
+            guard let stamp = answer.fields?["stamp"] else { return }
+            signUps[visit.user]?.unanswered -= 1
+            signUps[visit.user]?.stamps.insert(stamp)
         case .begin(let id):
             guard let stamp = answer.fields?["stamp"] else { return }
             signIns[id] = ClusterSignIn(user: visit.user, password: password, stamp: stamp)
@@ -168,8 +181,11 @@ extension ClusterWorld {
             if code == nil, isOver, disksLostAt.isEmpty, !hasMoved {
                 fail(.deleted, "\(machine.name) renews \(id) of \(user), which has ended")
             }
-            if code != nil, !isOver, !signIn.isEndAsked, passwords == 0, disksLostAt.isEmpty,
-                !hasMoved
+            // Of sign-ups on two sides of a cut the later one's password counts, and ends what was
+            // judged by the other.
+            let isOne = signUps[user].map { $0.unanswered == 0 && $0.stamps.count == 1 } ?? false
+            if code != nil, !isOver, !signIn.isEndAsked, passwords == 0, isOne,
+                disksLostAt.isEmpty, !hasMoved
             {
                 fail(.kept, "\(machine.name) does not renew \(id) of \(user): \(code ?? 0)")
             }

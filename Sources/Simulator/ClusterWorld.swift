@@ -86,6 +86,8 @@ final class ClusterWorld {
     /// The acknowledged sign-ins, by id, and the numbers of those and of passwords asked for.
     var signIns: [String: ClusterSignIn] = [:]
     var signInsAsked = 0
+    /// The requests for accounts, by user.
+    var signUps: [String: ClusterSignUps] = [:]
     var passwords = 0
     var markRandom: SeededRandom
     var profileRandom: SeededRandom
