@@ -9,8 +9,8 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libcurl4-openssl-dev libncurses-dev libsimdjson-dev libsodium-dev libsqlite3-dev \
-        libssl-dev libuv1-dev libxxhash-dev pkg-config zlib1g-dev \
+        libcurl4-openssl-dev libidn2-dev libncurses-dev libsimdjson-dev libsodium-dev \
+        libsqlite3-dev libssl-dev libunistring-dev libuv1-dev libxxhash-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /grapevine
 COPY Package.swift ./
@@ -23,8 +23,8 @@ RUN swift build -c release --product grapevine --static-swift-stdlib -Xlinker -s
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        ca-certificates libcurl4 libncursesw6 libsimdjson14 libsodium23 libsqlite3-0 libssl3 \
-        libstdc++6 libuv1 libxxhash0 zlib1g \
+        ca-certificates libcurl4 libidn2-0 libncursesw6 libsimdjson14 libsodium23 \
+        libsqlite3-0 libssl3 libstdc++6 libunistring2 libuv1 libxxhash0 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home grapevine \
     && install -d -o grapevine -g grapevine -m 0700 /data

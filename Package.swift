@@ -39,16 +39,19 @@ let package = Package(
         core("Manual", []),
         core("HTTP", ["Wire"]),
         core("JSON", ["CSimdjson"]),
-        core("Crypto", ["COpenSSL", "CSodium"]),
+        core("Crypto", ["COpenSSL", "CSodium", "Spelling"]),
         core("Compression", ["CZlib"]),
+        core("Spelling", ["CIDN2", "CUnistring"]),
 
         // Edges: each touches one foreign thing.
         library("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        library("CIDN2", pkgConfig: "libidn2", package: "libidn2-dev"),
         library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
         library("CNcurses", pkgConfig: "ncursesw", package: "libncurses-dev"),
         library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         library("CSodium", pkgConfig: "libsodium", package: "libsodium-dev"),
         library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        library("CUnistring", package: "libunistring-dev"),
         library("CXXHash", pkgConfig: "libxxhash", package: "libxxhash-dev"),
         library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         compiledC("CSystem"),
@@ -69,7 +72,7 @@ let package = Package(
             "Gateway",
             [
                 "Session", "Admin", "Compression", "Crypto", "HTTP", "JSON", "LineProtocol",
-                "Node", "Web", "Wire",
+                "Node", "Spelling", "Web", "Wire",
             ]),
         room(
             "Simulator",
@@ -141,6 +144,7 @@ let package = Package(
             ]),
         tests("HTTPTests", ["TestKit", "HTTP", "Wire"]),
         tests("JSONTests", ["JSON"]),
+        tests("SpellingTests", ["Spelling"]),
         tests("CryptoTests", ["Crypto", "Wire"]),
         tests("NetworkIOTests", ["NetworkIO", "CSystem"]),
         tests("TLSTests", ["TLS", "COpenSSL", "NetworkIO"]),
@@ -185,7 +189,7 @@ func room(_ name: String, _ imports: [String]) -> Target {
     .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 
-func library(_ name: String, pkgConfig: String, package: String) -> Target {
+func library(_ name: String, pkgConfig: String? = nil, package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 

@@ -1,4 +1,5 @@
 import CSodium
+import Spelling
 
 /// The hashing of passwords by argon2id (RFC 9106), with a salt of its own for each.
 ///
@@ -8,10 +9,25 @@ public enum Password {
     public static let memoryBytes = 19 << 20
     private static let passes: UInt64 = 2
 
-    /// The hash with its parameters, in the text format of the algorithm's authors.
+    /// The hash of a password, however it is spelled, with its parameters, in the text format of
+    /// the algorithm's authors.
     ///
     /// - Returns: nil where memory is short.
-    public static func hash(_ password: [UInt8]) -> String? {
+    public static func hash(_ password: String) -> String? {
+        Spelling.ofPassword(password).flatMap { hash(Array($0.utf8)) }
+    }
+
+    /// Whether this is the password of the hash, which an earlier version may have made of the
+    /// password as it was typed.
+    public static func verifies(_ password: String, _ hash: String) -> Bool {
+        guard let spelled = Spelling.ofPassword(password) else { return false }
+        if verifies(Array(spelled.utf8), hash) { return true }
+        let isSpelledSo = spelled.utf8.elementsEqual(password.utf8)
+        return !isSpelledSo && verifies(Array(password.utf8), hash)
+    }
+
+    /// - Returns: nil where memory is short.
+    static func hash(_ password: [UInt8]) -> String? {
         guard sodium_init() >= 0 else { return nil }
         var text = [CChar](repeating: 0, count: Int(crypto_pwhash_argon2id_STRBYTES))
         let result = crypto_pwhash_argon2id_str(
@@ -20,9 +36,9 @@ public enum Password {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whether this is the password of the hash; the time it takes does not depend on how much of
+    /// Whether these are the bytes of the hash; the time it takes does not depend on how much of
     /// it is right.
-    public static func verifies(_ password: [UInt8], _ hash: String) -> Bool {
+    static func verifies(_ password: [UInt8], _ hash: String) -> Bool {
         guard sodium_init() >= 0, hash.utf8.count < Int(crypto_pwhash_argon2id_STRBYTES) else {
             return false
         }

@@ -4,6 +4,8 @@ import Wire
 /// An account as the cluster stores it.
 struct StoredAccount: Sendable {
     let user: UserID
+    /// The digest of the e-mail address under which it is stored.
+    let address: String
     let email: String
     /// The hash of the password.
     let password: String
@@ -14,9 +16,11 @@ struct StoredAccount: Sendable {
 
     init?(_ fields: ReplyFields) {
         guard let user = fields["user"].flatMap(UserID.init), let email = fields["email"],
-            let password = fields["password"], let createdAt = fields["createdAt"]
+            let password = fields["password"], let createdAt = fields["createdAt"],
+            let address = fields["address"]
         else { return nil }
         self.user = user
+        self.address = address
         self.email = email
         self.password = password
         self.createdAt = createdAt
@@ -43,29 +47,30 @@ extension Accounts {
         guard isSignUpOpen else {
             throw LineError(403, "Sign-up is closed here; ask the operator for an account")
         }
-        let email = try EmailAddress(email)
+        let address = try EmailAddress(email)
         try Accounts.check(password)
         try begin([.signUps(from: source.address)])
         try await awaitSigner()
-        guard try await accounts(at: email.digest).isEmpty else { throw .emailInUse }
+        guard try await accounts(of: email).isEmpty else { throw .emailInUse }
         let hash = try await hash(password, for: source)
         let user = UserID(checked: random("u"))
-        try await add(user, at: email, hash)
-        return try await begin(user, at: email.digest, judgedBy: hash, from: source)
+        try await add(user, at: address, hash)
+        return try await begin(user, at: address.digest, judgedBy: hash, from: source)
     }
 
     func signIn(
         _ email: String, _ password: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
-        let address = try EmailAddress(email).digest
-        let found = try await guess(of: address, from: source) {
+        let digests = try EmailAddress.storedDigests(of: email)
+        let found = try await guess(of: digests[0], from: source) {
             () async throws(LineError) -> StoredAccount? in
             try await awaitSigner()
-            let accounts = try await accounts(at: address)
+            let accounts = try await accounts(of: email)
             return try await account(among: accounts, with: password, from: source)
         }
         guard let found else { throw LineError(401, "Wrong e-mail address or password") }
-        return try await begin(found.user, at: address, judgedBy: found.password, from: source)
+        return try await begin(
+            found.user, at: found.address, judgedBy: found.password, from: source)
     }
 
     /// Replaces a refresh token, which is used once.
@@ -139,16 +144,18 @@ extension Accounts {
 
     /// Has a user sign in with another address from here on.
     func changeEmail(
-        to email: String, of user: UserID, at address: String, with password: String,
+        to text: String, of user: UserID, at address: String, with password: String,
         from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
-        let email = try EmailAddress(email)
+        let email = try EmailAddress(text)
         let account = try await account(of: user, at: address, with: password, from: source)
         guard email.digest != address else {
             throw LineError(409, "The account has this e-mail address already")
         }
         // First the new one: if the node dies in between, the user has both, and asks again.
-        let holder = try await accounts(at: email.digest).first
+        // An account that an earlier version stored under another spelling moves, too.
+        let holder = try await accounts(of: text).first { $0.address != address }
+        guard holder.map({ $0.address == email.digest }) ?? true else { throw .emailInUse }
         let password = account.password
         if holder?.user != user {
             try await add(user, at: email, password)
@@ -180,7 +187,7 @@ extension Accounts {
     ///
     /// - Throws: 404.
     func find(_ email: String) async throws(LineError) -> UserID {
-        guard let first = try await accounts(at: EmailAddress(email).digest).first else {
+        guard let first = try await accounts(of: email).first else {
             throw LineError(404, "No account has this e-mail address")
         }
         return first.user
@@ -202,6 +209,15 @@ extension Accounts {
             throw LineError(
                 400, "A password has \(allowed.lowerBound) to \(allowed.upperBound) bytes")
         }
+    }
+
+    /// Returns the accounts of an e-mail address, under whichever digest they are stored.
+    private func accounts(of email: String) async throws(LineError) -> [StoredAccount] {
+        for digest in try EmailAddress.storedDigests(of: email) {
+            let accounts = try await accounts(at: digest)
+            if !accounts.isEmpty { return accounts }
+        }
+        return []
     }
 
     private func accounts(at address: String) async throws(LineError) -> [StoredAccount] {

@@ -1,5 +1,6 @@
 import Crypto
 import LineProtocol
+import Spelling
 import Wire
 
 /// An e-mail address, and the name under which its accounts are stored.
@@ -9,24 +10,67 @@ package struct EmailAddress: Hashable, Sendable {
 
     /// The address as it was typed.
     package let text: String
-    /// The digest of the address in lower case: it tells nothing of the address, and is a name.
+    /// The digest of the one spelling by which addresses are compared: it tells nothing of the
+    /// address, and is a name.
     package let digest: String
 
     /// Only the form is checked: whether somebody reads the mail, a mail has to show.
     ///
+    /// Two addresses are one where they differ in case, in the normal form of Unicode, or in the
+    /// spelling of an international domain.
+    ///
     /// - Throws: 400.
     package init(_ text: String) throws(LineError) {
+        let parts = try EmailAddress.parts(of: text)
+        guard !text.unicodeScalars.contains(where: Spelling.isUnseen),
+            let local = Spelling.folded(parts.local),
+            let domain = Spelling.asciiDomain(parts.domain), !domain.isEmpty
+        else { throw .noEmailAddress }
+        self.text = text
+        digest = EmailAddress.digest(of: Array("\(local)@\(domain)".utf8))
+    }
+
+    /// The digests under which an account of the address may be stored, the present one first.
+    package var storedDigests: [String] {
+        [digest] + [EmailAddress.earlierDigest(of: text)].filter { $0 != digest }
+    }
+
+    /// Returns the digests under which an account of the address may be stored, the present one
+    /// first: earlier versions compared addresses byte by byte, but for the case of ASCII.
+    ///
+    /// - Throws: 400.
+    static func storedDigests(of text: String) throws(LineError) -> [String] {
+        _ = try parts(of: text)
+        do throws(LineError) {
+            return try EmailAddress(text).storedDigests
+        } catch {
+            return [earlierDigest(of: text)]
+        }
+    }
+
+    private static func earlierDigest(of text: String) -> String {
+        digest(of: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
+    }
+
+    private static func parts(
+        of text: String
+    ) throws(LineError) -> (local: String, domain: String) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         let isClean = text.unicodeScalars.allSatisfy {
             $0.value > 0x20 && $0.value != 0x7F && !$0.properties.isWhitespace
         }
-        guard text.utf8.count <= EmailAddress.bytesMax, parts.count == 2,
+        guard text.utf8.count <= bytesMax, parts.count == 2,
             parts.allSatisfy({ !$0.isEmpty }), isClean
-        else { throw LineError(400, "The value of email has to be an e-mail address") }
-        self.text = text
-        // Letters of other alphabets are compared as they are: what is the same there is a matter
-        // of the mail server.
-        let lower = text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        digest = Base64.encode(Digest.sha256(lower))
+        else { throw .noEmailAddress }
+        return (String(parts[0]), String(parts[1]))
     }
+
+    private static func digest(of bytes: [UInt8]) -> String {
+        Base64.encode(Digest.sha256(bytes))
+    }
+}
+
+extension LineError {
+    static let noEmailAddress = LineError(
+        400, "The value of email has to be an e-mail address")
 }

@@ -107,7 +107,7 @@ enum UserCommand {
             throw Refusal(
                 sentence: "a password has \(allowed.lowerBound) to \(allowed.upperBound) bytes")
         }
-        guard let hash = Password.hash(Array(password.utf8)) else {
+        guard let hash = Password.hash(password) else {
             throw Refusal(sentence: "no memory is left to hash a password")
         }
         return hash

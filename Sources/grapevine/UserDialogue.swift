@@ -49,20 +49,26 @@ final class UserDialogue {
     private func begin() {
         guard let email else { return list(after: nil) }
         // What may be done once has to be refused everywhere, so that all owners store each change.
-        ask("SET ack=all") { [self] _ in
-            ask("ACCOUNTS \(email.digest)") { [self] reply in
-                let accounts = reply.data("ACCOUNT")
-                switch (change, accounts.first?["user"]) {
-                case (.show, _?):
-                    show(accounts)
-                    end(0)
-                case (.add, nil): add(email)
-                case (.add, _?): end(1, "this e-mail address is in use")
-                case (_, nil): end(1, "no account has this e-mail address")
-                case (.token, let user?):
-                    signIn(user, at: email.digest, accounts.first?["password"] ?? "")
-                case (_, let user?): apply(to: user, at: email.digest)
-                }
+        ask("SET ack=all") { [self] _ in look(for: email, at: email.storedDigests[...]) }
+    }
+
+    /// Looks under each digest under which an account may be stored, and changes what it finds.
+    private func look(for email: EmailAddress, at digests: ArraySlice<String>) {
+        guard let digest = digests.first else {
+            if change == .add { return add(email) }
+            return end(1, "no account has this e-mail address")
+        }
+        ask("ACCOUNTS \(digest)") { [self] reply in
+            let accounts = reply.data("ACCOUNT")
+            switch (change, accounts.first?["user"]) {
+            case (_, nil): look(for: email, at: digests.dropFirst())
+            case (.show, _?):
+                show(accounts)
+                end(0)
+            case (.add, _?): end(1, "this e-mail address is in use")
+            case (.token, let user?):
+                signIn(user, at: digest, accounts.first?["password"] ?? "")
+            case (_, let user?): apply(to: user, at: digest)
             }
         }
     }

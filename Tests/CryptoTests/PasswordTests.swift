@@ -1,5 +1,6 @@
-import Crypto
 import Testing
+
+@testable import Crypto
 
 @Suite struct PasswordTests {
     private let password = Array("correct horse".utf8)
@@ -10,6 +11,24 @@ import Testing
         #expect(Password.verifies(password, hash))
         #expect(!Password.verifies(password + [0], hash) && !Password.verifies([], hash))
         #expect(Password.hash(password) != hash)
+    }
+
+    @Test(arguments: [
+        ["pässword", "pa\u{308}ssword"], ["ｐａｓｓ１２３４", "pass1234"],
+        ["correct\u{A0}horse", "correct horse", "correct\u{1680}horse"],
+    ])
+    func `a password is the same on all keyboards`(_ spellings: [String]) throws {
+        for spelling in spellings {
+            let hash = try #require(Password.hash(spelling))
+            #expect(spellings.allSatisfy { Password.verifies($0, hash) })
+            #expect(!Password.verifies("Pässword", hash))
+        }
+    }
+
+    @Test func `the hash of a password as it was typed is good`() throws {
+        let typed = "pa\u{308}ssword"
+        let hash = try #require(Password.hash(Array(typed.utf8)))
+        #expect(Password.verifies(typed, hash) && !Password.verifies("pässword", hash))
     }
 
     @Test func `a hash of another library is verified`() {

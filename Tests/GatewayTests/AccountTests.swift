@@ -19,8 +19,35 @@ import Wire
     }
 
     @Test(arguments: [
+        ["é@b.org", "e\u{301}@b.org", "É@B.org", "E\u{301}@b.org"],
+        ["straße@b.org", "STRASSE@b.org", "strasse@b.org"],
+        [
+            "al@bücher.example", "AL@BÜCHER.EXAMPLE", "al@xn--bcher-kva.example",
+            "al@Bu\u{308}cher。example",
+        ],
+        ["al@b.org", "al@b.org.", "Al@B.ORG"],
+    ])
+    func `one address is one account, however it is spelled`(_ spellings: [String]) throws {
+        let digests = try spellings.map { try EmailAddress($0).digest }
+        #expect(Set(digests).count == 1)
+        for spelling in spellings {
+            #expect(try EmailAddress.storedDigests(of: spelling).first == digests[0])
+        }
+    }
+
+    /// The digests of a version that compared bytes are those that accounts have on disk.
+    @Test func `accounts of an earlier version are found by their own spelling`() throws {
+        #expect(try EmailAddress.storedDigests(of: "Al@Example.org").count == 1)
+        let earlier = Base64.encode(Digest.sha256(Array("É@b.org".utf8)))
+        #expect(try EmailAddress.storedDigests(of: "É@B.org").last == earlier)
+        let unseen = Base64.encode(Digest.sha256(Array("al\u{200B}@b.org".utf8)))
+        #expect(try EmailAddress.storedDigests(of: "al\u{200B}@b.org") == [unseen])
+    }
+
+    @Test(arguments: [
         "", "al", "@example.org", "al@", "a@b@c", "a b@example.org", "a\n@b", "a\u{A0}@b",
-        String(repeating: "a", count: 250) + "@b.org",
+        String(repeating: "a", count: 250) + "@b.org", "al\u{200B}@b.org", "\u{202E}al@b.org",
+        "al\u{AD}@b.org", "al@b\u{2066}.org", "al\u{FE0F}@b.org", "al@xn--\u{FC}.org", "al@.",
     ])
     func `what is no address is refused`(_ text: String) {
         #expect(throws: LineError.self) { try EmailAddress(text) }

@@ -56,7 +56,8 @@ extension Accounts {
     }
 
     private func account() throws -> StoredAccount {
-        let line = "ACCOUNT user=u1 email=a@b password=h createdAt=2026-11-25T12:00:00.000Z"
+        let line =
+            "ACCOUNT user=u1 address=a1 email=a@b password=h createdAt=2026-11-25T12:00:00.000Z"
         guard case .data(_, let fields)? = ReplyLine(line) else {
             throw LineError(500, "No line")
         }

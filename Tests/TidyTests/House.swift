@@ -50,10 +50,13 @@ struct House {
             Room("Manual", .core),
             Room("HTTP", .core, "Wire"),
             Room("JSON", .core, "CSimdjson"),
-            Room("Crypto", .core, "COpenSSL CSodium"),
+            Room("Crypto", .core, "COpenSSL CSodium Spelling"),
             Room("Compression", .core, "CZlib"),
+            Room("Spelling", .core, "CIDN2 CUnistring"),
 
             Room("CCurl", .foreign),
+            Room("CIDN2", .foreign),
+            Room("CUnistring", .foreign),
             Room("CSimdjson", .foreign),
             Room("CSodium", .foreign),
             Room("CLibuv", .foreign),
@@ -75,7 +78,7 @@ struct House {
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
             Room(
                 "Gateway", .node,
-                "Session Admin Compression Crypto HTTP JSON LineProtocol Node Web Wire"),
+                "Session Admin Compression Crypto HTTP JSON LineProtocol Node Spelling Web Wire"),
 
             Room(
                 "Server", .program,
