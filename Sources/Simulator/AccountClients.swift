@@ -139,7 +139,12 @@ extension World {
             [.signInEnded, .signInSuperseded, .signInDisplaced].contains(refusal)
         else { return }
         coverage.count("told of an end: \(refusal)")
-        let account = try account(of: mutation, in: shard, at: node)
+        // A disk that has not even the beginning did not take the end either, and may never.
+        let document = try stored(mutation.key, in: shard, at: node)
+        guard let document, document.greatestTime >= mutation.action.beginning ?? .zero else {
+            return
+        }
+        let account = document.credentials?.account(of: mutation.user)
         if account?.signIn(signIn)?.isOpen != true { noteToldEnd(of: mutation) }
     }
 
@@ -165,12 +170,15 @@ extension World {
     private func account(
         of mutation: Mutation, in shard: Int, at node: SimNode
     ) throws(Violation) -> Credentials.Account? {
-        guard let stored = node.disk.state.shards[shard].documents[mutation.key] else {
-            return nil
-        }
+        try stored(mutation.key, in: shard, at: node)?.credentials?.account(of: mutation.user)
+    }
+
+    private func stored(
+        _ key: DocumentKey, in shard: Int, at node: SimNode
+    ) throws(Violation) -> Document? {
+        guard let stored = node.disk.state.shards[shard].documents[key] else { return nil }
         do throws(WireError) {
-            let document = try Document(mutation.key, decoding: stored.bytes)
-            return document.credentials?.account(of: mutation.user)
+            return try Document(key, decoding: stored.bytes)
         } catch {
             throw Violation(invariant: .badRecord, explanation: "an account: \(error)")
         }

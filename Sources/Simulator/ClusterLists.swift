@@ -71,14 +71,15 @@ extension ClusterWorld {
     /// Checks that a list of conversations shows no earlier message as the last than the client has
     /// seen.
     private func judgeLast(of line: ReplyFields, on visit: ClusterVisit) {
-        // Each sending of one message has a place of its own: a list may show another one than
-        // a history has.
+        // Each sending of one message has a place of its own, and the earliest is left once they
+        // meet: a list may show another one than a history has.
         guard visit.goesForward, hasAllDisks, let id = line["last"],
             book.messages[id]?.attempts == 1, let last = places[id]
         else { return }
         let later = visit.known.present.filter { name in
             guard name.conversation == line["id"], let place = places[name.id] else { return false }
-            return place > last && !(book.messages[name.id]?.mayShowDeleted ?? true)
+            guard let message = book.messages[name.id], message.attempts == 1 else { return false }
+            return place > last && !message.mayShowDeleted
         }
         guard let name = later.min() else { return }
         fail(.reads, "CHATS of \(visit.user) does not know \(name.id), which the client has seen")
