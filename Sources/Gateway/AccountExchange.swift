@@ -62,7 +62,7 @@ extension AppConnection {
         phase = .awaiting(awaited)
         Task(executorPreference: accounts.tasks) { [self] in
             do throws(LineError) {
-                let other = try await accounts.find(email)
+                let other = try await accounts.find(email, for: user)
                 try await resume(request, route, by: user, with: try members.adding(other))
             } catch {
                 await finish(awaited, AppResponse(error))
@@ -104,6 +104,24 @@ extension Route {
             case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value
         else { return nil }
         return email
+    }
+}
+
+extension Route {
+    /// Checks that a profile gets no other e-mail address than the account's, by which people would
+    /// take the user for somebody else.
+    ///
+    /// - Throws: 403.
+    func checkEmail(
+        in parameters: [JSONValue.Member], of access: AccessToken?
+    ) throws(LineError) {
+        guard resource.verb.name == "PROFILE", let signIn = access?.signIn,
+            case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value,
+            !email.isEmpty
+        else { return }
+        guard try EmailAddress.storedDigests(of: email).contains(signIn.address) else {
+            throw LineError(403, "The e-mail address of a profile is that of the account")
+        }
     }
 }
 

@@ -163,6 +163,7 @@ extension Accounts {
             let value = spelledValue(password)
             _ = try await write("ACCOUNT PASSWORD \(email.digest) \(user) password=\(value)").get()
         }
+        try await showInProfile(email, of: user)
         try await remove(account, at: address)
         await removeDevices(of: user)
         return try await begin(user, at: email.digest, judgedBy: password, from: source)
@@ -185,8 +186,9 @@ extension Accounts {
 
     /// Returns the account that an address finds.
     ///
-    /// - Throws: 404.
-    func find(_ email: String) async throws(LineError) -> UserID {
+    /// - Throws: 404, or 429 for a user who looks many addresses up.
+    func find(_ email: String, for user: UserID) async throws(LineError) -> UserID {
+        try begin([.lookUps(by: user)])
         guard let first = try await accounts(of: email).first else {
             throw LineError(404, "No account has this e-mail address")
         }
@@ -251,6 +253,19 @@ extension Accounts {
         guard try await accounts(at: email.digest).first?.user != user else { return }
         _ = try await write("ACCOUNT REMOVE \(email.digest) \(user)").get()
         throw .emailInUse
+    }
+
+    /// Replaces the e-mail address of a profile, where it has one.
+    private func showInProfile(_ email: EmailAddress, of user: UserID) async throws(LineError) {
+        let profile: ReplyFields?
+        do throws(LineError) {
+            profile = try await ask("PROFILE \(user)").get().lines.first?.fields
+        } catch {
+            guard error.code == 404 else { throw error }
+            return
+        }
+        guard let shown = profile?["email"], !shown.isEmpty else { return }
+        _ = try await write("PROFILE \(user) email=\(spelledValue(email.text))").get()
     }
 
     private func remove(_ account: StoredAccount, at address: String) async throws(LineError) {

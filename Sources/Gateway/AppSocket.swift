@@ -251,6 +251,7 @@ extension AppConnection {
             if let value = message.id { id = try AppConnection.checked(id: value) }
             guard host.admits(socket.user) else { throw .tooManyRequests }
             let (route, parameters) = try message.route()
+            try route.checkEmail(in: parameters, of: signedIn?.access)
             if let email = route.email(in: parameters) {
                 try find(email, for: id, route, parameters, of: socket)
             } else {
@@ -287,10 +288,11 @@ extension AppConnection {
     ) throws(LineError) {
         guard let accounts = host.accounts else { throw .noAccounts }
         socket.isFinding = true
+        let user = socket.user
         Task(executorPreference: accounts.tasks) { [self] in
             let found: Result<UserID, LineError>
             do throws(LineError) {
-                found = .success(try await accounts.find(email))
+                found = .success(try await accounts.find(email, for: user))
             } catch {
                 found = .failure(error)
             }

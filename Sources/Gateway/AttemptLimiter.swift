@@ -1,3 +1,5 @@
+import Wire
+
 /// The limiter of attempts to guess passwords, and of what costs the cluster something.
 ///
 /// Each name, such as an account and the address of a client together, has some attempts for
@@ -10,7 +12,8 @@ struct AttemptLimiter: Sendable {
         let name: String
         /// The attempts that cost nothing.
         let free: Int
-        /// The longest pause, in milliseconds.
+        /// The shortest and the longest pause, in milliseconds.
+        var pauseMin: UInt64 = 0
         var pauseMax = AttemptLimiter.pauseMax
         /// The time after which one attempt is forgiven, in milliseconds.
         var forgiving: UInt64 = 600_000
@@ -56,7 +59,8 @@ struct AttemptLimiter: Sendable {
         record.attempts = max(0, record.attempts - forgiven) + 1
         let beyond = record.attempts - subject.free
         if beyond >= 0 {
-            record.blockedUntil = now + min(1_000 << UInt64(min(beyond, 20)), subject.pauseMax)
+            let pause = max(1_000 << UInt64(min(beyond, 20)), subject.pauseMin)
+            record.blockedUntil = now + min(pause, subject.pauseMax)
         }
         records[subject.name] = record
     }
@@ -124,6 +128,13 @@ extension AttemptLimiter.Subject {
 
     static func signUps(from source: String) -> Self {
         Self(name: "up \(source)", free: 200, pauseMax: 60_000, forgiving: 10_000)
+    }
+
+    /// Addresses by which a user looks others up: more than people write to in a while.
+    static func lookUps(by user: UserID) -> Self {
+        Self(
+            name: "look \(user)", free: 30, pauseMin: 10_000, pauseMax: 10_000,
+            forgiving: 10_000)
     }
 
     /// Refresh tokens that were refused.

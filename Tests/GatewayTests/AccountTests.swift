@@ -221,6 +221,18 @@ import Wire
 
     // MARK: Limits
 
+    @Test func `a user looks up 30 addresses, and then one in ten seconds`() {
+        var attempts = AttemptLimiter()
+        let lookUps = AttemptLimiter.Subject.lookUps(by: UserID(checked: "al"))
+        for _ in 0..<30 { #expect(attempts.begin([lookUps], now: 5) == nil) }
+        var now: UInt64 = 5
+        for _ in 0..<5 {
+            #expect(attempts.begin([lookUps], now: now) == 10)
+            now += 10_000
+            #expect(attempts.begin([lookUps], now: now) == nil)
+        }
+    }
+
     private let guesses = AttemptLimiter.Subject(name: "alice", free: 5)
 
     @Test func `each attempt beyond the free ones doubles the pause, up to the longest`() {

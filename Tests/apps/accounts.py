@@ -801,7 +801,7 @@ def what_a_deleted_account_had_stored_leaves_the_disks(cluster):
     gone = sign_up(first, f"leaver-{uuid.uuid4().hex}")
     mark = f"marker-{uuid.uuid4().hex}"
     gone.request("PATCH", "profile", {
-        "name": f"{mark}-name", "email": f"{mark}-email", "photo": f"{mark}-photo"})
+        "name": f"{mark}-name", "email": gone.email, "photo": f"{mark}-photo"})
     gone.put("devices/phone", {"token": f"{mark}-push"})
     gone.post("items", {"title": f"{mark}-item"})
     said = first.ask(f"ACCOUNTS {email_digest(gone.email)}")[0]
@@ -834,6 +834,32 @@ def what_accounts_answer_is_carried_to_other_nodes(cluster):
 
 
 # MARK: Conversations
+
+
+@check
+def a_profile_has_the_address_of_its_account(cluster):
+    first, second, _ = cluster.nodes
+    pat, sue = sign_up(first, "pat"), sign_up(second, "sue")
+    for wrong in (sue.email, "boss@example.org", "no address"):
+        pat.patch("profile", {"email": wrong}, status=(400, 403))
+    pat.patch("profile", {"name": "Pat", "email": pat.email.upper()})
+    assert pat.get("profile").json["email"] == pat.email.upper()
+    new = f"new-{pat.email}"
+    pat.take(pat.put("account/email", {"password": pat.password, "email": new}))
+    assert pat.get("profile").json["email"] == new
+    pat.patch("profile", {"email": None})
+    assert "email" not in pat.get("profile").json
+
+
+@check
+def addresses_are_looked_up_by_nobody_in_numbers(cluster):
+    first = cluster.nodes[0]
+    pia = sign_up(first, "pia")
+    for number in range(30):
+        pia.post("conversations", {"email": f"x{number}@example.org"}, status=404)
+    answer = pia.attempt("POST", "conversations", {"email": "x30@example.org"})
+    assert answer.status == 429, answer.text
+    assert 1 <= int(answer.headers["Retry-After"]) <= 10, answer.headers
 
 
 @check
