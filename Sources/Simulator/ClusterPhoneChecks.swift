@@ -98,11 +98,11 @@ extension ClusterWorld {
     }
 
     /// Whether a user may have read a message: they have asked to mark it, or one that may be
-    /// behind it in the history.
+    /// behind it in the history, as one is that was sent again where nobody knew it.
     func mayBeRead(_ message: ClusterMessage, by user: String) -> Bool {
         messages(in: message.name.conversation).contains { other in
             other.readsAsked.contains(user)
-                && (other.name.id == message.name.id
+                && (other.name.id == message.name.id || other.attempts > 1
                     || other.answeredAt.map {
                         $0 + ClusterWorld.stampsApartMicroseconds >= message.askedAt ?? 0
                     } ?? true)
