@@ -62,7 +62,9 @@ extension Accounts {
         _ email: String, _ password: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
         let digests = try EmailAddress.storedDigests(of: email)
-        let found = try await guess(of: digests[0], from: source) {
+        // A device knows its account by the digest under which that is stored.
+        let known = source.signIn.map(\.address).flatMap { digests.contains($0) ? $0 : nil }
+        let found = try await guess(of: known ?? digests[0], from: source) {
             () async throws(LineError) -> StoredAccount? in
             try await awaitSigner()
             let accounts = try await accounts(of: email)
@@ -214,12 +216,15 @@ extension Accounts {
     }
 
     /// Returns the accounts of an e-mail address, under whichever digest they are stored.
+    ///
+    /// One that an earlier version stored under just this spelling is first: another one may have
+    /// been signed up since with the spelling by which addresses are compared now.
     private func accounts(of email: String) async throws(LineError) -> [StoredAccount] {
-        for digest in try EmailAddress.storedDigests(of: email) {
-            let accounts = try await accounts(at: digest)
-            if !accounts.isEmpty { return accounts }
+        var accounts: [StoredAccount] = []
+        for digest in try EmailAddress.storedDigests(of: email).reversed() {
+            accounts += try await self.accounts(at: digest)
         }
-        return []
+        return accounts
     }
 
     private func accounts(at address: String) async throws(LineError) -> [StoredAccount] {

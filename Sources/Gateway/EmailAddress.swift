@@ -31,15 +31,15 @@ package struct EmailAddress: Hashable, Sendable {
     }
 
     /// The digests under which an account of the address may be stored, the present one first.
-    package var storedDigests: [String] {
+    private var storedDigests: [String] {
         [digest] + [EmailAddress.earlierDigest(of: text)].filter { $0 != digest }
     }
 
     /// Returns the digests under which an account of the address may be stored, the present one
-    /// first: earlier versions compared addresses byte by byte, but for the case of ASCII.
+    /// first; earlier versions compared addresses byte by byte, but for the case of ASCII.
     ///
     /// - Throws: 400.
-    static func storedDigests(of text: String) throws(LineError) -> [String] {
+    package static func storedDigests(of text: String) throws(LineError) -> [String] {
         _ = try parts(of: text)
         do throws(LineError) {
             return try EmailAddress(text).storedDigests

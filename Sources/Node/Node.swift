@@ -226,7 +226,7 @@ extension Node {
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {
-                try loadCheckpoints(settings, afterLoss: loss != nil)
+                try loadCheckpoints(settings, held: Set(headers.keys), afterLoss: loss != nil)
                 try resume(ClusterSettings.decode(bytes), headers, bases, damaged)
             } else if options.join.isEmpty {
                 found()

@@ -27,7 +27,8 @@ extension Node {
         guard let shard = shard(id) else { return checkpoints.noteStored(nil, of: id) }
         // What is being dropped or set aside is lost once the commit under way ends.
         guard repairs[id] == nil, shard.assumeIsolated({ !$0.isDropping }) else { return }
-        checkpoints.noteStored(shard.assumeIsolated { $0.stored.vector }, of: id)
+        let (hash, vector) = shard.assumeIsolated { ($0.storedHash, $0.stored.vector) }
+        checkpoints.noteStored((hash, vector), of: id)
     }
 
     /// Forgets the names of what a replica held that is about to lose something; the next commit
@@ -40,10 +41,12 @@ extension Node {
 
     /// Reads the checkpoints, and the names of those that were held, that are on disk.
     ///
-    /// - Parameter afterLoss: whether the disk has lost writes, after which nothing is known to be
-    ///   held.
+    /// - Parameters:
+    ///   - held: the shards with replicas on this disk; an earlier version that dropped a replica
+    ///     has left the names of what it held.
+    ///   - afterLoss: whether the disk has lost writes, after which nothing is known to be held.
     func loadCheckpoints(
-        _ settings: [String: [UInt8]], afterLoss: Bool
+        _ settings: [String: [UInt8]], held: Set<ShardID>, afterLoss: Bool
     ) throws(WireError) {
         for (name, bytes) in settings {
             if name.hasPrefix(Node.checkpointsPrefix) {
@@ -51,7 +54,7 @@ extension Node {
                     try checkpoints.load(bytes, of: ShardID(number))
                 }
             } else if let chunk = Node.chunk(ofSetting: name) {
-                if afterLoss {
+                if afterLoss || !held.contains(chunk.shard) {
                     settingsToKeep.append(Setting(name: name, value: []))
                 } else {
                     try checkpoints.load(bytes, of: chunk)

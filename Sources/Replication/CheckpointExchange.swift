@@ -161,9 +161,11 @@ public struct CheckpointExchange: Sendable {
 
     /// Takes the names of the checkpoints that a replica of this node holds.
     ///
-    /// - Parameter stored: the vector of what is on the replica's disk; nil where there is no
-    ///   replica.
-    public mutating func noteStored(_ stored: Vector?, of shard: ShardID) {
+    /// - Parameter stored: the vector of what is on the replica's disk, and a hash that differs
+    ///   where the vector does; nil where there is no replica.
+    public mutating func noteStored(
+        _ stored: (hash: UInt64, vector: Vector)?, of shard: ShardID
+    ) {
         held.noteStored(stored, of: shard, in: known[shard])
     }
 

@@ -14,6 +14,8 @@ public struct HeldCheckpoints: Sendable {
     private var names: [ShardID: HeldNames] = [:]
     /// The known checkpoints that the replicas were not yet found to hold.
     private var open: [ShardID: Set<CheckpointID>] = [:]
+    /// The hash of the vector with which all open checkpoints of a shard were compared.
+    private var compared: [ShardID: UInt64] = [:]
     /// The chunks of names that have changed since they were last taken for the disk.
     private var unstored: Set<Chunk> = []
     /// The chunk that was last taken, and when, in milliseconds.
@@ -47,24 +49,33 @@ public struct HeldCheckpoints: Sendable {
 
     /// Notes checkpoints that the node has come to know.
     mutating func noteKnown(_ ids: [CheckpointID], of shard: ShardID) {
-        if !ids.isEmpty { open[shard, default: []].formUnion(ids) }
+        guard !ids.isEmpty else { return }
+        open[shard, default: []].formUnion(ids)
+        compared[shard] = nil
     }
 
     /// Takes the names of those known checkpoints that a replica holds.
     ///
-    /// - Parameter stored: the vector of what is on the replica's disk; nil where there is no
-    ///   replica.
+    /// - Parameter stored: the vector of what is on the replica's disk, and a hash that differs
+    ///   where the vector does; nil where there is no replica.
     mutating func noteStored(
-        _ stored: Vector?, of shard: ShardID, in history: CheckpointHistory
+        _ stored: (hash: UInt64, vector: Vector)?, of shard: ShardID, in history: CheckpointHistory
     ) {
-        guard let ids = open.removeValue(forKey: shard), let stored else { return }
-        let covered = history.covered(by: stored, of: ids)
+        guard let stored else {
+            open[shard] = nil
+            return
+        }
+        guard compared[shard] != stored.hash, let ids = open.removeValue(forKey: shard) else {
+            return
+        }
+        let covered = history.covered(by: stored.vector, of: ids)
         for id in covered {
             if let index = names[shard, default: HeldNames()].insert(id) {
                 unstored.insert(Chunk(shard: shard, index: index))
             }
         }
         noteKnown(ids.subtracting(covered).filter(history.contains), of: shard)
+        compared[shard] = stored.hash
     }
 
     /// Forgets all names of a shard, whose replica is about to lose something.

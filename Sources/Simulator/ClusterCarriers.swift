@@ -36,6 +36,7 @@ extension ClusterWorld {
         kill(victim)
         _ = run(until: now + ClusterWorld.deathMicroseconds)
         let isExact = saysAll(token)
+        coverage.count(isExact ? "token that names nothing" : "token that names vectors")
         for machine in members where machine.index != victim && finding == nil {
             bring(token, to: machine.index, from: victim, isExact: isExact)
         }

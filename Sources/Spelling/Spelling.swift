@@ -28,15 +28,30 @@ public enum Spelling {
     ///
     /// - Returns: nil for what can be no domain.
     public static func asciiDomain(_ domain: String) -> String? {
-        var domain = domain
-        if domain.hasSuffix(".") { domain.removeLast() }
-        guard !domain.utf8.allSatisfy({ $0 < 0x80 }) else { return domain.lowercased() }
+        let isASCII = domain.utf8.allSatisfy { $0 < 0x80 }
+        guard var ascii = isASCII ? domain.lowercased() : mapped(domain) else { return nil }
+        // After the mapping, which makes full stops of other characters.
+        if ascii.hasSuffix(".") { ascii.removeLast() }
+        let labels = ascii.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.allSatisfy { !$0.isEmpty } ? ascii : nil
+    }
+
+    /// Returns the ASCII form of an international domain; nil where it has none of letters, digits,
+    /// hyphens and full stops.
+    private static func mapped(_ domain: String) -> String? {
         var result: UnsafeMutablePointer<UInt8>?
         let flags = CInt(IDN2_NONTRANSITIONAL.rawValue | IDN2_NFC_INPUT.rawValue)
         let code = idn2_lookup_u8(Array(domain.utf8) + [0], &result, flags)
         guard code == CInt(IDN2_OK.rawValue), let result else { return nil }
         defer { idn2_free(result) }
-        return String(cString: result)
+        let ascii = String(cString: result)
+        let isDomain = ascii.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x61...0x7A, 0x30...0x39, 0x2D, 0x2E: true
+            default: false
+            }
+        }
+        return isDomain ? ascii : nil
     }
 
     /// Whether a character cannot be seen, or changes how others are shown: controls, spaces, marks

@@ -69,9 +69,11 @@ enum UserCommand {
             return refuse(
                 change == .list ? "list takes no e-mail address" : "one e-mail address is needed")
         }
-        let email: EmailAddress?
+        let email = change == .list ? nil : rest[2]
+        let digests: [String]
         do throws(LineError) {
-            email = change == .list ? nil : try EmailAddress(rest[2])
+            if change == .add { _ = try EmailAddress(rest[2]) }
+            digests = try email.map(EmailAddress.storedDigests)?.reversed() ?? []
         } catch {
             return refuse("not an e-mail address: \(rest[2])")
         }
@@ -85,7 +87,7 @@ enum UserCommand {
         signal(SIGPIPE, SIG_IGN)
         do throws(NetworkError) {
             let loop = try EventLoop()
-            let dialogue = UserDialogue(change, email, hash) { loop.stop() }
+            let dialogue = UserDialogue(change, email, at: digests, hash) { loop.stop() }
             dialogue.start(at: address, keys, on: loop)
             loop.run()
             return dialogue.status

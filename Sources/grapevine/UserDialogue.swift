@@ -12,19 +12,23 @@ import Wire
 /// The lines that change an account, each sent when the one before has its reply.
 final class UserDialogue {
     private let change: UserCommand.Change
-    /// Nil for a list of all.
-    private let email: EmailAddress?
+    /// The e-mail address as it was typed; nil for a list of all.
+    private let email: String?
+    /// The digests under which accounts of the address may be stored: the account of just this
+    /// spelling, which an earlier version stored, is first; a new one is stored under the last.
+    private let digests: [String]
     private let hash: String?
     private let onEnd: () -> Void
     private var connection: LineConnection?
     private(set) var status: Int32 = 0
 
     init(
-        _ change: UserCommand.Change, _ email: EmailAddress?, _ hash: String?,
+        _ change: UserCommand.Change, _ email: String?, at digests: [String], _ hash: String?,
         _ onEnd: @escaping () -> Void
     ) {
         self.change = change
         self.email = email
+        self.digests = digests
         self.hash = hash
         self.onEnd = onEnd
     }
@@ -47,21 +51,21 @@ final class UserDialogue {
     }
 
     private func begin() {
-        guard let email else { return list(after: nil) }
+        guard email != nil else { return list(after: nil) }
         // What may be done once has to be refused everywhere, so that all owners store each change.
-        ask("SET ack=all") { [self] _ in look(for: email, at: email.storedDigests[...]) }
+        ask("SET ack=all") { [self] _ in look(at: digests[...]) }
     }
 
     /// Looks under each digest under which an account may be stored, and changes what it finds.
-    private func look(for email: EmailAddress, at digests: ArraySlice<String>) {
-        guard let digest = digests.first else {
-            if change == .add { return add(email) }
+    private func look(at rest: ArraySlice<String>) {
+        guard let digest = rest.first else {
+            if change == .add { return add() }
             return end(1, "no account has this e-mail address")
         }
         ask("ACCOUNTS \(digest)") { [self] reply in
             let accounts = reply.data("ACCOUNT")
             switch (change, accounts.first?["user"]) {
-            case (_, nil): look(for: email, at: digests.dropFirst())
+            case (_, nil): look(at: rest.dropFirst())
             case (.show, _?):
                 show(accounts)
                 end(0)
@@ -145,13 +149,14 @@ final class UserDialogue {
 
     // MARK: Changes
 
-    private func add(_ email: EmailAddress) {
+    private func add() {
+        guard let email, let digest = digests.last else { return }
         let user = "u\(random())"
         let line =
-            "ACCOUNT ADD \(email.digest) \(user) email=\(spelledValue(email.text)) "
+            "ACCOUNT ADD \(digest) \(user) email=\(spelledValue(email)) "
             + "password=\(spelledValue(hash ?? ""))"
         ask(line) { [self] _ in
-            writeLine("user=\(user) email=\(email.text)".printable, to: 1)
+            writeLine("user=\(user) email=\(email)".printable, to: 1)
             end(0)
         }
     }

@@ -12,7 +12,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("B.org", "b.org"), ("b.org.", "b.org"), ("BÜCHER.example", "xn--bcher-kva.example"),
+        ("B.org", "b.org"), ("b.org.", "b.org"), ("b.org。", "b.org"),
+        ("BÜCHER.example", "xn--bcher-kva.example"),
         ("XN--BCHER-KVA.example", "xn--bcher-kva.example"), ("faß.de", "xn--fa-hia.de"),
         ("日本。jp", "xn--wgv71a.jp"), ("[127.0.0.1]", "[127.0.0.1]"),
     ])
@@ -20,7 +21,10 @@ import Testing
         #expect(Spelling.asciiDomain(domain) == ascii)
     }
 
-    @Test(arguments: ["a\u{FFFD}.org", String(repeating: "ü", count: 80) + ".org"])
+    @Test(arguments: [
+        "a\u{FFFD}.org", "ü..org", "b.org..", "b.org。。", "ex＠ample.org", "℀.org", ".",
+        String(repeating: "ü", count: 80) + ".org",
+    ])
     func `what can be no domain has none`(_ domain: String) {
         #expect(Spelling.asciiDomain(domain) == nil)
     }
