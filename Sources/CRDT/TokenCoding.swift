@@ -17,6 +17,7 @@ extension Token {
     private static let prefixesMax = bodyBytesMax / Token.prefixBytes
     static let prefixBytes = 4
 
+    /// Returns the bytes that a text of this length leaves for all that has no fixed size.
     static func bodyBytes(ofText bytes: Int) -> Int { bytes * 6 / 8 - headBytes - checksumBytes }
 
     /// The text for clients: at most `textBytesMax` letters, digits, `-` and `_`.

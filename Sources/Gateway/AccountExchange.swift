@@ -100,14 +100,9 @@ extension AppConnection {
 extension Route {
     /// The e-mail address of the user with whom a conversation is to be created, if it has one.
     func email(in parameters: [JSONValue.Member]) -> String? {
-        guard resource.verb.name == "CREATE",
-            case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value
-        else { return nil }
-        return email
+        resource.verb.name == "CREATE" ? parameters.email : nil
     }
-}
 
-extension Route {
     /// Checks that a profile gets no other e-mail address than the account's, by which people would
     /// take the user for somebody else.
     ///
@@ -116,8 +111,7 @@ extension Route {
         in parameters: [JSONValue.Member], of access: AccessToken?
     ) throws(LineError) {
         guard resource.verb.name == "PROFILE", let signIn = access?.signIn,
-            case .text(let email)? = parameters.first(where: { $0.name == "email" })?.value,
-            !email.isEmpty
+            let email = parameters.email, !email.isEmpty
         else { return }
         guard try EmailAddress.storedDigests(of: email).contains(signIn.address) else {
             throw LineError(403, "The e-mail address of a profile is that of the account")
@@ -126,6 +120,14 @@ extension Route {
 }
 
 extension [JSONValue.Member] {
+    /// The value of `email`; nil where it is no text.
+    var email: String? {
+        guard case .text(let email)? = first(where: { $0.name == "email" })?.value else {
+            return nil
+        }
+        return email
+    }
+
     /// Adds a user to the participants, and takes the e-mail address out.
     ///
     /// - Throws: 400 for participants that are no list.

@@ -216,8 +216,7 @@ public struct CheckpointExchange: Sendable {
 
     /// Reads a history that was stored.
     public mutating func load(_ bytes: [UInt8], of shard: ShardID) throws(WireError) {
-        let history = try CheckpointHistory.decode(bytes)
-        known.formUnion(history, of: shard)
+        known.formUnion(try CheckpointHistory.decode(bytes), of: shard)
     }
 
     /// Reads a chunk of names that was stored.

@@ -23,7 +23,6 @@ public struct HeldCheckpoints: Sendable {
 
     /// The most chunks that are stored in a second, of 1 KiB at most.
     static let chunksPerSecond = 16
-    static let pauseMilliseconds: UInt64 = 1_000
 
     /// A part of a shard's names, the unit in which they are stored.
     public struct Chunk: Hashable, Comparable, Sendable {
@@ -93,9 +92,8 @@ public struct HeldCheckpoints: Sendable {
 
     /// Takes chunks that are to be stored, the shards in turn.
     mutating func takeUnstored(now: UInt64) -> [(chunk: Chunk, bytes: [UInt8])] {
-        guard !unstored.isEmpty, now >= lastTaken.at + HeldCheckpoints.pauseMilliseconds else {
-            return []
-        }
+        guard !unstored.isEmpty, now >= lastTaken.at + CheckpointExchange.pauseMilliseconds
+        else { return [] }
         lastTaken.at = now
         let (last, sorted) = (lastTaken.chunk, unstored.sorted())
         let inTurn = sorted.filter { last < $0 } + sorted.filter { !(last < $0) }
