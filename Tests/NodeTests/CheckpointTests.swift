@@ -26,20 +26,8 @@ private struct Wide {
     /// Returns the token of a client that was shown all shards of a node.
     func token(of participantState: NodeSeat) -> Token? {
         participantState.run { node in
-            let seen = node.shards.map { shard in
-                (shard: shard.id, vector: shard.assumeIsolated { $0.stored.vector })
-            }
-            return node.token(of: seen, first: [])
+            node.token(of: node.storedVectors, first: [])
         }
-    }
-
-    /// Returns the result of a `SINCE` on a node.
-    func since(_ token: Token, on participantState: NodeSeat) -> ReplyResult? {
-        let slot = ReplySlot(session: 1, number: 900)
-        participantState.run { $0.since(token, for: slot) }
-        world.endTurn(of: participantState)
-        world.run(milliseconds: 1_500)
-        return participantState.sink.outcomes[900]
     }
 
     func write(on participantState: NodeSeat) {
@@ -50,6 +38,24 @@ private struct Wide {
     }
 }
 
+extension NodeWorld {
+    /// Returns the result of a `SINCE` on a node.
+    func since(_ token: Token, on seat: NodeSeat) -> ReplyResult? {
+        let slot = ReplySlot(session: 1, number: 900)
+        seat.run { $0.since(token, for: slot) }
+        endTurn(of: seat)
+        run(milliseconds: 1_500)
+        return seat.sink.outcomes[900]
+    }
+}
+
+extension Node {
+    /// What the replicas here have on disk, by shard.
+    var storedVectors: [(shard: ShardID, vector: Vector)] {
+        shards.map { shard in (shard.id, shard.assumeIsolated { $0.stored.vector }) }
+    }
+}
+
 @Suite struct CheckpointTests {
     @Test func `a token of all shards needs no dead node, whatever was written since`() throws {
         let wide = Wide()
@@ -57,7 +63,7 @@ private struct Wide {
         wide.write(on: wide.participantStates[0])
         wide.world.kill("n3")
         wide.write(on: wide.participantStates[1])
-        #expect(wide.since(token, on: wide.participantStates[1]) == .level)
+        #expect(wide.world.since(token, on: wide.participantStates[1]) == .level)
     }
 
     @Test func `a node that was restarted learns again what tokens name`() throws {
@@ -72,7 +78,7 @@ private struct Wide {
         wide.world.kill("n1")
         wide.world.kill("n3")
         wide.world.run(milliseconds: 1_000)
-        #expect(wide.since(token, on: again) == .level)
+        #expect(wide.world.since(token, on: again) == .level)
     }
 
     /// Three nodes with a replica of one shard.
@@ -94,10 +100,9 @@ private struct Wide {
         /// Returns the token of a client that was shown all, with no space for more than its name.
         func named(by seat: NodeSeat) throws -> Token {
             let token = seat.run { node -> Token? in
-                let seen = node.shards.map { shard in
-                    (shard: shard.id, vector: shard.assumeIsolated { $0.stored.vector })
+                node.cluster.map {
+                    Token(of: node.storedVectors, cluster: $0.id, textBytesMax: 52)
                 }
-                return node.cluster.map { Token(of: seen, cluster: $0.id, textBytesMax: 52) }
             }
             try #require(token?.isNamedOnly(ShardID(0)) == true)
             return try #require(token)
@@ -110,14 +115,6 @@ private struct Wide {
                 world.run(milliseconds: 1_100)
             }
         }
-
-        func since(_ token: Token, on seat: NodeSeat) -> ReplyResult? {
-            let slot = ReplySlot(session: 1, number: 900)
-            seat.run { $0.since(token, for: slot) }
-            world.endTurn(of: seat)
-            world.run(milliseconds: 1_500)
-            return seat.sink.outcomes[900]
-        }
     }
 
     @Test func `a name is good where it was held, however old it is, and whoever is dead`() throws {
@@ -125,13 +122,13 @@ private struct Wide {
         let token = try narrow.named(by: narrow.seats[2])
         narrow.grow(by: narrow.seats[0])
         narrow.world.kill("n3")
-        #expect(narrow.since(token, on: narrow.seats[1]) == .level)
+        #expect(narrow.world.since(token, on: narrow.seats[1]) == .level)
         let store = narrow.seats[1].store
         narrow.world.kill("n2")
         narrow.world.run(milliseconds: 500)
         let again = narrow.world.add("n2", join: ["n1"], store: store, shards: nil)
         narrow.world.run(milliseconds: 3_000)
-        #expect(narrow.since(token, on: again) == .level)
+        #expect(narrow.world.since(token, on: again) == .level)
     }
 
     @Test func `a name that was not held is not good, however old it is`() throws {
@@ -148,7 +145,7 @@ private struct Wide {
         let second = narrow.world.add("n2", store: stores[1], shards: nil)
         narrow.world.run(milliseconds: 3_000)
         narrow.grow(by: first)
-        #expect(narrow.since(token, on: second) == .answered(.failed(.behind), nil))
+        #expect(narrow.world.since(token, on: second) == .answered(.failed(.behind), nil))
     }
 
     @Test(arguments: [true, false])
@@ -164,14 +161,14 @@ private struct Wide {
             acceptsDataLoss: true)
         narrow.world.run(milliseconds: 3_000)
         if !isLoss {
-            #expect(narrow.since(token, on: again) == .level)
+            #expect(narrow.world.since(token, on: again) == .level)
             again.run { [room = narrow.room] in
                 $0.onBadRecords([.conversation(room)], in: ShardID(0))
             }
             narrow.world.run(milliseconds: 3_000)
             #expect(store.settings.allSatisfy { !$0.key.hasPrefix("held-") || $0.value.isEmpty })
         }
-        #expect(narrow.since(token, on: again) == .answered(.failed(.behind), nil))
+        #expect(narrow.world.since(token, on: again) == .answered(.failed(.behind), nil))
     }
 
     @Test func `what a dead node alone holds is not taken for held`() throws {
@@ -187,6 +184,6 @@ private struct Wide {
         let again = wide.world.add("n2", store: stores[1], shards: nil)
         wide.world.add("n1", store: stores[0], shards: nil)
         wide.world.run(milliseconds: 3_000)
-        #expect(wide.since(token, on: again) == .answered(.failed(.behind), nil))
+        #expect(wide.world.since(token, on: again) == .answered(.failed(.behind), nil))
     }
 }
