@@ -2,7 +2,10 @@ import LineClient
 
 /// The attacks on the port for apps.
 extension AttackRun {
+    /// The user who attacks.
     private static let token = AppIdentity.token(of: "bob")
+    /// A user who keeps to the rules.
+    private static let otherToken = AppIdentity.token(of: "alice")
 
     func attackApps() async throws(BenchError) {
         try await attempt("http: random bytes") { () throws(BenchError) in
@@ -53,10 +56,12 @@ extension AttackRun {
 
     // MARK: Requests
 
-    func request(_ path: String, _ more: String = "", method: String = "GET") -> [UInt8] {
+    func request(
+        _ path: String, _ more: String = "", method: String = "GET", by token: String = token
+    ) -> [UInt8] {
         Array(
             ("\(method) /v1/\(path) HTTP/1.1\r\nHost: a\r\n"
-                + "Authorization: Bearer \(Self.token)\r\n\(more)\r\n").utf8)
+                + "Authorization: Bearer \(token)\r\n\(more)\r\n").utf8)
     }
 
     private var upgrade: [UInt8] {
@@ -95,10 +100,10 @@ extension AttackRun {
         return intruders
     }
 
-    /// Asks for the chats on a new connection, and reports whether they come.
+    /// Asks for the chats of another user on a new connection, and reports whether they come.
     func isServed() async throws(BenchError) -> Bool {
         let reader = try await openOne(to: .http)
-        reader.send(request("chats"))
+        reader.send(request("chats", by: Self.otherToken))
         let isServed = await holds(within: 5_000) { reader.statusLine == "HTTP/1.1 200 OK" }
         await leave([reader])
         return isServed

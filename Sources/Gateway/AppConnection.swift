@@ -114,7 +114,7 @@ package actor AppConnection: SessionInput {
         case .reading, .answering, .responding, .awaiting, .storing, .downloading, .socket: break
         }
         backlog += bytes
-        proceed()
+        readOn()
     }
 
     package func onTurn() {
@@ -127,7 +127,7 @@ package actor AppConnection: SessionInput {
         session?.assumeIsolated { $0.onDrained() }
         if case .downloading(let download) = phase { fetch(download) }
         if case .responding(let remainder) = phase { send(remainder) }
-        proceed()
+        readOn()
     }
 
     package func onEnd() {
@@ -231,6 +231,14 @@ package actor AppConnection: SessionInput {
         case .answering, .responding, .awaiting, .storing, .downloading: true
         case .reading, .events, .socket, .closing: false
         }
+    }
+
+    /// Continues with what was read, in this turn or, where others have used its time, a later one.
+    private func readOn() {
+        if !backlog.isEmpty, !host.hasTimeToRead { askForTurn() }
+        let began = clock.microseconds
+        proceed()
+        host.subtract(used: clock.microseconds - began)
     }
 
     /// Continues with what was read.

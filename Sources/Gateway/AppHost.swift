@@ -18,6 +18,10 @@ package protocol AppHost: AnyObject, Sendable {
     func execute(_ line: String)
     /// Has `AppConnection.onTurn` called at the end of this turn of the loop or a later one.
     func askForTurn(of connection: UInt64)
+    /// Whether this turn of the loop has time left for what clients send.
+    var hasTimeToRead: Bool { get }
+    /// Notes the time that was used for what a client sent, in microseconds.
+    func subtract(used: UInt64)
     /// Notes that the client of a connection has signed in.
     ///
     /// - Parameters:

@@ -9,8 +9,8 @@ import Wire
 /// the others a few go on at a time, so that little of them is held.
 struct ListTurns: Sendable {
     /// The lists that have had no slice, and those that have had one and wait to go on.
-    private var fresh = UserTurns()
-    private var begun = UserTurns()
+    private var fresh = FairQueue<UserID, ReplySlot>()
+    private var begun = FairQueue<UserID, ReplySlot>()
     /// The lists that go on, in the order of their turns.
     private var open: [ReplySlot] = []
     private var isFreshNext = true
@@ -48,26 +48,6 @@ struct ListTurns: Sendable {
         case fresh
         case begun
         case open
-    }
-}
-
-/// The order in which lists take turns: one of each user, then the next one of each.
-private struct UserTurns: Sendable {
-    private var users: [UserID] = []
-    private var lists: [UserID: [ReplySlot]] = [:]
-
-    var isEmpty: Bool { users.isEmpty }
-
-    mutating func append(_ slot: ReplySlot, of user: UserID) {
-        if lists[user] == nil { users.append(user) }
-        lists[user, default: []].append(slot)
-    }
-
-    mutating func takeFirst() -> ReplySlot? {
-        guard let user = users.first, let slot = lists[user]?.removeFirst() else { return nil }
-        users.removeFirst()
-        if lists[user]?.isEmpty ?? true { lists[user] = nil } else { users.append(user) }
-        return slot
     }
 }
 

@@ -50,8 +50,10 @@ actor AppPort: AppHost {
     private var arriving: [UInt64: Connection] = [:]
     private var sessions: [UInt64: Session] = [:]
     private var lastSession = SessionBit.app
-    /// The connections that have asked for a turn, each once, in the order in which they asked.
-    private var turns: [UInt64] = []
+    /// The connections that have asked for a turn, each once.
+    private var turns = FairQueue<ClientPlaces.Holder?, UInt64>()
+    /// The time of this turn that is left for what clients send, in microseconds.
+    private var microsecondsLeft = SessionLimits.turnMicrosecondsMax
     /// Whether lines wait unread because the node has too much to do.
     private var isHeld = false
     private var isDraining = false
@@ -305,26 +307,30 @@ extension AppPort {
     }
 
     nonisolated func askForTurn(of connection: UInt64) {
-        assumeIsolated { $0.turns.append(connection) }
+        assumeIsolated { $0.turns.append(connection, of: $0.places.holder(of: connection)) }
         loop.post {}
+    }
+
+    nonisolated var hasTimeToRead: Bool { assumeIsolated { $0.microsecondsLeft > 0 } }
+
+    nonisolated func subtract(used: UInt64) {
+        assumeIsolated { $0.microsecondsLeft -= min(used, $0.microsecondsLeft) }
     }
 
     /// Gives connections the turns that they have asked for, until the time that a turn of the loop
     /// has for that is used up; called at the end of each.
     ///
-    /// A connection that asks again meanwhile has the next turn, after all others.
+    /// A connection that asks again meanwhile has its next turn after the others of its user.
     func giveTurns() {
-        guard !turns.isEmpty else { return }
         let end = clock.microseconds + SessionLimits.turnMicrosecondsMax
-        var (due, given) = ([] as [UInt64], 0)
-        swap(&due, &turns)
-        while given < due.count, given == 0 || clock.microseconds < end {
-            clients[due[given]]?.requests.assumeIsolated { $0.onTurn() }
-            given += 1
+        var due = turns.count
+        while due > 0, let connection = turns.takeFirst() {
+            due -= 1
+            clients[connection]?.requests.assumeIsolated { $0.onTurn() }
+            if clock.microseconds >= end { break }
         }
-        guard given < due.count else { return }
-        turns = due[given...] + turns
-        loop.post {}
+        if !turns.isEmpty { loop.post {} }
+        microsecondsLeft = SessionLimits.turnMicrosecondsMax
     }
 
     nonisolated func onSignIn(_ connection: UInt64, as user: UserID?, from address: String) {

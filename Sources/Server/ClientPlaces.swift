@@ -51,6 +51,12 @@ struct ClientPlaces: Sendable {
         place(id, Place(address: address, user: user))
     }
 
+    /// Returns whose place a client has: its user's, or that of its address; nil for none.
+    func holder(of id: UInt64) -> Holder? {
+        guard let place = places[id] else { return nil }
+        return place.user.map(Holder.user) ?? .address(place.address)
+    }
+
     mutating func remove(_ id: UInt64) {
         guard let place = places.removeValue(forKey: id) else { return }
         for holder in place.holders { change(holder) { $0.removeAll { $0 == id } } }

@@ -47,7 +47,7 @@ package actor ClientMemory {
     func subtract(used time: UInt64) { queue.subtract(used: time) }
 
     /// Queues a session that has more to do than its share of the turn.
-    func standBack(_ id: UInt64) { queue.wait(id) }
+    func standBack(_ id: UInt64, of source: TurnSource) { queue.wait(id, of: source) }
 
     /// Ends a turn.
     ///

@@ -195,9 +195,10 @@ extension Session {
         let isWaiting = share.isSpent && !share.isWaiting
         if isWaiting { share.isWaiting = true }
         guard used > 0 || isWaiting else { return }
+        let source = signIn.user.map(TurnSource.user) ?? .session(id)
         memory.assumeIsolated { [id] in
             $0.subtract(used: used)
-            if isWaiting { $0.standBack(id) }
+            if isWaiting { $0.standBack(id, of: source) }
         }
     }
 
