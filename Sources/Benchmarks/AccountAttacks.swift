@@ -125,9 +125,18 @@ extension AttackRun {
 
     /// The statuses of the answers that attackers got first and last.
     private func statuses(_ intruders: [Intruder]) -> Set<Int> {
-        let lines = intruders.flatMap { $0.lines + $0.lastLines }
-            .filter { $0.hasPrefix("HTTP/1.1 ") }
-        return Set(lines.compactMap { Int($0.dropFirst("HTTP/1.1 ".count).prefix(3)) })
+        // An answer begins right behind the body of the one before it.
+        let mark = "HTTP/1.1 "
+        return intruders.reduce(into: []) { statuses, intruder in
+            for text in [intruder.head, intruder.tail] {
+                let text = String(decoding: text, as: UTF8.self)
+                for range in text.ranges(of: mark) {
+                    if let status = Int(text[range.upperBound...].prefix(3)) {
+                        statuses.insert(status)
+                    }
+                }
+            }
+        }
     }
 
     private func words(_ statuses: Set<Int>) -> String {
