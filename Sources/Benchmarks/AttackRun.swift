@@ -9,7 +9,8 @@ import NetworkIO
     /// The additional limit for each open connection, in bytes.
     static let memoryPerConnectionMax = 16 << 10
     /// The limit of the time to an answer for a well-behaved client during an attack, in
-    /// milliseconds; the longest pause of this process is added, since it sees no answer meanwhile.
+    /// milliseconds; the longest pause of this process is added, since it sees no answer meanwhile,
+    /// and the longest sync of the disk, without which no send is acknowledged.
     static let answerMillisecondsMax = 2_000.0
     /// The number of connections that are dialled at the same time.
     static let dialsAtOnce = 100
@@ -49,6 +50,7 @@ import NetworkIO
     let victim: LocalNode
     private var polite: [PoliteClient] = []
     private let pulse = Pulse()
+    private let diskPulse: DiskPulse
     private var idleBytes = 0
     private var failures = 0
 
@@ -61,6 +63,7 @@ import NetworkIO
             options: ["--log", "info"] + (target == .accounts ? ["--http-behind-proxy"] : []),
             logs: command.logs)
         victim = cluster.nodes[0]
+        diskPulse = try DiskPulse(in: cluster.folder)
     }
 
     /// - Returns: whether the nodes withstood every attack.
@@ -95,6 +98,7 @@ import NetworkIO
         }
         for client in polite { client.stop() }
         pulse.stop()
+        diskPulse.stop()
         if target == .keys { try await stopUnderLoad() }
     }
 
@@ -119,7 +123,7 @@ import NetworkIO
         guard let process = victim.process else { throw BenchError("\(victim.name) does not run") }
         try NodeMemory.forgetPeak(of: process)
         for client in polite { _ = client.takeSlowest() }
-        _ = pulse.takeLongest()
+        _ = (pulse.takeLongest(), diskPulse.takeLongest())
         let began = Stage.loop.nanoseconds
         let outcome = try await body()
         for node in cluster.members {
@@ -132,17 +136,18 @@ import NetworkIO
         let allowed = Self.memoryMax + outcome.connections * Self.memoryPerConnectionMax
         let answers = polite.map { $0.takeSlowest() }
         let slowest = answers.map(\.milliseconds).max() ?? 0
-        let pause = pulse.takeLongest()
+        let (pause, sync) = (pulse.takeLongest(), diskPulse.takeLongest())
         var faults = answers.compactMap(\.complaint)
         if !outcome.isAsExpected { faults.append("the attacker got something else") }
         if above > allowed { faults.append("more than \(megabytes(allowed)) MiB above idle") }
-        if slowest > Self.answerMillisecondsMax + pause {
+        if slowest > Self.answerMillisecondsMax + pause + sync {
             faults.append("a client waited too long")
         }
         if !faults.isEmpty { failures += 1 }
         say(
             "\(name): got \(outcome.got); \(megabytes(above)) MiB above idle; slowest answer "
-                + "\(Int(slowest)) ms, own pause \(Int(pause)) ms; \(Int(seconds * 10) / 10) s; "
+                + "\(Int(slowest)) ms, own pause \(Int(pause)) ms, slowest sync \(Int(sync)) ms; "
+                + "\(Int(seconds * 10) / 10) s; "
                 + (faults.isEmpty ? "ok" : "FAILED: \(faults.joined(separator: ", "))"))
     }
 
