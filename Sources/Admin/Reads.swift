@@ -85,7 +85,7 @@ extension Admin {
         writer.ok {
             $0.pair("total", total)
             $0.flag("partial", isPartial)
-            $0.pair("next", next?.cursor)
+            $0.pair("next", next)
         }
         return writer.removeAll()
     }

@@ -9,6 +9,8 @@ public struct ListPage: Hashable, Sendable {
     public let after: ListPosition?
     /// The most participants that are named of each conversation; nil for all.
     public let namesMax: Int?
+    /// Where messages of a history are left out that are too many bytes; nil for nowhere.
+    public let historyCut: HistoryCut?
 
     public static let limitMax = 1_000
     /// Where a page ends before it has as many elements as were asked for, in bytes (1 MiB); it has
@@ -17,14 +19,31 @@ public struct ListPage: Hashable, Sendable {
     /// The whole list.
     public static let whole = ListPage()
 
-    public init(limit: Int? = nil, after: ListPosition? = nil, namesMax: Int? = nil) {
+    public init(
+        limit: Int? = nil, after: ListPosition? = nil, namesMax: Int? = nil,
+        historyCut: HistoryCut? = nil
+    ) {
         self.limit = limit
         self.after = after
         self.namesMax = namesMax
+        self.historyCut = historyCut
     }
 
     /// Whether the list is cut.
-    var isPart: Bool { limit != nil || after != nil }
+    var isPart: Bool { limit != nil || after != nil || historyCut != nil }
+}
+
+/// The limit of a page of a history in bytes, beside the one in messages.
+public struct HistoryCut: Hashable, Sendable {
+    /// Whether the page goes on from a message towards the newest, and not towards the oldest.
+    public let isForward: Bool
+    /// The most bytes of the page, which has one message at least.
+    public let bytesMax: Int
+
+    public init(isForward: Bool, bytesMax: Int) {
+        self.isForward = isForward
+        self.bytesMax = bytesMax
+    }
 }
 
 /// The position of an element in its list.
@@ -108,13 +127,16 @@ extension NotificationView: ListElement {
 }
 
 extension Findings {
-    /// Returns a page of a list, and the position behind which the next one begins; nil where
-    /// nothing follows.
+    /// Returns a page of a list, and what stands for the position behind which the next one begins;
+    /// nil where nothing was left out.
     ///
-    /// Only lists whose elements have positions are cut.
-    public func page(_ page: ListPage) -> (findings: Findings, next: ListPosition?) {
+    /// Only lists whose elements have positions are cut. Of a history, the message beside which the
+    /// next page begins stands for that position.
+    public func page(_ page: ListPage) -> (findings: Findings, next: String?) {
         guard page.isPart else { return (self, nil) }
         switch self {
+        case .messages(let views) where page.historyCut != nil:
+            return page.historyCut.map { Findings.page(views, $0) } ?? (self, nil)
         case .chats(let views): return Findings.page(views, page, Findings.chats)
         case .unread(let counts): return Findings.page(counts, page, Findings.unread)
         case .messages(let views): return Findings.page(views, page, Findings.messages)
@@ -129,7 +151,7 @@ extension Findings {
 
     private static func page<Element: ListElement>(
         _ elements: [Element], _ page: ListPage, _ findings: ([Element]) -> Findings
-    ) -> (Findings, ListPosition?) {
+    ) -> (Findings, String?) {
         var left = elements.map { (position: $0.position, element: $0) }
         if let after = page.after { left.removeAll { $0.position <= after } }
         left.sort { $0.position < $1.position }
@@ -139,7 +161,19 @@ extension Findings {
             defer { bytes += element.encoded.count }
             return bytes < ListPage.bytesMax
         }
-        let next = taken.count < left.count ? taken.last?.position : nil
+        let next = taken.count < left.count ? taken.last?.position.cursor : nil
         return (findings(taken.map(\.element)), next)
+    }
+
+    private static func page(_ messages: [MessageView], _ cut: HistoryCut) -> (Findings, String?) {
+        var bytes = 0
+        let within = (cut.isForward ? messages : messages.reversed()).prefix { message in
+            bytes += message.encoded.count
+            return bytes <= cut.bytesMax
+        }
+        let count = max(1, within.count)
+        guard count < messages.count else { return (.messages(messages), nil) }
+        let taken = Array(cut.isForward ? messages.prefix(count) : messages.suffix(count))
+        return (.messages(taken), (cut.isForward ? taken.last : taken.first)?.id.text)
     }
 }

@@ -38,6 +38,7 @@ extension Route {
         for option in resource.options { try writer.append(option) }
         // An app may go without a word: what it shows is renewed, or ends.
         if resource.verb.name == "VIEWING" { writer.line += " lease=true".utf8 }
+        if resource.verb.name == "HISTORY" { writer.line += " bytes=\(AppLimits.pageBytes)".utf8 }
         if resource.verb.name == "CHATS" { writer.line += " names=\(AppLimits.namesListed)".utf8 }
         if let key = resource.textKey { try writer.append(textOf: key) }
         return TranslatedRequest(line: writer.line, newID: writer.newID)

@@ -34,7 +34,7 @@ extension Resource {
             .status(["id", "at", "replicas"])),
         Resource(
             .get, "conversations/{conversation}/messages", "HISTORY",
-            .list("messages", .message, [])),
+            .list("messages", .message, ["next"])),
         Resource(
             .patch, "conversations/{conversation}/messages/{message}", "EDIT", .status(["at"])),
         Resource(

@@ -60,16 +60,22 @@ extension Verb {
                     isMinted: id == nil)
             }),
         Verb(
-            "HISTORY", .reads, ["<conversation>", "<user>"], options: [.limit, .before, .after],
-            reply: .page, example: "HISTORY lunch alice limit=2",
+            "HISTORY", .reads, ["<conversation>", "<user>"],
+            options: [.limit, .before, .after, .bytes], reply: .page,
+            example: "HISTORY lunch alice limit=2",
             about: "Shows the newest messages, or those just before or after one."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             let limit = try words.number(.limit, in: 1...LineLimits.historyMax)
-            return .read(
-                .history(
-                    conversation, place: try words.place(),
-                    limit: limit ?? LineLimits.historyDefault), of: user)
+            let place = try words.place()
+            let query = Query.history(
+                conversation, place: place, limit: limit ?? LineLimits.historyDefault)
+            guard let bytes = try words.number(.bytes, in: 1...LineLimits.replyBytesMax) else {
+                return .read(query, of: user)
+            }
+            let isForward = if case .after = place { true } else { false }
+            let cut = HistoryCut(isForward: isForward, bytesMax: bytes)
+            return .list(query, of: user, ListPage(historyCut: cut))
         },
         Verb(
             "EDIT", .writes, ["<conversation>", "<message>", "<user>"], text: "<text>",

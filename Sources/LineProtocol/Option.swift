@@ -46,6 +46,8 @@ extension Option {
     static let after = Option("after", "<id>")
     static let before = Option("before", "<id>")
     static let blob = Option("blob", "<id>")
+    /// The most bytes of a page of a history.
+    static let bytes = Option("bytes", "<number>", isOfNodes: true)
     static let chat = Option("chat", "<conversation>")
     static let due = Option("due", "<time>", isClearable: true)
     static let email = Option("email", "…", isClearable: true)

@@ -341,8 +341,10 @@ extension NodeHost {
         let (isWaiting, isAwaited) = memory.assumeIsolated { ($0.openTurn(), $0.isAwaited) }
         if isWaiting { turnAgain() }
         guard isAwaited else { return }
+        let end = clock.microseconds + SessionLimits.turnMicrosecondsMax
         while let id = memory.assumeIsolated({ $0.takeWaiting() }) {
             session(id)?.assumeIsolated { $0.onMemoryFreed() }
+            if clock.microseconds >= end { return turnAgain() }
         }
     }
 

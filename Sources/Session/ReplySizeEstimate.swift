@@ -6,7 +6,8 @@ extension RequestTrace {
     /// short.
     func replyBytesEstimated(of request: Request) -> Int {
         switch (reply, request) {
-        case (.page, .read(.history(_, _, let limit), _)):
+        case (.page, .read(.history(_, _, let limit), _)),
+            (.page, .list(.history(_, _, let limit), _, _)):
             limit * SessionLimits.messageBytesEstimated
         case (.list, _), (.page, _): SessionLimits.listBytesEstimated
         case (.short, _): 0

@@ -32,7 +32,7 @@ import Wire
                 == #"SEND c1 alice id=m1 -- a=b\n\\n"#)
         #expect(
             try translate(.get, "/v1/conversations/c1/messages?limit=5&before=m1")
-                == "HISTORY c1 alice limit=5 before=m1")
+                == "HISTORY c1 alice limit=5 before=m1 bytes=1048576")
         #expect(
             try translate(.delete, "/v1/conversations/c1/messages/m1?for=everyone")
                 == "DELETE c1 m1 alice for=everyone")

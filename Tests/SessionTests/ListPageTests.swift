@@ -50,6 +50,42 @@ import Testing
         }
     }
 
+    private func histories(_ place: String, of bytes: Int) -> [[String]] {
+        var pages: [[String]] = []
+        var from: String? = place == "after" ? " after=m0" : ""
+        while let place = from, pages.count < 20 {
+            let lines = client.ask("HISTORY c0 alice bytes=\(bytes)\(place)")
+            pages.append(Array(lines.dropLast()))
+            let word = place.contains("after") ? "after" : "before"
+            from = value("next", in: lines.last ?? "").map { " \(word)=\($0)" }
+        }
+        return pages
+    }
+
+    @Test(arguments: [1, 60, 120, 1 << 20])
+    func `a page of a history ends before its bytes are too many, and says where it goes on`(
+        _ bytes: Int
+    ) {
+        let whole = Array(client.ask("HISTORY c0 alice").dropLast())
+        let behind = Array(whole.drop { !$0.contains(" id=m0 ") }.dropFirst())
+        #expect(whole.count > 5)
+        let back = histories("before", of: bytes)
+        #expect(back.reversed().flatMap(\.self) == whole)
+        let forth = histories("after", of: bytes)
+        #expect(forth.flatMap(\.self) == behind)
+        for pages in [back, forth] {
+            #expect(pages.allSatisfy { !$0.isEmpty })
+            #expect((pages.count == 1) == (bytes == 1 << 20))
+            if bytes == 1 { #expect(pages.allSatisfy { $0.count == 1 }) }
+        }
+    }
+
+    @Test func `a page of a history has so many bytes as are asked for at most`() {
+        #expect(client.ask("HISTORY c0 alice bytes=0").last?.hasPrefix("ERR 400") ?? false)
+        #expect(client.ask("HISTORY c0 alice limit=2 bytes=1").count == 2)
+        #expect(client.ask("HISTORY c0 alice limit=1 bytes=1").last == "OK")
+    }
+
     @Test func `a page begins behind the last one, whatever has left the list since`() {
         let first = client.ask("ACTIONS alice limit=2")
         #expect(first.dropLast().compactMap { value("id", in: $0) } == ["i0", "i1"])

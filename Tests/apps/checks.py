@@ -193,6 +193,25 @@ def pages_follow_each_other(cluster):
     assert [message["id"] for message in page] == ids[1:4]
     alice.get("conversations/pages/messages?limit=0", status=400)
     alice.get("conversations/pages/messages?limit=1&limit=2", status=400)
+    # 70 texts of 16 KiB, of which some are escaped, are more than a page.
+    texts = ["x" * 16_000 if number % 2 else '"' * 16_000 for number in range(70)]
+    large = [send(alice, "pages", text)["id"] for text in texts]
+    seen, path = [], "conversations/pages/messages?limit=1000"
+    answer = alice.get(path).json
+    assert 1 < len(answer["messages"]) < 70, len(answer["messages"])
+    while answer:
+        seen = [message["id"] for message in answer["messages"]] + seen
+        if "next" not in answer:
+            break
+        answer = alice.get(f"{path}&before={answer['next']}").json
+    assert seen == ids + large
+    seen, answer = [], alice.get(f"{path}&after={ids[0]}").json
+    while True:
+        seen += [message["id"] for message in answer["messages"]]
+        if "next" not in answer:
+            break
+        answer = alice.get(f"{path}&after={answer['next']}").json
+    assert seen == ids[1:] + large
 
 
 @check

@@ -89,11 +89,11 @@ export class Loader {
                 this.#read(`${path}/marks`),
             ]);
             if (!this.#isCurrent(conversation)) return;
-            const { isSure, body: { messages } } = history;
+            const { isSure, body: { messages, next } } = history;
             const known = conversation.stretch[0];
             if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
             const first = messages[0];
-            const isCut = messages.length >= limit;
+            const isCut = messages.length >= limit || next !== undefined;
             // A stretch that reaches further back is kept as it is.
             if (!conversation.isLoaded || !known || first && compare(first, known) < 0) {
                 conversation.hasEarlier = isCut;
@@ -175,10 +175,11 @@ export class Loader {
             const { epoch } = conversation;
             const asked = this.#parts.confirmed().events;
             const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
-            const { isSure, body: { messages } } = await this.#read(`${path}/messages?${query}`);
+            const { isSure, body } = await this.#read(`${path}/messages?${query}`);
+            const { messages, next } = body;
             if (!this.#isCurrent(conversation)) return;
             if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
-            conversation.hasEarlier = messages.length >= PAGE_COUNT;
+            conversation.hasEarlier = messages.length >= PAGE_COUNT || next !== undefined;
             this.#parts.onChange(id);
         });
     }
