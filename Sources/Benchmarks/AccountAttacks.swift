@@ -131,9 +131,9 @@ extension AttackRun {
             for text in [intruder.head, intruder.tail] {
                 let text = String(decoding: text, as: UTF8.self)
                 for range in text.ranges(of: mark) {
-                    if let status = Int(text[range.upperBound...].prefix(3)) {
-                        statuses.insert(status)
-                    }
+                    // What is kept of an answer may end within its status.
+                    let digits = text[range.upperBound...].prefix(3)
+                    if digits.utf8.count == 3, let status = Int(digits) { statuses.insert(status) }
                 }
             }
         }
