@@ -17,8 +17,8 @@ package enum SessionLimits {
     package static let linesPerTurnMin = 16
 
     /// The time for clients' requests in a turn of the event loop, in microseconds: once for
-    /// requests that waited, once for connections of the port for apps that waited, and once more
-    /// for what is read in the turn.
+    /// requests that waited, once for those that waited for memory, once for connections of the
+    /// port for apps that waited, and once more on each port for what is read in the turn.
     ///
     /// The rest of the turn is for members, the disk and timers.
     package static let turnMicrosecondsMax: UInt64 = 8_000
