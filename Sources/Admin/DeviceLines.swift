@@ -56,6 +56,13 @@ extension ReplyWriter {
         }
     }
 
+    mutating func block(_ block: BlockView) {
+        line("BLOCKED") {
+            $0.pair("other", block.user)
+            $0.pair("at", time: block.since.lineTime)
+        }
+    }
+
     mutating func holder(_ holder: TokenHolder) {
         line("HOLDER") {
             $0.pair("user", holder.user)

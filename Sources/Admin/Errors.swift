@@ -107,6 +107,9 @@ extension LineError {
         case .itemNotFound: self.init(404, "Action item not found")
         case .deviceNotFound: self.init(404, "Device not found")
         case .tooManyDevices: self = .tooManyDevices
+        case .tooManyBlocked: self = .tooManyBlocked
+        case .userThemselves: self.init(400, "You cannot block yourself")
+        case .blockedByUser: self.init(403, "You cannot add this user")
         case .conversationFull: self = .conversationFull
         case .deviceFull: self = .deviceFull
         case .documentFull: self = .documentFull
@@ -151,6 +154,9 @@ extension LineError {
         429, "A message has at most \(ChatLimits.editsMax) edits")
     static let tooManyDevices = LineError(
         429, "A user has at most \(ChatLimits.devicesMax) devices")
+    static let tooManyBlocked = LineError(
+        429,
+        "A user has at most \(Blocks.countMax) others blocked, and not very many more in all")
     static let conversationFull = LineError(
         429,
         "A conversation keeps all who were ever in it, and this one can keep no more; "
@@ -163,7 +169,7 @@ extension LineError {
         429, "This has been changed by as many users and processes as it can keep")
 
     private static let lasting: Set<LineError> = [
-        tooManyEdits, tooManyDevices, conversationFull, deviceFull, documentFull,
+        tooManyEdits, tooManyDevices, tooManyBlocked, conversationFull, deviceFull, documentFull,
         tooManyParticipants,
     ]
 

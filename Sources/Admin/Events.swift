@@ -61,6 +61,7 @@ extension Event.Kind {
         case .hide: "hide"
         case .action, .actionDeleted: "action"
         case .profile: "profile"
+        case .blocks: preconditionFailure("nodes show it to nobody")
         }
     }
 
@@ -95,6 +96,7 @@ extension Event.Kind {
             pairs.flag("deleted", true)
         case .profile(let profile):
             pairs.profile(profile)
+        case .blocks: preconditionFailure("nodes show it to nobody")
         }
     }
 }

@@ -63,6 +63,8 @@ extension Admin {
             if case .unread(let all) = whole { total = all.reduce(0) { $0 + $1.count } }
         case .marks(let marks): for mark in marks { writer.mark(mark) }
         case .devices(let devices): for device in devices { writer.device(device) }
+        case .blocks(let blocks): for block in blocks.views { writer.block(block) }
+        case .blockViews(let blocks): for block in blocks { writer.block(block) }
         case .profile(let profile): writer.profile(profile)
         case .actions(let items):
             for item in items where !writer.isTooLong { writer.action(item) }

@@ -21,6 +21,8 @@ import Wire
 /// | participant state | `archivedBy` of one user; two marks; the vector up to which the \
 /// conversation is hidden | `keptBytesMax` | × members |
 /// | profile | three fields of `titleBytesMax` | their length | the same |
+/// | blocks | about 150 bytes and two names for every user who was ever blocked | \
+/// `Blocks.countMax` at a time, `Blocks.namesMax` ever | × members |
 /// | item | the header, and an `OwnerState` of at most 3 KiB for each owner who added the same \
 /// id | one owner | × members |
 /// | device | 256 viewings; `ListedNotification.countMax` notifications of about 300 bytes; \

@@ -18,6 +18,7 @@ public struct Document: Hashable, Sendable {
         case signing(Signing)
         case file(File)
         case part(FilePart)
+        case blocks(Blocks)
         /// Content that only a later version can read: kept, merged field by field and sent on.
         case unknown
     }
@@ -152,6 +153,11 @@ public struct Document: Hashable, Sendable {
         return part
     }
 
+    public var blocks: Blocks? {
+        guard case .blocks(let blocks) = content else { return nil }
+        return blocks
+    }
+
     /// Whether a session that has seen `known` has seen the conversation, in any state.
     public func isSeen(within known: Vector) -> Bool {
         guard let header = conversation?.header else { return false }
@@ -179,6 +185,7 @@ public struct Document: Hashable, Sendable {
         case .signing(let signing): signing.greatestTime
         case .file(let file): file.greatestTime
         case .part(let part): part.greatestTime
+        case .blocks(let blocks): blocks.greatestTime
         case .unknown: .zero
         }
     }
@@ -218,6 +225,9 @@ extension Document.Content {
         case (.part(var mine), .part(let theirs)):
             mine.merge(theirs)
             self = .part(mine)
+        case (.blocks(var mine), .blocks(let theirs)):
+            mine.merge(theirs)
+            self = .blocks(mine)
         case (.unknown, _):
             self = other
         default:
@@ -240,6 +250,7 @@ extension Document.Content {
             case .signing: .signing(try Signing(from: &fields))
             case .file: .file(try File(from: &fields))
             case .filePart: .part(try FilePart(from: &fields))
+            case .blocks: .blocks(try Blocks(from: &fields))
             default: .unknown
             }
     }
@@ -320,6 +331,7 @@ extension Document {
         case .signing(let signing): signing.write(to: &fields)
         case .file(let file): file.write(to: &fields)
         case .part(let part): part.write(to: &fields)
+        case .blocks(let blocks): blocks.write(to: &fields)
         case .unknown: break
         }
     }

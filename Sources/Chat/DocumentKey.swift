@@ -18,18 +18,22 @@ public struct DocumentKey: Hashable, Sendable {
         public static let signing = Kind(number: 8)
         public static let file = Kind(number: 9)
         public static let filePart = Kind(number: 10)
+        public static let blocks = Kind(number: 11)
 
         /// The kind of the index rows that count messages, by level; these rows are derived from
         /// the documents of one disk and never leave it.
         public static func countedRun(_ level: UInt8) -> Kind { Kind(number: 0xF0 + level) }
 
         public var isCountedRun: Bool { number >= 0xF0 }
+
+        /// Whether such documents belong to a user, who may have the name of a conversation.
+        public var isOfUser: Bool { [.profile, .device, .blocks].contains(self) }
     }
 
     public let kind: Kind
     /// The string whose hash determines the shard: the conversation's id for everything that
-    /// belongs to a conversation, the user's id for a profile and for devices, an action item's own
-    /// id, the digest of an e-mail address for the accounts that have it.
+    /// belongs to a conversation, the user's id for a profile, blocks and devices, an action
+    /// item's own id, the digest of an e-mail address for the accounts that have it.
     public let partition: String
     /// The id within the partition; empty where the partition has one document of the kind.
     public let id: String
@@ -63,6 +67,11 @@ public struct DocumentKey: Hashable, Sendable {
 
     public static func profile(_ user: UserID) -> DocumentKey {
         DocumentKey(checked: .profile, partition: user.text, id: "")
+    }
+
+    /// The key of the users whom a user has blocked.
+    public static func blocks(_ user: UserID) -> DocumentKey {
+        DocumentKey(checked: .blocks, partition: user.text, id: "")
     }
 
     public static func item(_ item: ItemID) -> DocumentKey {

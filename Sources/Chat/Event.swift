@@ -22,6 +22,8 @@ public struct Event: Hashable, Sendable {
         case action(ItemView)
         case actionDeleted(ItemID)
         case profile(ProfileView)
+        /// Whom the user has blocked by now: for the node of a watcher, which shows it to nobody.
+        case blocks(Blocks)
     }
 
     public let kind: Kind
@@ -56,10 +58,30 @@ extension Event.Kind {
         }
     }
 
+    /// Whom the user has blocked, where the event is of that.
+    public var blocks: Blocks? {
+        guard case .blocks(let blocks) = self else { return nil }
+        return blocks
+    }
+
     /// Whether the event names a message without showing it.
     var onlyNamesMessage: Bool {
         switch self {
         case .delete, .pin, .unpin, .read, .delivered: true
+        default: false
+        }
+    }
+}
+
+extension Event {
+    /// Whether the event tells of what somebody sends whom the user has blocked.
+    public func isHidden(by senders: BlockedSenders) -> Bool {
+        switch kind {
+        case .message(let view), .edit(let view), .restore(let view):
+            senders.hides(view.from, at: view.sentAt)
+        case .delete(_, isForEveryone: true):
+            by.map { senders.hides($0, at: sentAt ?? at) } ?? false
+        case .typing: by.map { senders.hides($0, at: at) } ?? false
         default: false
         }
     }

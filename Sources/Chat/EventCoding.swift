@@ -22,6 +22,7 @@ extension Event: WireValue {
         static let actionDeleted: UInt8 = 17
         static let profile: UInt8 = 18
         static let hide: UInt8 = 19
+        static let blocks: UInt8 = 20
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -46,6 +47,7 @@ extension Event: WireValue {
         case .action(let view): encode(Number.action, view, into: &writer)
         case .actionDeleted(let id): encode(Number.actionDeleted, id, &writer)
         case .profile(let view): encode(Number.profile, view, into: &writer)
+        case .blocks(let blocks): encode(Number.blocks, blocks, into: &writer)
         }
     }
 
@@ -84,6 +86,7 @@ extension Event: WireValue {
             case Number.action: .action(try ItemView(from: &reader))
             case Number.actionDeleted: .actionDeleted(try reader.readName())
             case Number.profile: .profile(try ProfileView(from: &reader))
+            case Number.blocks: .blocks(try Blocks(from: &reader))
             default: throw .invalid("an event of a known kind")
             }
         self.kind = kind
@@ -91,16 +94,35 @@ extension Event: WireValue {
     }
 }
 
-/// The times of the messages that events only name, which stand behind the events in a frame:
-/// nodes that do not know them ignore bytes behind the values that they know.
+/// What stands behind the events in a frame, where nodes that do not know it ignore it: the times
+/// of the messages that events only name, and the events of whom users have blocked.
 extension [AddressedEvent] {
-    public func encodeSendTimes(into writer: inout ByteWriter) {
-        let named = filter(\.event.kind.onlyNamesMessage)
-        guard named.contains(where: { $0.event.sentAt != nil }) else { return }
-        named.map { $0.event.sentAt ?? .zero }.encode(into: &writer)
+    public var withoutBlocks: [AddressedEvent] {
+        contains { $0.event.kind.blocks != nil } ? filter { $0.event.kind.blocks == nil } : self
     }
 
-    public mutating func readSendTimes(from reader: inout ByteReader) throws(WireError) {
+    public func encodeRest(into writer: inout ByteWriter) {
+        let blocks = filter { $0.event.kind.blocks != nil }
+        let named = filter(\.event.kind.onlyNamesMessage)
+        let areTimed = named.contains { $0.event.sentAt != nil }
+        if areTimed || (!named.isEmpty && !blocks.isEmpty) {
+            named.map { $0.event.sentAt ?? .zero }.encode(into: &writer)
+        }
+        if !blocks.isEmpty { blocks.encode(into: &writer) }
+    }
+
+    public mutating func readRest(from reader: inout ByteReader) throws(WireError) {
+        try readSendTimes(from: &reader)
+        guard !reader.isAtEnd else { return }
+        let blocks: [AddressedEvent] = try reader.readList(limit: [AddressedEvent].blocksMax)
+        // The first to be handled: they say what of the others is shown.
+        insert(contentsOf: blocks, at: 0)
+    }
+
+    /// The most events of whom users have blocked in one frame.
+    private static var blocksMax: Int { 65_536 }
+
+    private mutating func readSendTimes(from reader: inout ByteReader) throws(WireError) {
         let indices = indices.filter { self[$0].event.kind.onlyNamesMessage }
         guard !indices.isEmpty, !reader.isAtEnd else { return }
         let times: [HybridTimestamp] = try reader.readList(limit: indices.count)

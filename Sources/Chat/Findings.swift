@@ -24,6 +24,9 @@ public enum Findings: Hashable, Sendable {
     case part([UInt8])
     case standing(SignInStanding)
     case holders([TokenHolder])
+    indirect case blocks(Blocks)
+    /// Ascending by user.
+    case blockViews([BlockView])
 }
 
 extension Findings {
@@ -36,8 +39,10 @@ extension Findings {
             (.marks, .marks), (.devices, .devices), (.names, .names), (.users, .contacts),
             (.profiles, .profiles), (.accounts, .accounts), (.accounts, .allAccounts),
             (.signing, .signing),
-            (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders):
+            (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders),
+            (.blocks, .blocks), (.users, .blockers):
             true
+        case (_, .without(_, let query)): answers(query)
         default: false
         }
     }
@@ -46,8 +51,11 @@ extension Findings {
 extension Query {
     /// The shards, of `count`, that may contain a part of a user's list.
     public func shards(of count: UInt16) -> [ShardID] {
-        guard case .profiles(let users) = self else { return (0..<count).map { ShardID($0) } }
-        return Set(users.map { DocumentKey.profile($0).shard(of: count) }).sorted()
+        switch self {
+        case .profiles(let users), .blockers(let users):
+            Set(users.map { ShardID(of: $0.text, count: count) }).sorted()
+        default: (0..<count).map { ShardID($0) }
+        }
     }
 
     /// The findings in a shard in which nothing is or was the user's (`Term.concerning`); nil if
@@ -60,9 +68,21 @@ extension Query {
         case .actions: .actions([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part, .signIn,
-            .holders:
+            .holders, .blocks, .blockers:
             nil
+        case .without(_, let query): query.findsNothing
         }
+    }
+
+    /// Returns the query with an answer that leaves out what `senders` sent.
+    public func filtered(by senders: BlockedSenders) -> Query {
+        senders.isEmpty ? self : .without(senders, self)
+    }
+
+    /// The query itself, and the senders whose messages its answer leaves out.
+    public var unfiltered: (query: Query, senders: BlockedSenders) {
+        guard case .without(let senders, let query) = self else { return (self, .none) }
+        return (query, senders)
     }
 }
 
@@ -81,7 +101,8 @@ extension Findings {
         case .users(let users): runs(of: users, bytesMax).map(Findings.users)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile, .device, .devices, .signing, .file, .part, .standing: [self]
+        case .profile, .device, .devices, .signing, .file, .part, .standing, .blocks, .blockViews:
+            [self]
         case .holders(let holders): runs(of: holders, bytesMax).map(Findings.holders)
         case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
         case .marks(let views): runs(of: views, bytesMax).map(Findings.marks)
@@ -130,7 +151,7 @@ extension Findings {
     public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
-            .notifications, .signing, .file, .part, .standing:
+            .notifications, .signing, .file, .part, .standing, .blocks, .blockViews:
             return self
         case .holders(let holders):
             return .holders(Set(holders).sorted())

@@ -36,6 +36,10 @@ extension Findings: WireValue {
             writer.write(31)
             standing.encode(into: &writer)
         case .holders(let holders): write(32, holders, to: &writer)
+        case .blocks(let blocks):
+            writer.write(34)
+            blocks.encode(into: &writer)
+        case .blockViews(let views): write(35, views, to: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -80,6 +84,8 @@ extension Findings: WireValue {
         case 29: self = .part(Array(try reader.readBytes(limit: FilePart.bytesMax)))
         case 31: self = .standing(try SignInStanding(from: &reader))
         case 32: self = .holders(try reader.readList())
+        case 34: self = .blocks(try Blocks(from: &reader))
+        case 35: self = .blockViews(try reader.readList())
         default: throw .unknown
         }
     }

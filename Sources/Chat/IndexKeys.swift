@@ -41,6 +41,9 @@ public enum Term {
     /// The term of every part of a file that is not purged.
     public static func part(of file: FileID) -> String { file.text }
 
+    /// The term of the blocks of every user who has ever blocked another.
+    public static let blocks = "blocks"
+
     /// The term of every address at which there is an account.
     public static let account = "account"
 
@@ -74,6 +77,7 @@ extension Document {
         case .part(let part):
             part.isPurged ? [] : key.partOfFile.map { [Term.part(of: $0.file)] } ?? []
         case .credentials(let credentials): credentials.present.isEmpty ? [] : [Term.account]
+        case .blocks: [Term.blocks]
         case .profile, .participantState, .signing, .unknown: []
         }
     }
@@ -85,7 +89,7 @@ extension Document {
         case .conversation(let conversation): conversation.participants.hasHeld(user)
         case .item(let item): item.owner == user
         case .message, .participantState, .profile, .device, .credentials, .signing, .file, .part,
-            .unknown:
+            .blocks, .unknown:
             false
         }
     }

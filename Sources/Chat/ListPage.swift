@@ -121,6 +121,10 @@ extension DeviceView: ListElement {
     var position: ListPosition { ListPosition(order: 0, id: id.text) }
 }
 
+extension BlockView: ListElement {
+    var position: ListPosition { ListPosition(order: 0, id: user.text) }
+}
+
 extension NotificationView: ListElement {
     /// The oldest first: the id begins with the time.
     var position: ListPosition { ListPosition(order: 0, id: id.text) }
@@ -143,6 +147,8 @@ extension Findings {
         case .edits(let views): return Findings.page(views, page, Findings.edits)
         case .actions(let views): return Findings.page(views, page, Findings.actions)
         case .devices(let views): return Findings.page(views, page, Findings.devices)
+        case .blocks(let blocks):
+            return Findings.page(blocks.views, page, Findings.blockViews)
         case .notifications(let views):
             return Findings.page(views, page, Findings.notifications)
         default: return (self, nil)

@@ -51,6 +51,20 @@ public struct MessageCounts: Hashable, Sendable {
         return messages - (share?.deleted ?? 0) - (share?.deletedRetracted ?? 0)
     }
 
+    /// Whether something is counted for `user`, so that they may be the sender of a message.
+    ///
+    /// A sender of whom only retracted messages are in the run is not named.
+    public func names(_ user: UserID) -> Bool { share(of: user) != nil }
+
+    /// Returns the number of messages of `sender` that `user` sees, without those deleted for
+    /// everyone; nil where the counts do not say.
+    public func sent(by sender: UserID, to user: UserID) -> Int? {
+        guard let share = share(of: sender) else { return 0 }
+        // Which messages a user has deleted for themselves is not counted by sender.
+        guard share.deleted == 0, self.share(of: user)?.deleted ?? 0 == 0 else { return nil }
+        return share.own
+    }
+
     /// Returns true where `vector` includes every sending, false where it includes none, and nil
     /// where neither is certain.
     public func areSent(within vector: Vector) -> Bool? {

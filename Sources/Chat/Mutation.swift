@@ -18,6 +18,7 @@ public final class Mutation: Sendable {
         case signing(Signing.Action)
         case file(FileID, File.Action)
         case part(PartID, of: FileID, FilePart.Action)
+        case blocks(Blocks.Action)
 
         /// Whether only nodes and operators may do it, whoever the user is.
         public var isForOperators: Bool {
@@ -27,7 +28,7 @@ public final class Mutation: Sendable {
             case .part(_, _, let action): action.isForOperators
             // What the system says is taken for true.
             case .message(_, .send(.system, _, _, _)): true
-            case .conversation, .message, .participant, .profile, .item, .device: false
+            case .conversation, .message, .participant, .profile, .item, .device, .blocks: false
             }
         }
     }
@@ -46,6 +47,11 @@ public final class Mutation: Sendable {
     /// Creates a mutation by which users set their own profile.
     public convenience init(_ edit: Profile.Edit, by user: UserID) {
         self.init(.profile(.set(edit)), of: .user(user), by: user)
+    }
+
+    /// Creates a mutation by which users block others.
+    public convenience init(_ action: Blocks.Action, by user: UserID) {
+        self.init(.blocks(action), of: .user(user), by: user)
     }
 
     public convenience init(_ action: Item.Action, on item: ItemID, by user: UserID) {
@@ -143,6 +149,25 @@ public final class Mutation: Sendable {
         return device
     }
 
+    /// Whether its result depends on whom users have blocked.
+    public var dependsOnBlocks: Bool {
+        switch action {
+        case .conversation(.create), .conversation(.invite), .participant(.read),
+            .participant(.deliver):
+            true
+        default: false
+        }
+    }
+
+    /// The users whom the mutation adds to a conversation of the user's, ascending.
+    public var guests: [UserID] {
+        switch action {
+        case .conversation(.create(let participants, _, _)): participants.filter { $0 != user }
+        case .conversation(.invite(let guest)): guest == user ? [] : [guest]
+        default: []
+        }
+    }
+
     /// The position at which the mutation sets a mark, if it sets one.
     public var marking: Marking? {
         guard case .participant(let action) = action else { return nil }
@@ -177,6 +202,7 @@ extension Mutation.Action {
         case (.conversation(let id), .part(let part, let file, _)): .part(part, of: file, in: id)
         case (.conversation(let id), _): .conversation(id)
         case (.user(let user), .device(let device, _)): .device(device, of: user)
+        case (.user(let user), .blocks): .blocks(user)
         case (.user(let user), _): .profile(user)
         case (.item(let item), _): .item(item)
         case (.address(let address), _): .credentials(address)
@@ -197,6 +223,7 @@ extension Mutation.Action {
         case .signing(let action): action
         case .file(_, let action): action
         case .part(_, _, let action): action
+        case .blocks(let action): action
         }
     }
 
@@ -262,6 +289,8 @@ extension Mutation {
         case .part(_, _, let action):
             try action.judge(
                 target?.part, of: files.first ?? nil, in: conversation, by: user)
+        case .blocks(let action):
+            try action.judge(target?.blocks, by: user)
         }
     }
 
@@ -299,6 +328,8 @@ extension Mutation {
                 .file(action.applied(to: target?.file, by: user, author))
             case .part(_, _, let action):
                 .part(action.applied(to: target?.part, author))
+            case .blocks(let action):
+                .blocks(action.applied(to: target?.blocks, author))
             }
         return target?.changed(to: content, by: author.dot)
             ?? Document(content, at: key, by: author.dot)
@@ -330,6 +361,8 @@ extension Mutation {
         case (.file(_, let action), .file(let content)):
             action.standing(of: operation, by: user, in: content)
         case (.part(_, _, let action), .part(let content)):
+            action.standing(of: operation, by: user, in: content)
+        case (.blocks(let action), .blocks(let content)):
             action.standing(of: operation, by: user, in: content)
         default: .new
         }

@@ -34,6 +34,7 @@ extension Mutation.Action: WireValue {
         case .device(let device, let action): write(action, of: device, to: &writer)
         case .credentials(let action): write(action, to: &writer)
         case .signing(let action): write(action, to: &writer)
+        case .blocks(let action): write(action, to: &writer)
         case .file(let file, let action): write(action, of: file, to: &writer)
         case .part(let part, let file, let action):
             writer.write(action.kind)
@@ -84,6 +85,8 @@ extension Mutation.Action: WireValue {
             self = .item(action)
         } else if let action = try Profile.Action(kind: kind, from: &reader) {
             self = .profile(action)
+        } else if let action = try Blocks.Action(kind: kind, from: &reader) {
+            self = .blocks(action)
         } else {
             throw .unknown
         }

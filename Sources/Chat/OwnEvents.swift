@@ -16,6 +16,10 @@ extension Document {
             let change = ProfileChange(view, replacing: isKnown ? old?.sum ?? 0 : nil)
             return [AddressedEvent(change, at: profile.greatestTime)]
         }
+        if let blocks, blocks != before?.blocks, let user = UserID(key.partition) {
+            let event = Event(.blocks(blocks), in: nil, by: user, at: blocks.greatestTime)
+            return [AddressedEvent(event, to: [user])]
+        }
         return []
     }
 

@@ -65,6 +65,13 @@ public enum Query: Hashable, Sendable {
     case part(Int, of: FileID, in: ConversationID, tag: String? = nil)
     /// The messages of which a device is to be notified.
     indirect case due(DueQuery)
+    /// The users whom a user has blocked.
+    case blocks(of: UserID)
+    /// Those of these users who have blocked the user; at most `ChatLimits.participantsMax` users,
+    /// ascending.
+    case blockers(among: [UserID])
+    /// A query that shows messages, answered without those of senders whom the user has blocked.
+    indirect case without(BlockedSenders, Query)
 
     /// The most bytes of a file's tag.
     public static let tagBytesMax = 64
@@ -86,16 +93,26 @@ public enum Query: Hashable, Sendable {
         case .signIn(let signIn, _): signIn.address.text
         case .file(_, let conversation, _), .part(_, _, let conversation, _): conversation.text
         case .signing: Mutation.Subject.signingPartition
+        case .blocks(let user): user.text
+        case .without(_, let query): query.partition
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts,
-            .holders:
+            .holders, .blockers:
             nil
+        }
+    }
+
+    /// Whether the answer shows messages, which others have sent.
+    public var showsMessages: Bool {
+        switch self {
+        case .history, .edits, .pinned, .chats, .chat, .unread, .due: true
+        default: false
         }
     }
 
     /// Whether only nodes and operators may ask.
     public var isForOperators: Bool {
         switch self {
-        case .accounts, .allAccounts, .signing, .signIn, .holders: true
+        case .accounts, .allAccounts, .signing, .signIn, .holders, .blockers, .without: true
         default: false
         }
     }

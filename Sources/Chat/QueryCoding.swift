@@ -71,6 +71,24 @@ extension Query: WireValue {
             write(file, in: conversation, to: &writer)
             if let tag { writer.write(tag) }
         case .due, .signIn, .holders: encodeOfDevice(into: &writer)
+        case .blocks, .blockers, .without: encodeOfBlocks(into: &writer)
+        }
+    }
+
+    /// Encodes a query about who has blocked whom.
+    private func encodeOfBlocks(into writer: inout ByteWriter) {
+        switch self {
+        case .blocks(let user):
+            writer.write(37)
+            writer.write(user)
+        case .blockers(let users):
+            writer.write(38)
+            users.encode(into: &writer)
+        case .without(let senders, let query):
+            writer.write(39)
+            senders.encode(into: &writer)
+            query.encode(into: &writer)
+        default: preconditionFailure("a query about blocks")
         }
     }
 
@@ -99,7 +117,11 @@ extension Query: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        switch try reader.readByte() {
+        try self.init(kind: try reader.readByte(), from: &reader)
+    }
+
+    private init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        switch kind {
         case 1:
             let conversation: ConversationID = try reader.readName()
             let place = try Place(from: &reader)
@@ -141,6 +163,16 @@ extension Query: WireValue {
         case 32: self = .due(try DueQuery(from: &reader))
         case 35: self = .signIn(try DeviceSignIn(from: &reader), of: try reader.readName())
         case 36: self = .holders(ofToken: try FieldText(from: &reader))
+        case 37: self = .blocks(of: try reader.readName())
+        case 38: self = .blockers(among: try Query.readUsers(from: &reader))
+        case 39:
+            let senders = try BlockedSenders(from: &reader)
+            let kind = try reader.readByte()
+            // One within another would be read by as many calls as a frame has bytes.
+            guard kind != 39 else { throw .invalid("a query that shows messages") }
+            let query = try Query(kind: kind, from: &reader)
+            guard query.showsMessages else { throw .invalid("a query that shows messages") }
+            self = .without(senders, query)
         default: throw .unknown
         }
     }

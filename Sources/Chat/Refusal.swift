@@ -56,4 +56,10 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case fileExists = 35
     /// The file that is sent as the preview of another has more bytes than a preview may have.
     case previewTooLarge = 38
+    /// The user has blocked as many others as one may.
+    case tooManyBlocked = 43
+    /// A user who was to be added has blocked the one who adds them.
+    case blockedByUser = 44
+    /// Nobody can block themselves.
+    case userThemselves = 45
 }

@@ -57,7 +57,7 @@ extension Mutation.Action {
     var subjectKind: Mutation.Subject.Kind {
         switch self {
         case .conversation, .message, .participant, .file, .part: .conversation
-        case .profile, .device: .user
+        case .profile, .device, .blocks: .user
         case .item: .item
         case .credentials: .address
         case .signing: .signing

@@ -76,6 +76,9 @@ extension Resource {
     ]
 
     private static let devices: [Resource] = [
+        Resource(.get, "blocks", "BLOCKED", .list("blocks", .block, ["next"])),
+        Resource(.put, "blocks/{other}", "BLOCKUSER", .status([])),
+        Resource(.delete, "blocks/{other}", "UNBLOCKUSER", .status([])),
         Resource(.get, "devices", "DEVICES", .list("devices", .device, ["next"])),
         Resource(.put, "devices/{device}", "DEVICE ADD", .status([])),
         Resource(.delete, "devices/{device}", "DEVICE REMOVE", .status([])),

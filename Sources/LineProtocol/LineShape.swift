@@ -108,6 +108,7 @@ extension LineShape {
         ])
     public static let device = LineShape(
         "DEVICE", [.name: "id", .text: "token", .name: "viewing?"])
+    public static let block = LineShape("BLOCKED", [.name: "other", .time: "at"])
     public static let notification = LineShape(
         "NOTIFICATION",
         [
@@ -132,6 +133,7 @@ extension LineShape {
         ])
 
     public static let all = [
-        message, edit, chat, unread, mark, profile, action, device, notification, event, status,
+        message, edit, chat, unread, mark, profile, action, device, block, notification,
+        event, status,
     ]
 }

@@ -3,7 +3,32 @@ import Wire
 
 /// The verbs of what belongs to one user: the profile, action items, events.
 extension Verb {
-    static let own: [Verb] = items + feeds
+    static let own: [Verb] = items + blocks + feeds
+
+    private static let blocks: [Verb] = [
+        Verb(
+            "BLOCKUSER", .writes, ["<user>", "<other>"], example: "BLOCKUSER bob mallory",
+            about: "Hides from a user what another sends from now on, and keeps the other from "
+                + "adding them."
+        ) { words throws(LineError) in
+            let (user, other) = try words.userAndOther()
+            return .write(Mutation(.block(other), by: user))
+        },
+        Verb(
+            "UNBLOCKUSER", .writes, ["<user>", "<other>"], example: "UNBLOCKUSER bob mallory",
+            about: "Shows a user again what another sends and has sent."
+        ) { words throws(LineError) in
+            let (user, other) = try words.userAndOther()
+            return .write(Mutation(.unblock(other), by: user))
+        },
+        Verb(
+            "BLOCKED", .reads, ["<user>"], options: .ofLists, example: "BLOCKED bob",
+            about: "Lists whom a user has blocked, and since when."
+        ) { words throws(LineError) in
+            let user = try words.name(0, as: UserID.self)
+            return .list(.blocks(of: user), of: user, try words.page())
+        },
+    ]
 
     private static let items: [Verb] = [
         Verb(
@@ -107,6 +132,8 @@ extension Verb {
 }
 
 extension ParsedLine {
+    func userAndOther() throws(LineError) -> (UserID, UserID) { (try name(0), try name(1)) }
+
     func userAndItem() throws(LineError) -> (UserID, ItemID) { (try name(0), try name(1)) }
 
     /// Returns the item that `ACTION ADD` describes; its title is not blank.

@@ -9,6 +9,8 @@ import Wire
 /// read is read again.
 struct ListReading: Sendable {
     let query: Query
+    /// Whom the user has blocked.
+    let senders: BlockedSenders
     let user: UserID
     /// The documents that each give a part of the list, ascending.
     private var keys: [DocumentKey]
@@ -23,7 +25,7 @@ struct ListReading: Sendable {
     private static let roundsMax = 3
 
     init(_ query: Query, of user: UserID, in keys: [DocumentKey]) {
-        self.query = query
+        (self.query, senders) = query.unfiltered
         self.user = user
         self.keys = keys
     }
@@ -116,7 +118,7 @@ extension Query {
     /// The kind of the documents that each give a part of a user's list; nil where the query is no
     /// such list.
     var listedKind: DocumentKey.Kind? {
-        switch self {
+        switch unfiltered.query {
         case .chats, .unread, .contacts: .conversation
         case .actions: .item
         default: nil
@@ -147,7 +149,8 @@ extension ShardMachine {
         guard replica.mayAnswer else { throw .notReady }
         // What was read may be what a commit failed to store, or what another replica had.
         if reading.hasBegun, !documents.isFollowed(slot),
-            let anew = try beginReading(reading.query, of: reading.user, in: world)
+            let anew = try beginReading(
+                reading.query.filtered(by: reading.senders), of: reading.user, in: world)
         {
             reading = anew
         }
@@ -158,8 +161,7 @@ extension ShardMachine {
         repeat {
             while let key = reading.takeNext() {
                 let part = try part(
-                    of: reading.query, in: key, for: reading.user,
-                    among: pending[key.partition] ?? [], in: world)
+                    of: reading, in: key, among: pending[key.partition] ?? [], in: world)
                 if let part { reading.append(part, of: key) }
                 if let time, time.isOver, !reading.isLast, !reading.isOver {
                     documents.follow(slot, reading)
@@ -186,9 +188,10 @@ extension ShardMachine {
 
     /// Returns what one document adds to a list.
     private mutating func part(
-        of query: Query, in key: DocumentKey, for user: UserID, among pending: [Document],
+        of reading: ListReading, in key: DocumentKey, among pending: [Document],
         in world: ShardWorld
     ) throws(ShardFailure) -> Findings? {
+        let (user, senders) = (reading.user, reading.senders)
         guard let document = try find(key, in: world)?.document else { return nil }
         if let item = document.item {
             guard item.owner == user, !item.isDeleted, let id = ItemID(key.partition) else {
@@ -199,14 +202,16 @@ extension ShardMachine {
         guard let id = ConversationID(key.partition), let chat = document.conversation,
             chat.participants.contains(user)
         else { return nil }
-        switch query {
+        switch reading.query {
         case .contacts: return .users(chat.participants.elements.filter { $0 != user })
         case .unread:
-            let listed = try listed(id, chat, for: user, nil, among: pending, in: world)
+            let listed = try listed(
+                id, chat, for: user, without: senders, nil, among: pending, in: world)
             guard let unread = listed?.tally.unread, unread > 0 else { return nil }
             return .unread([UnreadCount(conversation: id, count: unread)])
         case .chats(let shown, let search):
-            let listed = try listed(id, chat, for: user, shown, among: pending, in: world)
+            let listed = try listed(
+                id, chat, for: user, without: senders, shown, among: pending, in: world)
             guard let (tally, isArchived) = listed else { return nil }
             let view = ChatView(
                 of: chat, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)

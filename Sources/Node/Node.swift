@@ -102,7 +102,7 @@ package actor Node {
     var hasFetched = false
     /// The running requests for notifications, by the session number of their steps.
     var notifyings: [UInt64: NotificationRequest] = [:]
-    var nextNotifying: UInt64 = 1
+    var blockChecks = BlockChecks()
     var profiles = ProfileDesk()
     /// The replies to requests for notifications that leave at the end of the turn.
     var notified: [(slot: ReplySlot, outcome: Completion)] = []
@@ -338,12 +338,12 @@ extension Node {
     /// Ends a turn of the event loop: hands what changed in it to the disk as one commit, and to
     /// each co-owner as one write to its connection.
     ///
-    /// The order: first the work that may still change shards, so that this turn's commit has it;
-    /// then the commit; then what only reads, as pulls and feeds do. The connections are flushed
-    /// behind everything that sends frames.
+    /// First comes what may change shards, so that this turn's commit has it; then the commit; then
+    /// what only reads, as pulls and feeds do; last the connections are flushed.
     package func onTurnEnd() {
         continueFrames()
         tendReadBarriers()
+        settleBlockChecks()
         sendForwards()
         startLists()
         startLargeLists()

@@ -10,6 +10,7 @@ extension Limit {
         Limit("participants", ChatLimits.participantsMax, "users of a conversation", "429"),
         Limit("edits", ChatLimits.editsMax, "edits of a message", "429"),
         Limit("devices", ChatLimits.devicesMax, "devices of a user", "429"),
+        Limit("blocked", Blocks.countMax, "others whom a user has blocked", "429"),
         Limit(
             "listed-notifications", ListedNotification.countMax, "notifications on a device's list",
             "the rest is listed once some are taken off"),

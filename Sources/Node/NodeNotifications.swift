@@ -61,8 +61,7 @@ extension Node {
         guard notifyings.count < NotificationRequest.countMax else {
             return tellLater(.failed(.overloaded), to: slot)
         }
-        let id = SessionBit.notification | nextNotifying
-        nextNotifying += 1
+        let id = SessionBit.notification | takeCallNumber()
         notifyings[id] = NotificationRequest(
             slot: slot, user: user, device: device, level: level, sessionVectors: sessionVectors)
         let sink = StepSink(self, for: sinks[slot.session]) { $0.onStep(of: id, $1, $2) }

@@ -53,6 +53,7 @@ extension Node {
         sinks[session] = nil
         waits.removeAll { $0.slot.session == session }
         deferredQueries[session] = nil
+        endBlockChecks(of: session)
         for slot in seedings.keys where slot.session == session { seedings[slot] = nil }
         forgetReadBarriers(of: session)
         unwatch(session)
@@ -72,13 +73,43 @@ extension Node {
         having sessionVectors: SessionVectors = SessionVectors(),
         after unsettled: Unsettled = Unsettled()
     ) -> Reply {
-        if let offset = clusterTime.refusedOffset, cluster != nil {
-            return .here(.failed(.clock(offset)), isSettled: true)
+        if case .signing(let action) = mutation.action {
+            return refusalOfClock ?? change(action, for: slot)
         }
-        if case .signing(let action) = mutation.action { return change(action, for: slot) }
+        var senders = BlockedSenders.none
+        if mutation.dependsOnBlocks,
+            let reply = checkBlocks(
+                of: mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
+                after: unsettled, senders: &senders)
+        {
+            return reply
+        }
+        return execute(
+            mutation, without: senders, isMinted: isMinted, level: level, for: slot,
+            having: sessionVectors, after: unsettled)
+    }
+
+    /// The reply to each write while the node's clock is wrong; nil while it is right.
+    private var refusalOfClock: Reply? {
+        guard cluster != nil, let offset = clusterTime.refusedOffset else { return nil }
+        return .here(.failed(.clock(offset)), isSettled: true)
+    }
+
+    /// Executes a write, or forwards it, whatever is blocked.
+    ///
+    /// - Parameters:
+    ///   - senders: whom the user has blocked, where the answer says what is unread.
+    ///   - sessionVectors: what the connection has seen; nil for what its sink says.
+    func execute(
+        _ mutation: consuming Mutation, without senders: BlockedSenders, isMinted: Bool,
+        level: AckLevel, for slot: ReplySlot, having sessionVectors: SessionVectors?,
+        after unsettled: Unsettled
+    ) -> Reply {
+        if let refusal = refusalOfClock { return refusal }
         let partition = mutation.partition
         let typist = typing.isIdle ? nil : copy mutation
-        let operation = Operation(mutation, nextOperation(), after: unsettled)
+        let operation = Operation(
+            mutation, nextOperation(), after: unsettled, without: senders)
         let handling = handle(
             .write(operation, level, isMinted ? .minted : .first), in: partition, for: slot,
             having: sessionVectors)
@@ -91,22 +122,39 @@ extension Node {
         having sessionVectors: SessionVectors = SessionVectors()
     ) -> Reply {
         if query == .signing { return .here(signingFound, isSettled: true) }
+        guard !query.showsMessages else {
+            return handleUnblocked(query, of: user, for: slot, having: sessionVectors)
+        }
+        return handle(filtered: query, of: user, for: slot, sessionVectors)
+    }
+
+    /// Answers a query that leaves out already what it has to leave out.
+    ///
+    /// - Parameters:
+    ///   - place: the client's request that it belongs to: a list shows all that the client did
+    ///     before.
+    ///   - sessionVectors: what the connection has seen; nil for what its sink says.
+    func handle(
+        filtered query: Query, of user: UserID, for slot: ReplySlot, behind place: ReplySlot? = nil,
+        _ sessionVectors: SessionVectors?
+    ) -> Reply {
         guard let partition = query.partition else {
-            return list(query, of: user, for: slot, having: sessionVectors)
+            return list(
+                query, of: user, for: slot, behind: place ?? slot, having: sessionVectors)
         }
         return handle(.read(query, user), in: partition, for: slot, having: sessionVectors)
     }
 
     private func handle(
         _ request: PeerRequest.Request, in partition: String, for slot: ReplySlot,
-        having sessionVectors: SessionVectors
+        having sessionVectors: SessionVectors?
     ) -> Reply {
         guard let id = shardID(of: partition) else {
             return .here(.failed(.notReady), isSettled: true)
         }
-        guard forwards.isIdle(id), sessionVectors.isLevel(id, with: .here) else {
-            return forward(request, of: id, for: slot)
-        }
+        guard forwards.isIdle(id),
+            sessionVectors?.isLevel(id, with: .here) ?? isLevel(slot.session, id, with: .here)
+        else { return forward(request, of: id, for: slot) }
         if let (outcome, isSettled) = carryOutIfReady(request, in: id, for: slot) {
             return .here(outcome, isSettled: isSettled)
         }

@@ -106,29 +106,44 @@ struct DeferredQuery: Sendable {
     let query: Query
     let user: UserID
     let slot: ReplySlot
+    /// The number of the client's request.
+    let place: UInt64
 }
 
 extension Node {
     /// Executes a list once all earlier requests of its connection are done, since it has to show
     /// them.
+    ///
+    /// - Parameter place: the client's request that it belongs to; where that is another one, what
+    ///   the connection has seen is looked at when the list is begun.
     func list(
-        _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
+        _ query: Query, of user: UserID, for slot: ReplySlot, behind place: ReplySlot,
+        having sessionVectors: SessionVectors?
     ) -> Reply {
         let isHeld =
-            forwards.firstSlot(of: slot.session) != nil || deferredQueries[slot.session] != nil
-            || sessionVectors.shards.contains { !mayAnswer($0, having: sessionVectors) }
+            place != slot || forwards.firstSlot(of: place.session) != nil
+            || deferredQueries[place.session] != nil
+            || sessionVectors.map(areLevel) == false
         guard isHeld else { return gather(query, for: user, slot: slot, isLevel: true) }
-        let list = DeferredQuery(query: query, user: user, slot: slot)
-        deferredQueries[slot.session, default: []].append(list)
+        let list = DeferredQuery(query: query, user: user, slot: slot, place: place.number)
+        deferredQueries[place.session, default: []].append(list)
         return .awaited
     }
 
-    /// Whether parts of a list are still to be read: what is written meanwhile would show in it.
+    /// Whether later requests of the connection have to wait: parts of a list are still to be read,
+    /// or it is still asked whether the request may be executed.
+    ///
+    /// What is written meanwhile would show in the list.
     package func isGathering(_ slot: ReplySlot) -> Bool {
         if let scatterGather = scatterGathers[slot] {
             return scatterGather.isGathering
         }
-        return deferredQueries[slot.session]?.contains { $0.slot == slot } ?? false
+        return blockChecks.isRunning(slot)
+            || deferredQueries[slot.session]?.contains { $0.slot == slot } ?? false
+    }
+
+    private func areLevel(_ sessionVectors: SessionVectors) -> Bool {
+        sessionVectors.shards.allSatisfy { mayAnswer($0, having: sessionVectors) }
     }
 
     /// Whether the node that answers for a shard holds what the connection has seen of it.
@@ -156,21 +171,19 @@ extension Node {
     func startLists() {
         continueLists()
         guard !deferredQueries.isEmpty else { return }
-        var ready: [DeferredQuery] = []
+        var ready: [(session: UInt64, list: DeferredQuery)] = []
         for session in deferredQueries.keys.sorted() {
             let first = forwards.firstSlot(of: session) ?? .max
-            let begun = (deferredQueries[session] ?? []).prefix { $0.slot.number < first }
-            ready += begun
+            let begun = (deferredQueries[session] ?? []).prefix { $0.place < first }
+            ready += begun.map { (session, $0) }
         }
         let time = TurnTime(TurnTime.ofLists, on: ports.clock)
         var isFirst = true
-        for list in ready.sorted(by: { $0.slot.number < $1.slot.number }) {
+        for (session, list) in ready.sorted(by: { $0.list.place < $1.list.place }) {
             guard isFirst || !time.isOver else { return ports.host.turnAgain() }
             isFirst = false
-            deferredQueries[list.slot.session]?.removeFirst()
-            if deferredQueries[list.slot.session]?.isEmpty ?? false {
-                deferredQueries[list.slot.session] = nil
-            }
+            deferredQueries[session]?.removeFirst()
+            if deferredQueries[session]?.isEmpty ?? false { deferredQueries[session] = nil }
             switch gather(list.query, for: list.user, slot: list.slot, isLevel: false) {
             case .awaited: break
             case .here(let outcome, let isSettled):

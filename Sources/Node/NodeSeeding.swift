@@ -37,9 +37,9 @@ extension Node {
     ) -> Reply {
         var seeding = Seeding()
         for mutation in SampleData.mutations {
-            let reply = handle(
-                mutation, isMinted: false, level: level, for: slot, having: sessionVectors,
-                after: unsettled)
+            let reply = execute(
+                mutation, without: .none, isMinted: false, level: level, for: slot,
+                having: sessionVectors, after: unsettled)
             switch reply {
             case .awaited: seeding.waits += 1
             case .here(let outcome, let isSettled):

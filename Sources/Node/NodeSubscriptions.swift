@@ -82,7 +82,9 @@ extension Node {
         let areOpen = subscriptions.feeds.allSatisfy(\.isOpen)
         for session in subscriptions.unanswered.sorted() {
             guard let watcher = subscriptions[session] else { continue }
-            guard !watcher.waits(now: now, areFeedsOpen: areOpen) else { continue }
+            guard !watcher.waits(now: now, areFeedsOpen: areOpen),
+                areBlocksKnown(of: watcher.user, for: watcher.slot) || now >= watcher.deadline
+            else { continue }
             answerWatcher(session)
         }
     }
@@ -350,12 +352,16 @@ extension Node {
         var last: [UInt64: Int] = [:]
         for addressedEvent in told {
             if addressedEvent.change != nil { noteProfile(addressedEvent) }
+            guard !noteBlocks(addressedEvent) else { continue }
             let event = WatchedEvent(addressedEvent.event, on: ports.executor)
             for session in addressedEvent.audience.flatMap(subscriptions.sessions) {
                 guard let watcher = subscriptions[session], watcher.isAnswered,
                     watcher.behind[id] == nil
                 else { continue }
                 subscriptions.noteConcern(id, of: session)
+                guard !subscriptions.hides(addressedEvent.event, from: watcher.user) else {
+                    continue
+                }
                 last[session] = deliveries.count
                 deliveries.append((session, event))
             }
@@ -403,10 +409,12 @@ extension Node {
         _ told: [AddressedEvent], passing passed: Vector?, replayedTo session: UInt64,
         of id: ShardID
     ) {
-        guard subscriptions[session] != nil else { return }
+        guard let user = subscriptions[session]?.user else { return }
         observe(told)
         if !told.isEmpty { subscriptions.noteConcern(id, of: session) }
-        let events = told.map { WatchedEvent($0.event, on: ports.executor) }
+        let events = told.filter {
+            !noteBlocks($0) && !subscriptions.hides($0.event, from: user)
+        }.map { WatchedEvent($0.event, on: ports.executor) }
         deliver(
             subscriptions.hold(events, passing: passed, of: id, for: session), to: session)
     }
@@ -450,6 +458,12 @@ extension Node {
         guard !subscriptions.feeds.isEmpty else { return }
         if let since = subscriptions.idleSince, now >= since + Subscriptions.idleMilliseconds {
             return closeFeeds()
+        }
+        for user in subscriptions.usersOfUnknownBlocks {
+            guard let session = subscriptions.sessions(of: user).first,
+                let slot = subscriptions[session]?.slot
+            else { continue }
+            _ = areBlocksKnown(of: user, for: slot)
         }
         subscriptions.isLost = true
     }

@@ -213,21 +213,19 @@ extension Node {
         _ place: Typing.Place, isOn: Bool, at time: UInt64, to participants: [UserID]
     ) {
         let event = typingEvent(place, isOn: isOn, at: time)
-        for user in participants {
+        let shown = WatchedEvent(event, on: ports.executor)
+        for user in participants where !subscriptions.hides(event, from: user) {
             for session in subscriptions.sessions(of: user)
             where subscriptions[session]?.isAnswered ?? false {
-                tellTyping(event, to: session)
+                tellTyping(shown, to: session)
             }
         }
     }
 
-    private func typingEvent(
-        _ place: Typing.Place, isOn: Bool, at time: UInt64
-    ) -> WatchedEvent {
-        let event = Event(
+    private func typingEvent(_ place: Typing.Place, isOn: Bool, at time: UInt64) -> Event {
+        Event(
             .typing(isOn: isOn), in: place.conversation, by: place.user,
             at: HybridTimestamp(milliseconds: time))
-        return WatchedEvent(event, on: ports.executor)
     }
 
     private func tellTyping(_ event: WatchedEvent, to session: UInt64) {
@@ -240,7 +238,9 @@ extension Node {
     func tellTyping(to session: UInt64, subscriptions user: UserID) {
         for place in typing.places(shownTo: user) {
             let time = typing.shown[place]?.at ?? ports.clock.wallMilliseconds
-            tellTyping(typingEvent(place, isOn: true, at: time), to: session)
+            let event = typingEvent(place, isOn: true, at: time)
+            guard !subscriptions.hides(event, from: user) else { continue }
+            tellTyping(WatchedEvent(event, on: ports.executor), to: session)
         }
     }
 

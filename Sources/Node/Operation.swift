@@ -9,11 +9,19 @@ package struct Operation: Hashable, Sendable {
     package var stamp: Stamp
     /// Earlier operations of the client that may still be executed.
     package var unsettled: Unsettled
+    /// Whom the user has blocked, where the answer says how many messages are unread.
+    ///
+    /// They follow the other values of a request.
+    package var senders: BlockedSenders
 
-    package init(_ mutation: Mutation, _ stamp: Stamp, after unsettled: Unsettled = Unsettled()) {
+    package init(
+        _ mutation: Mutation, _ stamp: Stamp, after unsettled: Unsettled = Unsettled(),
+        without senders: BlockedSenders = .none
+    ) {
         self.mutation = mutation
         self.stamp = stamp
         self.unsettled = unsettled
+        self.senders = senders
     }
 }
 
@@ -28,6 +36,7 @@ extension Operation: WireValue {
         stamp = try Stamp(from: &reader)
         unsettled = try Unsettled(from: &reader)
         mutation = try Mutation(from: &reader)
+        senders = .none
     }
 }
 

@@ -119,6 +119,8 @@ extension PeerRequest: WireValue {
             operation.encode(into: &writer)
             level.encode(into: &writer)
             writer.write(attempt.rawValue)
+            // Nodes that do not know it ignore bytes behind the values that they know.
+            if !operation.senders.isEmpty { operation.senders.encode(into: &writer) }
         case .read(let query, let user):
             writer.write(2)
             query.encode(into: &writer)
@@ -161,7 +163,7 @@ extension PeerRequest.Request {
     init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.readByte() {
         case 1:
-            let operation = try Operation(from: &reader)
+            var operation = try Operation(from: &reader)
             let level = try AckLevel(from: &reader)
             guard let attempt = PeerRequest.Attempt(rawValue: try reader.readByte()) else {
                 throw .invalid("an attempt")
@@ -169,6 +171,7 @@ extension PeerRequest.Request {
             guard attempt != .minted || operation.mutation.action.mayBeMinted else {
                 throw .invalid("an id that was just made")
             }
+            if !reader.isAtEnd { operation.senders = try BlockedSenders(from: &reader) }
             self = .write(operation, level, attempt)
         case 2:
             self = .read(try Query(from: &reader), try reader.readName())

@@ -9,6 +9,8 @@ package enum SessionBit {
     package static let notification: UInt64 = 1 << 62
     /// A question for profiles that an event needs.
     package static let profile: UInt64 = 1 << 61
+    /// A step of a request that depends on who has blocked whom.
+    package static let blocks: UInt64 = 1 << 59
     /// A request of the port for apps.
     package static let app: UInt64 = 1 << 60
 }

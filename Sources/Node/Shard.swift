@@ -74,6 +74,15 @@ package actor Shard {
         }
     }
 
+    /// Whom a user of the shard has blocked; nil where that is nobody.
+    func blocks(of user: UserID) -> Result<Blocks?, ShardFailure> {
+        do throws(ShardFailure) {
+            return .success(try machine.blocks(of: user, in: world))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// Begins to read the shard's part of a user's list in slices.
     ///
     /// - Returns: nil where the query is answered as a whole, by `answer`.

@@ -90,7 +90,7 @@ extension ShardMachine {
     /// Returns the state of the messages in this shard that a device was shown, and the oldest
     /// messages in it of which the device is to be notified.
     mutating func candidates(
-        _ query: DueQuery, in world: ShardWorld
+        _ query: DueQuery, without senders: BlockedSenders, in world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
         let pending = Dictionary(
             grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
@@ -99,11 +99,13 @@ extension ShardMachine {
         var areAll = true
         // The dots of a message that was sent more than once: its entry states one of them.
         var sendings = Vector()
-        let shown = try shownCandidates(query, sendings: &sendings, in: world)
+        let shown = try shownCandidates(
+            query, without: senders, sendings: &sendings, in: world)
         if query.countMax > 0 {
             for id in try conversations(of: query.rule.user, in: world) {
                 due += try dueCandidates(
-                    query, in: id, among: pending[id.text] ?? [], areAll: &areAll,
+                    query, in: id, without: senders, among: pending[id.text] ?? [],
+                    areAll: &areAll,
                     sendings: &sendings, world)
             }
         }
@@ -115,7 +117,8 @@ extension ShardMachine {
 
     /// - Parameter sendings: receives the dots of messages that were sent more than once.
     private mutating func shownCandidates(
-        _ query: DueQuery, sendings: inout Vector, in world: ShardWorld
+        _ query: DueQuery, without senders: BlockedSenders, sendings: inout Vector,
+        in world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
         var candidates: [NotificationCandidate] = []
         for shown in query.shown {
@@ -131,7 +134,7 @@ extension ShardMachine {
             guard let isShown else { continue }
             candidates.append(
                 NotificationCandidate(
-                    of: message, isShown: isShown,
+                    of: message, isShown: isShown && !senders.hides(message),
                     // Possibly of another sending than the one that the device was shown.
                     entry: ListedNotification(
                         dot: dot, conversation: shown.conversation, message: shown.message,
@@ -168,8 +171,8 @@ extension ShardMachine {
     ///   - areAll: set to false if there may be more of them.
     ///   - sendings: receives the dots of messages that were sent more than once.
     private mutating func dueCandidates(
-        _ query: DueQuery, in conversation: ConversationID, among pending: [Document],
-        areAll: inout Bool, sendings: inout Vector, _ world: ShardWorld
+        _ query: DueQuery, in conversation: ConversationID, without senders: BlockedSenders,
+        among pending: [Document], areAll: inout Bool, sendings: inout Vector, _ world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
         guard let chat = try find(.conversation(conversation), in: world)?.document.conversation,
             chat.participants.contains(query.rule.user)
@@ -195,10 +198,10 @@ extension ShardMachine {
             Survey(
                 HistoryPage(.after(start), limit: .max), of: conversation, among: pending),
             in: world
-        ) { counts in
-            counts.unread(of: user) == 0
-                || hidden.map { counts.areSent(within: $0) ?? false } ?? false
-                || counts.areSent(within: settled) ?? false
+        ) { run in
+            senders.hidden(from: user, in: run) == run.counts.unread(of: user)
+                || hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
+                || run.counts.areSent(within: settled) ?? false
         } handing: { document in
             guard let position = document.historyPosition, let message = document.message else {
                 return true
@@ -206,7 +209,7 @@ extension ShardMachine {
             let dots = document.sendings
             guard let dot = dots.first, !shown.contains(position.id),
                 !document.isRead(upTo: readTo),
-                !document.isSent(within: hidden),
+                !document.isSent(within: hidden), !senders.hides(message),
                 query.rule.notifies(of: message, sentBy: dots, in: conversation, chat)
             else { return true }
             let entry = ListedNotification(

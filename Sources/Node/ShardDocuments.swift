@@ -93,6 +93,8 @@ struct ShardDocuments: Sendable {
     static let cachedMax = 512
 
     private(set) var pending: [DocumentKey: Pending] = [:]
+    /// Whether a user of the shard has ever blocked another; nil while it is not known.
+    var haveBlocks: Bool?
     /// Documents that are on disk; none of them is in `pending`.
     private var cached: [DocumentKey: Found] = [:]
     /// The documents that have changed since the last commit was handed out, in order.
@@ -128,6 +130,7 @@ struct ShardDocuments: Sendable {
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
+        if key.kind == .blocks { haveBlocks = true }
         for slot in readings.keys { readings[slot]?.note(document) }
         rewritten += bytes.count
         unsettledBytes += bytes.count

@@ -120,7 +120,8 @@ extension ShardMachine {
         guard !chats.isEmpty else { return [] }
         let partitions = Set(chats.map(\.after.key.partition))
         var (seen, earlier): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
-        for change in committed where partitions.contains(change.after.key.partition) {
+        for change in committed
+        where partitions.contains(change.after.key.partition) && !change.after.key.kind.isOfUser {
             let isFirst = seen.insert(change.after.key).inserted
             if isFirst, change.before != nil { earlier.insert(change.after.key) }
         }
@@ -375,6 +376,10 @@ extension ShardMachine {
         }
         if document.profile != nil {
             return EventContext(chat: nil, progress: Progress(), time: time)
+        }
+        if document.blocks != nil {
+            let isMeant = isWatched(UserID(checked: document.key.partition))
+            return isMeant ? EventContext(chat: nil, progress: Progress(), time: time) : nil
         }
         guard let id = ConversationID(document.key.partition),
             let chat = try chat(id, &stage, in: world),

@@ -8,11 +8,13 @@ extension ShardMachine {
     /// Returns one of the user's conversations, even if it is hidden, and the users who have
     /// archived it.
     mutating func chat(
-        _ id: ConversationID, _ chat: Conversation, of user: UserID, in world: ShardWorld
+        _ id: ConversationID, _ chat: Conversation, of user: UserID,
+        without senders: BlockedSenders, in world: ShardWorld
     ) throws(ShardFailure) -> ChatView {
         let participantStates = try participantStates(of: id, in: world)
         let participantState = participantStates.first { $0.user == user }?.participantState
-        let reading = Reading(user: user, chat: chat, participantState: participantState)
+        let reading = Reading(
+            user: user, chat: chat, participantState: participantState, without: senders)
         let tally = try tally(
             id, for: reading, among: pendingMessages(of: id), wantsLast: true, in: world)
         var view = ChatView(
@@ -32,29 +34,37 @@ extension ShardMachine {
     /// - Parameters:
     ///   - position: the position up to which the user has read; nil for none.
     ///   - hidden: the vector up to which the user has hidden the conversation; nil for none.
+    ///   - senders: whom the user has blocked.
     mutating func unread(
         in conversation: ConversationID, _ chat: Conversation, of user: UserID,
-        readTo position: HistoryPosition?, hiding hidden: Vector?, in world: ShardWorld
+        readTo position: HistoryPosition?, hiding hidden: Vector?,
+        without senders: BlockedSenders, in world: ShardWorld
     ) throws(ShardFailure) -> Int {
         try unread(
             in: conversation,
-            for: Reading(user: user, chat: chat, readTo: position, hidden: hidden),
+            for: Reading(
+                user: user, chat: chat, readTo: position, hidden: hidden, without: senders),
             among: pendingMessages(of: conversation), in: world)
     }
 
     /// Returns what a user's list shows of a conversation; nil where the list does not show it.
     ///
-    /// - Parameter shown: the conversations that are shown; nil for all of them, without previews.
+    /// - Parameters:
+    ///   - senders: whom the user has blocked.
+    ///   - shown: the conversations that are shown; nil for all of them, without previews.
     mutating func listed(
-        _ id: ConversationID, _ chat: Conversation, for user: UserID, _ shown: Query.Shown?,
-        among pending: [Document], in world: ShardWorld
+        _ id: ConversationID, _ chat: Conversation, for user: UserID,
+        without senders: BlockedSenders, _ shown: Query.Shown?, among pending: [Document],
+        in world: ShardWorld
     ) throws(ShardFailure) -> (tally: Tally, isArchived: Bool)? {
         let participantState = try find(.participantState(user, in: id), in: world)?.document
             .participantState
         let isArchived = participantState?.isArchived ?? false
         guard shown?.admits(isArchived: isArchived) ?? true else { return nil }
         let tally = try tally(
-            id, for: Reading(user: user, chat: chat, participantState: participantState),
+            id,
+            for: Reading(
+                user: user, chat: chat, participantState: participantState, without: senders),
             among: pending, wantsLast: shown != nil, in: world)
         // A hidden conversation is in no list until another message has arrived.
         return tally.isSeen ? (tally, isArchived) : nil

@@ -162,7 +162,7 @@ extension ShardMachine {
         if mutation.marking != nil {
             findings.mark = reached.flatMap { chat?.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
-                after: isChange ? mutation : nil, of: mutation, reached, in: chat,
+                after: isChange ? mutation : nil, of: operation, reached, in: chat,
                 target?.document.participantState, world)
         }
         guard isChange else {
@@ -198,15 +198,17 @@ extension ShardMachine {
     /// - Parameter write: the mark that will be written; nil if there is nothing to write.
     /// - Returns: nil without a conversation.
     private mutating func unread(
-        after write: Mutation?, of mutation: Mutation, _ reached: HistoryPosition?,
+        after write: Mutation?, of operation: Operation, _ reached: HistoryPosition?,
         in chat: Conversation?, _ participantState: ParticipantState?, _ world: ShardWorld
     ) throws(ShardFailure) -> Int? {
-        guard let chat, let id = mutation.conversation else { return nil }
-        let user = mutation.user
+        guard let chat, let id = operation.mutation.conversation else { return nil }
+        let user = operation.mutation.user
         var read = chat.readPosition(of: user, in: participantState)
         if case .participant(.read) = write?.action { read = reached }
         let hidden = chat.hiddenVector(of: user, in: participantState)
-        return try unread(in: id, chat, of: user, readTo: read, hiding: hidden, in: world)
+        return try unread(
+            in: id, chat, of: user, readTo: read, hiding: hidden, without: operation.senders,
+            in: world)
     }
 
     mutating func write(

@@ -13,38 +13,20 @@ extension ShardMachine {
     ) throws(ShardFailure) -> (findings: Findings, isSettled: Bool) {
         guard replica.mayAnswer else { throw .notReady }
         let findings: Findings
+        let (whole, senders) = (query, query.unfiltered.senders)
+        let query = query.unfiltered.query
         switch query {
         case .chats, .contacts, .unread, .actions:
-            findings = try readList(query, of: user, for: slot, in: world)
+            findings = try readList(whole, of: user, for: slot, in: world)
         case .chat(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
-            findings = .chats([try chat(conversation, listing.chat, of: user, in: world)])
+            findings = .chats([
+                try chat(conversation, listing.chat, of: user, without: senders, in: world)
+            ])
         case .marks(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .marks(
                 listing.chat.marks(by: try participantStates(of: conversation, in: world)))
-        case .names(let users):
-            findings = .names(try names(of: users, in: world))
-        case .profiles(let users):
-            findings = .profiles(try profiles(of: users, in: world))
-        case .devices(let owner):
-            findings = .devices(try devices(of: owner, in: world))
-        case .profile(let owner):
-            findings = .profile(try profile(of: owner, in: world))
-        case .device(let device, let owner):
-            findings = .device(try self.device(device, of: owner, in: world))
-        case .accounts(let address):
-            let found = try find(.credentials(address), in: world)
-            findings = .accounts(found?.document.credentials?.views(at: address) ?? [])
-        case .signIn(let signIn, let owner):
-            findings = .standing(try standing(of: signIn, of: owner, in: world))
-        case .holders(let token):
-            findings = .holders(try holders(of: token.text, in: world))
-        case .allAccounts(let last):
-            findings = .accounts(try accounts(after: last, in: world))
-        case .signing:
-            let found = try find(.signing, in: world)
-            findings = .signing(found?.document.signing ?? Signing())
         case .file(let id, let conversation, let isTagged):
             _ = try listing(of: conversation, for: user, query, world)
             findings = .file(try file(id, in: conversation, isTagged: isTagged, world))
@@ -52,25 +34,67 @@ extension ShardMachine {
             _ = try listing(of: conversation, for: user, query, world)
             findings = .part(try part(index, of: id, in: conversation, tag: tag, world))
         case .due(let query):
-            findings = .candidates(try candidates(query, in: world))
+            findings = .candidates(try candidates(query, without: senders, in: world))
+        case .names, .profiles, .profile, .devices, .device, .accounts, .allAccounts, .signIn,
+            .holders, .signing, .blocks, .blockers:
+            findings = try findOfUsers(query, for: user, in: world)
+        case .without: preconditionFailure("a query that is not filtered")
         case .history(let conversation, let place, let limit):
-            let listing = try listing(of: conversation, for: user, query, world)
+            let listing = try listing(
+                of: conversation, for: user, without: senders, query, world)
             let page = try page(place, limit: limit, in: conversation, world)
             findings = .messages(try list(page, as: listing, in: world))
         case .edits(let id, let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
+            let message = try message(id, in: conversation, world)
+            guard !senders.hides(message) else { throw .refused(.messageNotFound) }
             findings = .edits(
-                try message(id, in: conversation, world)
-                    .edits(among: listing.chat.participants)
+                message.edits(among: listing.chat.participants)
                     .map { EditView(at: $0.at, text: $0.text) })
         case .pinned(let conversation):
-            let listing = try listing(of: conversation, for: user, query, world)
+            let listing = try listing(
+                of: conversation, for: user, without: senders, query, world)
             findings = .messages(try pinned(as: listing, in: world))
         case .participants(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .users(listing.chat.participants.elements)
         }
         return (findings, !showsLater(in: slot, now: world.milliseconds))
+    }
+
+    /// Answers a query about documents that belong to users or to the cluster.
+    private mutating func findOfUsers(
+        _ query: Query, for user: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> Findings {
+        switch query {
+        case .names(let users):
+            return .names(try names(of: users, in: world))
+        case .profiles(let users):
+            return .profiles(try profiles(of: users, in: world))
+        case .devices(let owner):
+            return .devices(try devices(of: owner, in: world))
+        case .profile(let owner):
+            return .profile(try profile(of: owner, in: world))
+        case .device(let device, let owner):
+            return .device(try self.device(device, of: owner, in: world))
+        case .accounts(let address):
+            let found = try find(.credentials(address), in: world)
+            return .accounts(found?.document.credentials?.views(at: address) ?? [])
+        case .signIn(let signIn, let owner):
+            return .standing(try standing(of: signIn, of: owner, in: world))
+        case .holders(let token):
+            return .holders(try holders(of: token.text, in: world))
+        case .allAccounts(let last):
+            return .accounts(try accounts(after: last, in: world))
+        case .signing:
+            let found = try find(.signing, in: world)
+            return .signing(found?.document.signing ?? Signing())
+        case .blocks(let owner):
+            return .blocks(try blocks(of: owner, in: world) ?? Blocks())
+        case .blockers(let users):
+            return .users(try blockers(of: user, among: users, in: world))
+        default: preconditionFailure("a query about users")
+        }
     }
 
     /// Has a reply that shows what is here wait until it is on disk.
@@ -124,11 +148,13 @@ private struct Listing {
     let progress: Progress
     /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
+    /// Whom the user has blocked.
+    let senders: BlockedSenders
 
     func view(of document: Document) -> MessageView? {
-        guard let id = MessageID(document.key.id), !document.isSent(within: hidden) else {
-            return nil
-        }
+        guard let id = MessageID(document.key.id), !document.isSent(within: hidden),
+            !senders.hides(document)
+        else { return nil }
         return document.message?.view(
             as: id, for: user, among: chat.participants, progress: progress)
     }
@@ -137,7 +163,8 @@ private struct Listing {
 extension ShardMachine {
     /// Returns the inputs of a participant's listing; throws a refusal if there is none.
     private mutating func listing(
-        of conversation: ConversationID, for user: UserID, _ query: Query, _ world: ShardWorld
+        of conversation: ConversationID, for user: UserID,
+        without senders: BlockedSenders = .none, _ query: Query, _ world: ShardWorld
     ) throws(ShardFailure) -> Listing {
         let found = try find(.conversation(conversation), in: world)
         guard let chat = found?.document.conversation else { throw .refused(query.missing) }
@@ -152,7 +179,7 @@ extension ShardMachine {
         }
         return Listing(
             conversation: conversation, chat: chat, user: user, progress: progress,
-            hidden: hidden)
+            hidden: hidden, senders: senders)
     }
 
     /// Returns the participant states of a conversation, from disk and memory.
@@ -183,9 +210,10 @@ extension ShardMachine {
         try list(
             page, of: listing.conversation, among: pendingMessages(of: listing.conversation),
             in: world
-        ) { counts in
-            counts.seen(by: listing.user) == 0
-                || listing.hidden.map { counts.areSent(within: $0) ?? false } ?? false
+        ) { run in
+            listing.senders.hidden(from: listing.user, in: run)
+                == run.counts.seen(by: listing.user)
+                || listing.hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
         } handing: { document in
             if let view = listing.view(of: document) { views.append(view) }
             return views.count < page.limit

@@ -45,7 +45,7 @@ extension ShardMachine {
     /// - Parameter passing: whether the counts of a run are enough, so that its messages are
     ///   skipped.
     mutating func survey(
-        _ survey: Survey, in world: ShardWorld, passing: (MessageCounts) -> Bool,
+        _ survey: Survey, in world: ShardWorld, passing: (CountedRun) -> Bool,
         handing: (Document) -> Bool
     ) throws(ShardFailure) {
         let (start, end) = survey.span
@@ -67,13 +67,13 @@ extension ShardMachine {
     /// - Returns: whether the survey continues.
     private mutating func look(
         through survey: Survey, from start: HybridTimestamp, to end: HybridTimestamp,
-        level: UInt8, in world: ShardWorld, passing: (MessageCounts) -> Bool,
+        level: UInt8, in world: ShardWorld, passing: (CountedRun) -> Bool,
         handing: (Document) -> Bool
     ) throws(ShardFailure) -> Bool {
         guard level > 0 else {
             return try messages(of: survey, from: start, to: end, in: world, handing: handing)
         }
-        var parts: [(start: HybridTimestamp, end: HybridTimestamp, counts: MessageCounts?)] = []
+        var parts: [(start: HybridTimestamp, end: HybridTimestamp, run: CountedRun?)] = []
         var next = start
         let found = try runs(
             of: survey.conversation, level: level, from: start, to: end, in: world)
@@ -81,12 +81,12 @@ extension ShardMachine {
             // Spans without a run are searched on the level below.
             if run.start > next { parts.append((next, run.start, nil)) }
             let isWhole = run.start >= next && run.end <= end && survey.holds(run)
-            parts.append((max(next, run.start), min(end, run.end), isWhole ? run.counts : nil))
+            parts.append((max(next, run.start), min(end, run.end), isWhole ? run : nil))
             next = run.end
         }
         if next < end { parts.append((next, end, nil)) }
         for part in survey.page.isDescending ? parts.reversed() : parts {
-            if let counts = part.counts, passing(counts) { continue }
+            if let run = part.run, passing(run) { continue }
             let goesOn = try look(
                 through: survey, from: part.start, to: part.end, level: level - 1, in: world,
                 passing: passing, handing: handing)
@@ -128,23 +128,38 @@ struct Reading {
     let readTo: HistoryPosition?
     /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
+    /// Whom the user has blocked.
+    let senders: BlockedSenders
 
-    init(user: UserID, chat: Conversation, readTo: HistoryPosition?, hidden: Vector?) {
+    init(
+        user: UserID, chat: Conversation, readTo: HistoryPosition?, hidden: Vector?,
+        without senders: BlockedSenders
+    ) {
         self.user = user
         self.chat = chat
         self.readTo = readTo
         self.hidden = hidden
+        self.senders = senders
     }
 
-    init(user: UserID, chat: Conversation, participantState: ParticipantState?) {
+    init(
+        user: UserID, chat: Conversation, participantState: ParticipantState?,
+        without senders: BlockedSenders
+    ) {
         self.init(
             user: user, chat: chat, readTo: chat.readPosition(of: user, in: participantState),
-            hidden: chat.hiddenVector(of: user, in: participantState))
+            hidden: chat.hiddenVector(of: user, in: participantState), without: senders)
     }
 
     /// Whether the user hides all messages of a run, or none of them; nil if they have to be read.
     func hides(_ counts: MessageCounts) -> Bool? {
         hidden.map { counts.areSent(within: $0) } ?? false
+    }
+
+    /// Returns how many messages of a run the user sees of the `count` that they would without
+    /// blocks; nil if its messages have to be read.
+    func seen(_ count: Int, in run: CountedRun) -> Int? {
+        senders.hidden(from: user, in: run).map { count - $0 }
     }
 }
 
@@ -158,9 +173,12 @@ extension ShardMachine {
         let page = HistoryPage(reading.readTo.map { .after($0) } ?? .newest, limit: .max)
         try survey(
             Survey(page, of: conversation, among: pending), in: world,
-            passing: { counts in
-                guard let isHidden = reading.hides(counts) else { return false }
-                if !isHidden { unread += counts.unread(of: reading.user) }
+            passing: { run in
+                guard let isHidden = reading.hides(run.counts) else { return false }
+                guard !isHidden else { return true }
+                let count = run.counts.unread(of: reading.user)
+                guard let seen = reading.seen(count, in: run) else { return false }
+                unread += seen
                 return true
             },
             handing: { document in
@@ -177,7 +195,8 @@ extension ShardMachine {
     ) throws(ShardFailure) -> Document? {
         try first(
             HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
-            in: world, passing: { $0.shown(to: reading.user) == 0 },
+            in: world,
+            passing: { reading.seen($0.counts.shown(to: reading.user), in: $0) == 0 },
             where: { reading.previews($0) })
     }
 
@@ -188,10 +207,11 @@ extension ShardMachine {
     ) throws(ShardFailure) -> Bool {
         try first(
             HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
-            in: world, passing: { $0.seen(by: reading.user) == 0 },
+            in: world,
+            passing: { reading.seen($0.counts.seen(by: reading.user), in: $0) == 0 },
             where: {
                 !($0.message?.deletedBy.contains(reading.user) ?? true)
-                    && !$0.isSent(within: reading.hidden)
+                    && !$0.isSent(within: reading.hidden) && !reading.senders.hides($0)
             }) != nil
     }
 
@@ -199,11 +219,11 @@ extension ShardMachine {
     private mutating func first(
         _ page: HistoryPage, of conversation: ConversationID, for reading: Reading,
         among pending: [Document], in world: ShardWorld,
-        passing: (MessageCounts) -> Bool, where isMeant: (Document) -> Bool
+        passing: (CountedRun) -> Bool, where isMeant: (Document) -> Bool
     ) throws(ShardFailure) -> Document? {
         var found: Document?
-        try list(page, of: conversation, among: pending, in: world) { counts in
-            reading.hides(counts) ?? false || passing(counts)
+        try list(page, of: conversation, among: pending, in: world) { run in
+            reading.hides(run.counts) ?? false || passing(run)
         } handing: { document in
             if isMeant(document) { found = document }
             return found == nil
@@ -217,7 +237,7 @@ extension ShardMachine {
     /// Hands out the messages of a page, without those of runs that contain nothing to be listed.
     mutating func list(
         _ page: HistoryPage, of conversation: ConversationID, among pending: [Document],
-        in world: ShardWorld, passing: (MessageCounts) -> Bool, handing: (Document) -> Bool
+        in world: ShardWorld, passing: (CountedRun) -> Bool, handing: (Document) -> Bool
     ) throws(ShardFailure) {
         var walked = 0
         var last: HistoryPosition?
@@ -241,7 +261,7 @@ extension Reading {
     /// Whether a message behind the read position counts as unread.
     func counts(_ document: Document) -> Bool {
         guard let message = document.message, message.header.sender != user,
-            !document.isSent(within: hidden)
+            !document.isSent(within: hidden), !senders.hides(message)
         else { return false }
         #if PlantedBugs
             if PlantedBug.unreadNotRecomputed.isOn { return true }
@@ -251,9 +271,9 @@ extension Reading {
 
     /// Whether a message may be the preview of a conversation.
     func previews(_ document: Document) -> Bool {
-        guard let message = document.message, !document.isSent(within: hidden) else {
-            return false
-        }
+        guard let message = document.message, !document.isSent(within: hidden),
+            !senders.hides(message)
+        else { return false }
         #if PlantedBugs
             if PlantedBug.previewIgnoresHide.isOn {
                 return !message.isDeletedForEveryone(among: chat.participants)

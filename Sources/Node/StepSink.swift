@@ -3,25 +3,37 @@ import Wire
 
 /// The sink of a request that the node makes itself.
 ///
-/// It hands the outcome to the node, and what the request has seen to the connection for which the
-/// node made it.
+/// It hands the outcome to the node, and what the request has seen, and the memory that it needs,
+/// to the connection for which the node made it.
 final class StepSink: ReplySink {
     typealias Step = @Sendable (isolated Node, _ number: UInt64, ReplyResult) -> Void
     typealias Seen = @Sendable (isolated Node, [Observation]) -> Void
 
     private let node: Node
     private let client: (any ReplySink)?
+    /// The number of the connection's request that the node's own belongs to; nil where that keeps
+    /// no large list for the connection.
+    private let clientNumber: UInt64?
     private let onSeen: Seen?
     private let onStep: Step
 
     init(
-        _ node: Node, for client: (any ReplySink)? = nil, onSeen: Seen? = nil,
-        onStep: @escaping Step
+        _ node: Node, for client: (any ReplySink)? = nil, at clientNumber: UInt64? = nil,
+        onSeen: Seen? = nil, onStep: @escaping Step
     ) {
         self.node = node
         self.client = client
+        self.clientNumber = clientNumber
         self.onSeen = onSeen
         self.onStep = onStep
+    }
+
+    func onListDelayed(_ number: UInt64) {
+        if let clientNumber { client?.onListDelayed(clientNumber) }
+    }
+
+    func reserveList(_ number: UInt64, _ bytes: Int) -> Bool {
+        clientNumber.flatMap { client?.reserveList($0, bytes) } ?? true
     }
 
     func sessionVector(of shard: ShardID) -> SessionVector? { client?.sessionVector(of: shard) }

@@ -111,6 +111,10 @@ struct Subscriptions: Sendable {
     private(set) var lacking: Set<UInt64> = []
     /// The sessions that watch each user, in the order in which they began.
     private var sessions: [UserID: [UInt64]] = [:]
+    /// Whom the watched users have blocked, as far as it is known.
+    private(set) var blocks: [UserID: Blocks] = [:]
+    /// The same as what is not shown to them; for those who have blocked somebody.
+    private var senders: [UserID: BlockedSenders] = [:]
     /// The holders that know which users are watched here.
     var informed: Set<NodeName> = []
     /// `watch` frames that holders have not answered yet, by number.
@@ -165,7 +169,11 @@ struct Subscriptions: Sendable {
         for behind in watcher.behind.values { replays[behind.number] = nil }
         sessions[watcher.user]?.removeAll { $0 == session }
         let isLast = sessions[watcher.user]?.isEmpty ?? true
-        if isLast { sessions[watcher.user] = nil }
+        if isLast {
+            sessions[watcher.user] = nil
+            blocks[watcher.user] = nil
+            senders[watcher.user] = nil
+        }
         return (watcher, isLast)
     }
 
@@ -288,6 +296,29 @@ struct Subscriptions: Sendable {
         backlog.held = (last, passed)
         watchers[session]?.behind[shard] = backlog
         return [before?.event].compactMap(\.self) + events.dropLast()
+    }
+
+    // MARK: Blocks
+
+    /// Whether an event tells of what somebody has sent whom a user has blocked.
+    func hides(_ event: Event, from user: UserID) -> Bool {
+        guard !senders.isEmpty, let senders = senders[user] else { return false }
+        return event.isHidden(by: senders)
+    }
+
+    /// The watched users of whom it is not known whom they have blocked, ascending.
+    var usersOfUnknownBlocks: [UserID] {
+        guard blocks.count < sessions.count else { return [] }
+        return users.filter { blocks[$0] == nil }
+    }
+
+    /// Takes whom a user has blocked: at first from a shard, which includes all that the feed of
+    /// that shard told before, and then from its events.
+    mutating func note(_ more: Blocks, of user: UserID, isWhole: Bool) {
+        guard sessions[user] != nil, isWhole || blocks[user] != nil else { return }
+        blocks[user, default: Blocks()].merge(more)
+        let senders = BlockedSenders(of: blocks[user] ?? more)
+        self.senders[user] = senders.isEmpty ? nil : senders
     }
 
     // MARK: Tokens

@@ -150,9 +150,9 @@ extension WatchFrame: WireValue {
             positions.encode(into: &writer)
         case .told(let shard, let number, let addressedEvents, let position):
             write(Number.told, shard, number, into: &writer)
-            addressedEvents.encode(into: &writer)
+            addressedEvents.withoutBlocks.encode(into: &writer)
             position.encode(into: &writer)
-            addressedEvents.encodeSendTimes(into: &writer)
+            addressedEvents.encodeRest(into: &writer)
         case .replayed(let shard, let number, let position):
             write(Number.replayed, shard, number, into: &writer)
             position.encode(into: &writer)
@@ -201,7 +201,7 @@ extension WatchFrame: WireValue {
             var addressedEvents: [AddressedEvent] = try reader.readList(
                 limit: WatchFrame.addressedEventsMax)
             let position: SaidVector? = try Optional(from: &reader)
-            try addressedEvents.readSendTimes(from: &reader)
+            try addressedEvents.readRest(from: &reader)
             self = .told(shard, number: number, addressedEvents, position: position)
         case Number.replayed:
             self = .replayed(

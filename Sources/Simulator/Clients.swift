@@ -168,6 +168,7 @@ extension World {
     private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
         if plan.hasAccounts, accountRandom.chance(percent: 30) { return (accountChange(), false) }
         if plan.hasFiles, fileRandom.chance(percent: 30) { return (fileChange(by: user), false) }
+        if plan.hasBlocks, blockRandom.chance(percent: 15) { return (blockChange(by: user), false) }
         if workRandom.chance(percent: 10) { return (own(by: user), false) }
         let conversationIndex = workRandom.below(clients.conversations.count)
         let conversation = clients.conversations[conversationIndex]
@@ -382,6 +383,8 @@ extension Query {
         case .signing: "keys"
         case .file: "file"
         case .part: "part"
+        case .blocks, .blockers: "blocks"
+        case .without(_, let query): query.name
         }
     }
 }

@@ -15,14 +15,16 @@ package enum KeptSeeds {
         359_101_077_449_476, 359_101_077_586_405, 359_114_328_536_203,
     ]
 
+    /// Those of machines from before the simulated users blocked each other.
+    static let machinesBeforeBlocks: [UInt64] =
+        machinesBeforeAccounts + [
+            1_795_727_267_013, 1_795_734_833_514, 1_795_738_863_590, 1_795_765_203_023,
+        ]
+
     package static func of(_ world: WorldKind) -> [UInt64] {
         switch world {
         case .machines:
-            machinesBeforeAccounts
-                + [
-                    1_795_727_267_013, 1_795_734_833_514, 1_795_738_863_590,
-                    1_795_765_203_023,
-                ]
+            machinesBeforeBlocks
         case .members:
             [
                 33, 36, 70, 71, 81, 82, 98, 99, 124, 3_438, 7_001_919, 179_543_363_811_566,

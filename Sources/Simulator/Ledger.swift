@@ -200,6 +200,8 @@ extension Mutation.Action {
         case .file(_, let action): action.verb
         case .part(_, _, .put): "put part"
         case .part(_, _, .purge): "purge part"
+        case .blocks(.block): "block"
+        case .blocks(.unblock): "unblock"
         }
     }
 
@@ -227,6 +229,7 @@ extension Mutation.Action {
             .credentials(.end(let id, _)):
             "\(verb) \(id)"
         case .credentials, .signing: verb
+        case .blocks(.block(let other)), .blocks(.unblock(let other)): "\(verb) \(other)"
         case .file(let file, _): "\(verb) \(file)"
         case .part(let index, let file, _): "\(verb) \(index) of \(file)"
         case .item(.add(let draft)): "add item '\(draft.title.text)'"

@@ -21,6 +21,11 @@ struct Model {
         entries = ledger.entries(of: key).filter { changedBy.contains($0.dot) }
     }
 
+    init(of key: DocumentKey, entries: [Ledger.Entry]) {
+        self.key = key
+        self.entries = entries
+    }
+
     /// The user who created the document's subject, such as the sender of a message.
     var author: UserID? { header?.mutation.user }
 
@@ -105,8 +110,7 @@ struct Model {
     /// Whether any add is live: no later operation of its process concerns the element, no remove
     /// that knew it has a greater time, and no remover's client had named it as possibly still to
     /// come.
-    private func isElement(addedBy adds: [Ledger.Entry], removedBy removes: [Ledger.Entry]) -> Bool
-    {
+    func isElement(addedBy adds: [Ledger.Entry], removedBy removes: [Ledger.Entry]) -> Bool {
         adds.contains { add in
             let executions = adds.filter { $0.operation == add.operation }
             return !(adds + removes).contains { $0.follows(add) }
@@ -179,6 +183,7 @@ struct Model {
         case .signing(let signing): try check(signing)
         case .file(let file): try check(file)
         case .part(let part): try check(part)
+        case .blocks(let blocks): try check(blocks)
         case .device, .unknown: throw violation(.claims, "is of no kind that was ever written")
         }
     }

@@ -17,6 +17,13 @@ extension World {
         return Mutation(itemAction(), on: workRandom.pick(World.items), by: user)
     }
 
+    /// Returns a change of whom a user has blocked: of few others, so that changes collide.
+    func blockChange(by user: UserID) -> Mutation {
+        let other = blockRandom.pick(clients.users.filter { $0 != user })
+        return Mutation(
+            blockRandom.chance(percent: 55) ? .block(other) : .unblock(other), by: user)
+    }
+
     private func itemAction() -> Item.Action {
         let due = Clearable(
             workRandom.chance(percent: 60)

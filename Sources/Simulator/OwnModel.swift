@@ -33,6 +33,45 @@ extension Model {
         }
     }
 
+    func check(_ blocks: Blocks) throws(Violation) {
+        let others = Set(entries.compactMap(\.mutation.action.blocked)).sorted()
+        for view in blocks.views where !others.contains(view.user) {
+            throw violation(.claims, "blocks \(view.user), whom nobody ever blocked")
+        }
+        for other in others {
+            guard blocks.contains(other) == isBlocked(other) else {
+                throw violation(.kept, "blocks \(other): \(blocks.contains(other))")
+            }
+            guard isBlocked(other) else { continue }
+            let since = blocks.views.first { $0.user == other }?.since
+            guard since == blockedSince(other) else {
+                throw violation(.claims, "blocks \(other) since \(String(describing: since))")
+            }
+        }
+    }
+
+    /// Whether a block exists that no unblocking undid.
+    private func isBlocked(_ other: UserID) -> Bool {
+        isElement(
+            addedBy: entries.filter { $0.mutation.action == .blocks(.block(other)) },
+            removedBy: entries.filter { $0.mutation.action == .blocks(.unblock(other)) })
+    }
+
+    /// The earliest block of those that were made where the latest unblocking was known, as far as
+    /// a block was, and nothing was blocked.
+    private func blockedSince(_ other: UserID) -> HybridTimestamp? {
+        let begun = entries.compactMap { entry -> (after: HybridTimestamp, at: HybridTimestamp)? in
+            guard entry.mutation.action == .blocks(.block(other)) else { return nil }
+            let past = Model(of: key, entries: entries.filter(entry.knew))
+            guard !past.isBlocked(other) else { return nil }
+            let after = past.entries.filter { $0.mutation.action == .blocks(.unblock(other)) }
+                .map(\.operation.time).max()
+            return (after ?? .zero, entry.operation.time)
+        }
+        let last = begun.map(\.after).max()
+        return begun.filter { $0.after == last }.map(\.at).min()
+    }
+
     /// Whether the owner of the item deleted it.
     var isDeletedByOwner: Bool {
         entries.contains { $0.mutation.action == .item(.delete) && $0.mutation.user == author }
@@ -76,6 +115,14 @@ extension Mutation.Action {
     var itemEdit: Item.Edit? {
         guard case .item(.edit(let edit)) = self else { return nil }
         return edit
+    }
+
+    /// Whom the action blocks or unblocks, if anybody.
+    var blocked: UserID? {
+        switch self {
+        case .blocks(.block(let other)), .blocks(.unblock(let other)): other
+        default: nil
+        }
     }
 
     var isFinished: Bool? {

@@ -61,6 +61,12 @@ package struct Plan: Hashable, Sendable {
         return random.chance(percent: 30) && !KeptSeeds.machinesBeforeAccounts.contains(seed)
     }
 
+    /// Whether users block each other; as with accounts.
+    package var hasBlocks: Bool {
+        var random = SeededRandom(seed: seed, stream: 21)
+        return random.chance(percent: 30) && !KeptSeeds.machinesBeforeBlocks.contains(seed)
+    }
+
     /// The nodes that are no members at the start.
     var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 

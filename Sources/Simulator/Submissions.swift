@@ -120,7 +120,7 @@ extension World {
             .message(_, .restore), .participant, .item(.delete):
             stamp = nil
         case .conversation(.create), .message, .profile, .item, .device, .credentials, .signing,
-            .file, .part:
+            .file, .part, .blocks:
             stamp = operation
         }
         var base: Stamp?

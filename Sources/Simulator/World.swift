@@ -48,6 +48,7 @@ final class World {
     var workRandom: SeededRandom
     var accountRandom: SeededRandom
     var fileRandom: SeededRandom
+    var blockRandom: SeededRandom
 
     var clients: Clients
     var requests: [Request] = []
@@ -67,6 +68,7 @@ final class World {
         workRandom = SeededRandom(seed: plan.seed, stream: 4)
         accountRandom = SeededRandom(seed: plan.seed, stream: 18)
         fileRandom = SeededRandom(seed: plan.seed, stream: 20)
+        blockRandom = SeededRandom(seed: plan.seed, stream: 22)
         conditions = NetworkConditions(nodes: plan.nodes)
         clients = Clients(plan, &workRandom)
         names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }

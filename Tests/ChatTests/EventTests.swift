@@ -294,10 +294,10 @@ import Wire
         // When a message was sent that an event only names stands behind the events.
         var writer = ByteWriter()
         all.encode(into: &writer)
-        all.encodeSendTimes(into: &writer)
+        all.encodeRest(into: &writer)
         var reader = ByteReader(writer.bytes)
         var read: [AddressedEvent] = try reader.readList(limit: all.count)
-        try read.readSendTimes(from: &reader)
+        try read.readRest(from: &reader)
         #expect(read == all && reader.isAtEnd)
         #expect(try GoldenBytes("event", of: all.map(\.encoded)).difference() == nil)
     }
@@ -333,6 +333,7 @@ extension AddressedEvent {
             case .action(let item): "action \(item.id) \(item.title)"
             case .actionDeleted(let id): "action \(id) deleted"
             case .profile(let profile): "profile \(profile.user)"
+            case .blocks(let blocks): "blocks \(blocks.views.map(\.user))"
             }
         return "\(what) by \(event.by?.text ?? "-") to "
             + audience.map(\.text).joined(separator: ",")

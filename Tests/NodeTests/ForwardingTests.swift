@@ -459,7 +459,10 @@ extension ReplyResult? {
     @Test func `a list shows what its connection wrote before it, at whichever node that is`() {
         let five = Five()
         let stranger = five.stranger(to: lobby)
+        // Sessions let nothing follow before it is known that nobody has blocked the founder.
         stranger.handle(found(), number: 1)
+        five.world.endTurn(of: stranger)
+        five.world.settle()
         stranger.handle(send("m1"), number: 2)
         stranger.handle(.unread, of: "bob", number: 3)
         stranger.handle(.unread, of: "bob", number: 4)

@@ -152,7 +152,8 @@ import Testing
         world.live(milliseconds: 3_000, world.n1, joined)
         let client = joined.connect()
         for number in 0..<16 { client.say("CREATE c\(number) alice,bob", "SEND c\(number) eve hi") }
-        world.settle(world.n1, joined)
+        // Each CREATE asks for blocks first, and what follows it waits.
+        for _ in 0..<16 { world.settle(world.n1, joined) }
         let text = try metrics(of: joined)
         let answered = text.value("grapevine_forwards_total", ["outcome": "answered"]) ?? 0
         let refused = text.value("grapevine_forwards_total", ["outcome": "refused"]) ?? 0

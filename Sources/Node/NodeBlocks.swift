@@ -1,0 +1,298 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// A client's request that depends on who has blocked whom, in two steps: those are asked for, and
+/// then the request is executed.
+///
+/// It has two steps only where this node owns no ready replica of one of the users; otherwise the
+/// request is executed at once. Where nobody who knows can be reached, it is executed by what this
+/// node has last been told, since a cut must not take away what can be read.
+struct BlockCheck: Sendable {
+    enum Request: Sendable {
+        case read(Query)
+        case write(Mutation, isMinted: Bool, AckLevel, after: Unsettled)
+        /// What is told to the watchers of the user; nothing is executed.
+        case watch
+    }
+
+    let slot: ReplySlot
+    let user: UserID
+    let request: Request
+    /// What the connection had seen of each shard when it made the request; the second step shows
+    /// what it has seen by then.
+    let sessionVectors: SessionVectors
+    /// The slot number of the present step: 1 while blocks are asked for, then 2.
+    var number: UInt64 = 1
+    /// The result of the present step, until the disks that it needs have it.
+    var kept: Completion?
+
+    /// The most checks at a time.
+    static let countMax = 65_536
+}
+
+/// The running checks of a node, and what they were told last.
+struct BlockChecks: Sendable {
+    /// By the session number of their steps.
+    var running: [UInt64: BlockCheck] = [:]
+    /// The replies that wait for checks.
+    private var slots: Set<ReplySlot> = []
+    /// The watched users who are asked for.
+    private var watched: Set<UserID> = []
+    /// Those whose step was answered at once.
+    var settled: [UInt64] = []
+    /// Whom users of other nodes' shards have blocked; for those who have blocked somebody.
+    private var known: [UserID: BlockedSenders] = [:]
+
+    /// The most users of whom it is known; of more, all are forgotten.
+    private static let knownMax = 1_024
+
+    func isRunning(_ slot: ReplySlot) -> Bool { slots.contains(slot) }
+
+    /// Whether it is asked whom a watched user has blocked.
+    func isAsked(of user: UserID) -> Bool { watched.contains(user) }
+
+    mutating func add(_ check: BlockCheck, as id: UInt64) {
+        running[id] = check
+        if case .watch = check.request {
+            watched.insert(check.user)
+        } else {
+            slots.insert(check.slot)
+        }
+    }
+
+    mutating func remove(_ id: UInt64) {
+        guard let check = running.removeValue(forKey: id) else { return }
+        if case .watch = check.request {
+            watched.remove(check.user)
+        } else {
+            slots.remove(check.slot)
+        }
+    }
+
+    func senders(blockedBy user: UserID) -> BlockedSenders { known[user] ?? .none }
+
+    mutating func note(_ senders: BlockedSenders, blockedBy user: UserID) {
+        if known.count >= BlockChecks.knownMax { known = [:] }
+        known[user] = senders.isEmpty ? nil : senders
+    }
+}
+
+/// Requests that depend on who has blocked whom: what shows messages leaves out those of blocked
+/// senders, and nobody is added to a conversation by somebody whom they have blocked.
+///
+/// Blocks are in the shard of the user who made them, and what they hide is decided at each read.
+/// So it makes no difference in which order a block and a message arrive anywhere.
+extension Node {
+    /// Returns whom a user has blocked; nil where other nodes have to be asked.
+    private func blocksHere(of user: UserID, having sessionVectors: SessionVectors) -> Blocks?? {
+        guard let id = shardID(of: user.text), let shard = shard(id), forwards.isIdle(id),
+            sessionVectors.isLevel(id, with: .here)
+        else { return nil }
+        let found = within(shard, with: user) { shard, user in
+            shard.isReady ? shard.blocks(of: user) : nil
+        }
+        guard case .success(let blocks)? = found else { return nil }
+        return .some(blocks)
+    }
+
+    // MARK: Reads
+
+    /// Answers a query that shows messages, without those of senders whom the user has blocked.
+    func handleUnblocked(
+        _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
+    ) -> Reply {
+        guard let blocks = blocksHere(of: user, having: sessionVectors) else {
+            return begin(
+                BlockCheck(
+                    slot: slot, user: user, request: .read(query), sessionVectors: sessionVectors))
+        }
+        let senders = blocks.map(BlockedSenders.init) ?? .none
+        return handle(filtered: query.filtered(by: senders), of: user, for: slot, sessionVectors)
+    }
+
+    // MARK: Writes
+
+    /// Checks a mutation that adds users to a conversation, or that says how many messages are
+    /// unread.
+    ///
+    /// - Returns: the reply to it; nil where it is executed at once.
+    func checkBlocks(
+        of mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
+        having sessionVectors: SessionVectors, after unsettled: Unsettled,
+        senders: inout BlockedSenders
+    ) -> Reply? {
+        let check = BlockCheck(
+            slot: slot, user: mutation.user,
+            request: .write(mutation, isMinted: isMinted, level, after: unsettled),
+            sessionVectors: sessionVectors)
+        guard mutation.marking == nil else {
+            guard let blocks = blocksHere(of: mutation.user, having: sessionVectors) else {
+                return begin(check)
+            }
+            senders = blocks.map(BlockedSenders.init) ?? .none
+            return nil
+        }
+        for guest in mutation.guests {
+            guard let blocks = blocksHere(of: guest, having: sessionVectors) else {
+                return begin(check)
+            }
+            if blocks?.contains(mutation.user) ?? false {
+                return .here(.failed(.refused(.blockedByUser)), isSettled: true)
+            }
+        }
+        return nil
+    }
+
+    // MARK: Watchers
+
+    /// Whether it is known whom a watched user has blocked; otherwise it is asked.
+    ///
+    /// To be called once the holders of the feeds know that the user is watched: all later blocks
+    /// are told by them.
+    func areBlocksKnown(of user: UserID, for slot: ReplySlot) -> Bool {
+        guard subscriptions.blocks[user] == nil, !blockChecks.isAsked(of: user) else {
+            return subscriptions.blocks[user] != nil
+        }
+        if let blocks = blocksHere(of: user, having: SessionVectors()) {
+            subscriptions.note(blocks ?? Blocks(), of: user, isWhole: true)
+            return true
+        }
+        _ = begin(
+            BlockCheck(
+                slot: slot, user: user, request: .watch, sessionVectors: SessionVectors()))
+        return false
+    }
+
+    /// Takes an event of whom a user has blocked.
+    ///
+    /// - Returns: whether it is such an event, which is shown to nobody.
+    func noteBlocks(_ told: AddressedEvent) -> Bool {
+        guard let blocks = told.event.kind.blocks else { return false }
+        for user in told.audience { subscriptions.note(blocks, of: user, isWhole: false) }
+        return true
+    }
+
+    // MARK: Steps
+
+    private func begin(_ check: BlockCheck) -> Reply {
+        guard blockChecks.running.count < BlockCheck.countMax else {
+            return .here(.failed(.overloaded), isSettled: true)
+        }
+        let id = SessionBit.blocks | takeCallNumber()
+        blockChecks.add(check, as: id)
+        attach(
+            StepSink(self, for: sinks[check.slot.session], at: check.slot.number) {
+                $0.onBlockStep(of: id, $1, $2)
+            },
+            as: id)
+        let slot = ReplySlot(session: id, number: check.number)
+        switch check.request {
+        case .write(let mutation, _, _, _) where mutation.marking == nil:
+            take(
+                list(
+                    .blockers(among: mutation.guests), of: check.user, for: slot,
+                    behind: check.slot, having: check.sessionVectors), in: nil, of: id)
+        case .read, .write, .watch:
+            take(
+                handle(
+                    .blocks(of: check.user), of: check.user, for: slot,
+                    having: check.sessionVectors), in: check.user.text, of: id)
+        }
+        return .awaited
+    }
+
+    /// Takes the reply to a step.
+    ///
+    /// - Parameter partition: the partition key whose shard was asked; nil for all shards.
+    private func take(_ reply: Reply, in partition: String?, of id: UInt64) {
+        guard case .here(let outcome, let isSettled) = reply else { return }
+        if outcome.showsCopy { sinks[id]?.onSeen(observations(of: partition)) }
+        blockChecks.running[id]?.kept = outcome
+        // The client's session has its reply to the request, which is that it waits, first.
+        if isSettled { blockChecks.settled.append(id) }
+        turnAgain()
+    }
+
+    /// Runs at the end of a turn: goes on with the checks whose step was answered at once.
+    func settleBlockChecks() {
+        while !blockChecks.settled.isEmpty {
+            let settled = blockChecks.settled
+            blockChecks.settled = []
+            for id in settled {
+                guard let kept = blockChecks.running[id]?.kept else { continue }
+                goOn(id, with: kept, nil)
+            }
+        }
+    }
+
+    private func onBlockStep(of id: UInt64, _ number: UInt64, _ result: ReplyResult) {
+        guard let check = blockChecks.running[id], check.number == number else { return }
+        switch result {
+        case .answered(let outcome, let stored): goOn(id, with: outcome, stored)
+        case .stored(let stored):
+            if let kept = check.kept { goOn(id, with: kept, stored) }
+        case .failed(let failure): goOn(id, with: .failed(.store(failure)), nil)
+        default: preconditionFailure("a step is a read or a write")
+        }
+    }
+
+    private func goOn(_ id: UInt64, with outcome: Completion, _ stored: Stored?) {
+        guard let check = blockChecks.running[id] else { return }
+        turnAgain()
+        guard check.number == 1 else {
+            end(id)
+            return finish(check.slot, outcome, stored)
+        }
+        blockChecks.running[id]?.number = 2
+        blockChecks.running[id]?.kept = nil
+        let slot = ReplySlot(session: id, number: 2)
+        switch check.request {
+        case .read(let query):
+            let senders = senders(blockedBy: check.user, by: outcome)
+            take(
+                handle(
+                    filtered: query.filtered(by: senders), of: check.user, for: slot,
+                    behind: check.slot, nil), in: query.partition, of: id)
+        case .write(let mutation, let isMinted, let level, let unsettled):
+            if case .found(.users(let blockers), _) = outcome, !blockers.isEmpty {
+                end(id)
+                return finish(check.slot, .failed(.refused(.blockedByUser)), nil)
+            }
+            let senders =
+                mutation.marking == nil ? .none : senders(blockedBy: check.user, by: outcome)
+            take(
+                execute(
+                    mutation, without: senders, isMinted: isMinted, level: level, for: slot,
+                    having: nil, after: unsettled),
+                in: mutation.partition, of: id)
+        case .watch:
+            end(id)
+            guard case .found(.blocks(let blocks), _) = outcome else { return }
+            subscriptions.note(blocks, of: check.user, isWhole: true)
+            subscriptions.isLost = true
+        }
+    }
+
+    private func end(_ id: UInt64) {
+        blockChecks.remove(id)
+        detach(id)
+    }
+
+    /// Ends the checks of a connection that was closed.
+    func endBlockChecks(of session: UInt64) {
+        for (id, check) in blockChecks.running where check.slot.session == session { end(id) }
+    }
+
+    /// Returns whom a user has blocked, by the answer to the question; where there is none, what
+    /// was known last.
+    private func senders(blockedBy user: UserID, by outcome: Completion) -> BlockedSenders {
+        guard case .found(.blocks(let blocks), _) = outcome else {
+            return blockChecks.senders(blockedBy: user)
+        }
+        let senders = BlockedSenders(of: blocks)
+        blockChecks.note(senders, blockedBy: user)
+        return senders
+    }
+}

@@ -1,0 +1,39 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// A shard's answers about whom its users have blocked.
+extension ShardMachine {
+    /// Whom a user has blocked; nil where that is nobody.
+    mutating func blocks(of user: UserID, in world: ShardWorld) throws(ShardFailure) -> Blocks? {
+        guard try haveBlocks(in: world) else { return nil }
+        let blocks = try find(.blocks(user), in: world)?.document.blocks
+        return blocks.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Those of these users of this shard who have blocked a user.
+    mutating func blockers(
+        of user: UserID, among users: [UserID], in world: ShardWorld
+    ) throws(ShardFailure) -> [UserID] {
+        guard try haveBlocks(in: world) else { return [] }
+        var blockers: [UserID] = []
+        for other in users where DocumentKey.blocks(other).shard(of: shardCount) == replica.shard {
+            if try blocks(of: other, in: world)?.contains(user) ?? false { blockers.append(other) }
+        }
+        return blockers
+    }
+
+    /// Whether any user of the shard has ever blocked another; nearly all requests of users of a
+    /// shard where nobody has end here.
+    private mutating func haveBlocks(in world: ShardWorld) throws(ShardFailure) -> Bool {
+        if let known = documents.haveBlocks { return known }
+        let shard = replica.shard
+        let found = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .blocks, carrying: Term.blocks, in: shard, after: nil, limit: 1)
+        }
+        documents.haveBlocks = !found.isEmpty
+        return !found.isEmpty
+    }
+}
