@@ -26,6 +26,9 @@ public struct Blocks: Hashable, Sendable {
         private mutating func begin(after: HybridTimestamp, at time: HybridTimestamp) {
             if let since, after == self.after {
                 self.since = min(since, time)
+                #if PlantedBugs
+                    if PlantedBug.laterBlockCounts.isOn { self.since = max(since, time) }
+                #endif
             } else if since == nil || self.after < after {
                 (self.after, since) = (after, time)
             }
@@ -132,7 +135,7 @@ extension Blocks {
     }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
-        fields.set(FieldNumber.users, to: users)
+        if users != ObservedRemoveSet() { fields.set(FieldNumber.users, to: users) }
         fields.set(FieldNumber.times, toList: times)
     }
 

@@ -129,7 +129,7 @@ extension ClusterWorld {
         case .read: isRight = fields["unread"] != nil
         case .addItem(let id): isRight = fields["id"] == id
         case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
-            .chats, .items, .account, .unwatch, .ring, .type, .operate, .upload, .file, .part, .bad:
+            .chats, .items, .account, .blocks, .unwatch, .ring, .type, .operate, .upload, .file, .part, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"
@@ -274,8 +274,12 @@ extension ClusterRequest.Kind {
         case .file: "FILE"
         case .part: "PART"
         case .ring(.list): "NOTIFICATION"
+        case .blocks("HISTORY"): "MESSAGE"
+        case .blocks("CHATS"): "CHAT"
+        case .blocks(let verb) where ["UNREAD", "BLOCKED"].contains(verb): verb
         case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
-            .token, .since, .watch, .unwatch, .ring, .type, .operate, .upload, .addItem, .bad:
+            .token, .since, .watch, .unwatch, .ring, .type, .operate, .upload, .addItem, .blocks,
+            .bad:
             ""
         }
     }
@@ -295,6 +299,8 @@ extension ClusterRequest.Kind {
         case .create, .profile, .chats, .items, .addItem: [503]
         case .account(let deed, _): deed.codes
         case .send: [404, 503]
+        case .blocks("CREATE"): [403, 503]
+        case .blocks: [404, 503]
         case .upload: [403, 404, 409, 503]
         case .file, .part: [404, 503]
         case .edit: [403, 404, 503]

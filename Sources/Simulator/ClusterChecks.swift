@@ -250,6 +250,7 @@ extension ClusterWorld {
         emptyPhones()
         checkFiles()
         checkLists()
+        checkBlocks()
         checkAccounts()
         checkProfiles()
         checkTyping()

@@ -81,6 +81,9 @@ struct ClusterPlan {
     let setsProfiles: Bool
     /// Whether clients read lists over all shards.
     let readsLists: Bool
+    /// Whether a user blocks another; a stream of its own, and never in seeds that were kept before
+    /// there were blocks, whose runs would change.
+    let blocksUsers: Bool
     /// Whether the clients' users have accounts.
     let hasAccounts: Bool
     /// Whether clients upload files, and send messages with them.
@@ -123,6 +126,9 @@ struct ClusterPlan {
         var listRandom = SeededRandom(seed: seed, stream: 130)
         readsLists = listRandom.chance(percent: 50)
         hasAccounts = listRandom.chance(percent: 50)
+        var blockRandom = SeededRandom(seed: seed, stream: 140)
+        blocksUsers =
+            blockRandom.chance(percent: 40) && !KeptSeeds.wholeBeforeBlocks.contains(seed)
         var lookRandom = SeededRandom(seed: seed, stream: 132)
         lookMicroseconds = lookRandom.pick([0, 0, 700, 2_500])
         var tokenRandom = SeededRandom(seed: seed, stream: 133)

@@ -18,6 +18,8 @@ struct ClusterRequest {
         case chats
         case items
         case addItem(String)
+        /// A request of the users of whom one blocks another.
+        case blocks(verb: String)
         /// - Parameter password: the last password that was asked for.
         case account(AccountDeed, password: String)
         /// A line of an upload.
@@ -58,6 +60,7 @@ struct ClusterRequest {
             case .chats: "CHATS"
             case .items: "ACTIONS"
             case .addItem: "ACTION ADD"
+            case .blocks(let verb): verb
             case .account(let deed, _): deed.name
             case .upload: "FILE ADD, PUT or END"
             case .file: "FILE SHOW"
@@ -160,7 +163,7 @@ extension ClusterWorld {
     func nextRequest(_ client: ClusterClient) -> ClusterRequest {
         let special =
             markRequest(client) ?? profileRequest(client) ?? listRequest(client)
-            ?? accountRequest(client)
+            ?? accountRequest(client) ?? blockRequest()
         if let special { return special }
         let conversation = clientRandom.pick(conversations)
         switch clientRandom.below(100) {

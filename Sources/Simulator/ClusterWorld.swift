@@ -78,6 +78,9 @@ final class ClusterWorld {
     var clientsUntil: UInt64 = 0
 
     var listRandom: SeededRandom
+    var blockRandom: SeededRandom
+    /// The number of messages that were sent to the conversation in which one user blocks another.
+    var roomMessages = 0
     /// The number of action items that were asked for.
     var items = 0
     /// The places of messages in the order of their conversation, by id, as nodes told them.
@@ -141,6 +144,7 @@ final class ClusterWorld {
         markRandom = SeededRandom(seed: plan.seed, stream: 114)
         profileRandom = SeededRandom(seed: plan.seed, stream: 123)
         listRandom = SeededRandom(seed: plan.seed, stream: 129)
+        blockRandom = SeededRandom(seed: plan.seed, stream: 141)
         accountRandom = SeededRandom(seed: plan.seed, stream: 131)
         phoneRandom = SeededRandom(seed: plan.seed, stream: 112)
         fileRandom = SeededRandom(seed: plan.seed, stream: 125)

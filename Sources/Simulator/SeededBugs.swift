@@ -35,7 +35,7 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .causeForgotten, .clockFollowsAny, .evictedNotHeard,
+            case .blocksNotAsked, .causeForgotten, .clockFollowsAny, .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
                 .tokenForgetsDeletions, .tokenLeavesAtOnce, .typingOutlivesConnection,
                 .unboundedPeerQueue:
@@ -73,7 +73,8 @@ package struct SeededBug: Hashable, Sendable {
                 [.kept, .claims, .oneChange, .judgedOnce]
             // A version claim is confirmed, too.
             case .claimFromMemory: [.claims, .kept]
-            case .claimsUnited, .lateDoneCounts, .laterCreationJoins, .vectorAdvancedBeforeDone:
+            case .claimsUnited, .laterBlockCounts, .lateDoneCounts, .laterCreationJoins,
+                .vectorAdvancedBeforeDone:
                 [.claims]
             case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]
@@ -104,6 +105,7 @@ package struct SeededBug: Hashable, Sendable {
             // A list that ignores the minimum version of a token shows notifications that were
             // acknowledged or viewed, and omits those of a conversation that is viewed no more.
             case .minimumIgnored: [.reads, .oneChange, .sound, .kept]
+            case .blocksNotAsked: [.reads, .equal]
             case .shownBeforeStored, .tokenForgetsDeletions, .tokenLeavesAtOnce: [.reads]
             case .typingOutlivesConnection: [.typing]
             case .unboundedPeerQueue: [.bounded]

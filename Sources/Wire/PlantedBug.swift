@@ -6,6 +6,7 @@
     public enum PlantedBug: String, CaseIterable, Sendable {
         case acknowledgedBeforeStored = "acknowledged-before-stored"
         case addReplacesTags = "add-replaces-tags"
+        case blocksNotAsked = "blocks-not-asked"
         case causeForgotten = "cause-forgotten"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
@@ -23,6 +24,7 @@
         case minimumIgnored = "floor-ignored"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
         case lateDoneCounts = "late-done-counts"
+        case laterBlockCounts = "later-block-counts"
         case laterCreationJoins = "later-creation-joins"
         case minorityEvicts = "minority-evicts"
         case notificationSentTwice = "notification-sent-twice"
