@@ -30,6 +30,15 @@ public struct BlockedSenders: Hashable, Sendable {
         return hides(message)
     }
 
+    /// Returns a message as it is shown to the user: without the edits that its sender has made
+    /// since they are blocked.
+    public func shown(_ message: Message) -> Message {
+        guard !isEmpty, let edited = message.editedAt, let since = since(message.header.sender),
+            since < edited
+        else { return message }
+        return message.without(editsAfter: since)
+    }
+
     private func since(_ sender: UserID) -> HybridTimestamp? {
         var (low, high) = (0, views.count)
         while low < high {
@@ -39,17 +48,20 @@ public struct BlockedSenders: Hashable, Sendable {
         return low < views.count && views[low].user == sender ? views[low].since : nil
     }
 
-    /// Returns how many of the messages that `run` counts as sent by others, and as not deleted,
-    /// are not shown to `user`; nil where its messages have to be read.
-    public func hidden(from user: UserID, in run: CountedRun) -> Int? {
-        var count = 0
-        for view in views where view.since < run.end && run.counts.names(view.user) {
-            guard view.since < run.start, let sent = run.counts.sent(by: view.user, to: user) else {
-                return nil
-            }
-            count += sent
+    /// Returns how many messages of a run are not shown to `user`, who would see them without
+    /// blocks; nil where its messages have to be read.
+    ///
+    /// - Parameter areRetractedCounted: whether placeholders of messages that are deleted for
+    ///   everyone count.
+    public func hidden(
+        from user: UserID, in run: CountedRun, countingRetracted areRetractedCounted: Bool = false
+    ) -> Int? {
+        guard !isEmpty else { return 0 }
+        let sendings = run.counts.sendings(of: views.lazy.map(\.user), to: user) { sender in
+            guard let since = since(sender), since < run.end else { return false }
+            return since < run.start ? true : nil
         }
-        return count
+        return sendings.map { $0.shown + (areRetractedCounted ? $0.retracted : 0) }
     }
 }
 
@@ -61,6 +73,6 @@ extension BlockedSenders: WireValue {
             .ascending("blocked senders", by: \.user)
     }
 
-    /// As many as two sides of a network partition may have blocked.
+    /// As many as sixteen sides of a network partition may have blocked.
     private static let countMax = 16 * Blocks.countMax
 }

@@ -68,6 +68,9 @@ public struct Blocks: Hashable, Sendable {
 
     var count: Int { users.count }
 
+    /// The approximate size of its encoding, in bytes.
+    public var roughBytes: Int { times.count * (2 * nameBytesMax + 128) }
+
     public func contains(_ user: UserID) -> Bool { users.contains(user) }
 
     /// Whether a change of whether `user` is blocked can be kept.
@@ -173,6 +176,7 @@ extension Blocks.Times: WireValue {
         unblocked = try HybridTimestamp(from: &reader)
         after = try HybridTimestamp(from: &reader)
         since = try Optional(from: &reader)
+        guard since != nil || after == .zero else { throw .invalid("the time of a block") }
     }
 }
 

@@ -36,12 +36,12 @@ extension ChatView {
     ///   - last: the newest message that the user sees.
     public init(
         of chat: Conversation, as id: ConversationID, unread: Int, isArchived: Bool,
-        last: Document?
+        last: Preview?
     ) {
         self.init(
             id: id, title: chat.header.title, unread: unread, isArchived: isArchived,
             participants: chat.participants.elements, createdBy: chat.header.creator,
-            createdAt: chat.header.created.time, last: last.flatMap(Preview.init))
+            createdAt: chat.header.created.time, last: last)
     }
 
     /// The texts in which a search looks for words.
@@ -51,9 +51,10 @@ extension ChatView {
 }
 
 extension ChatView.Preview {
+    /// - Parameter senders: whom the user has blocked.
     /// - Returns: nil for a document that is no message.
-    init?(_ document: Document) {
-        guard let message = document.message else { return nil }
+    public init?(_ document: Document, without senders: BlockedSenders) {
+        guard let message = document.message.map(senders.shown) else { return nil }
         self.init(
             id: MessageID(checked: document.key.id), from: message.header.sender,
             at: message.header.sent.time, type: message.header.type, text: message.text)

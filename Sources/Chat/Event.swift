@@ -33,8 +33,9 @@ public struct Event: Hashable, Sendable {
     /// The time at which the change was accepted; where no document records it any more, the time
     /// at which the event is published.
     public let at: HybridTimestamp
-    /// When the message was sent that the event names; nil for other events, and for an event that
-    /// only names a message and was told by a node of an earlier version.
+    /// When the message was sent that the event names, or when the typing began; nil for other
+    /// events, and for an event that only names a message and was told by a node of an earlier
+    /// version.
     public internal(set) var sentAt: HybridTimestamp?
 
     public init(
@@ -78,10 +79,11 @@ extension Event {
     public func isHidden(by senders: BlockedSenders) -> Bool {
         switch kind {
         case .message(let view), .edit(let view), .restore(let view):
-            senders.hides(view.from, at: view.sentAt)
+            senders.hides(view.from, at: max(view.sentAt, view.editedAt ?? .zero))
         case .delete(_, isForEveryone: true):
             by.map { senders.hides($0, at: sentAt ?? at) } ?? false
-        case .typing: by.map { senders.hides($0, at: at) } ?? false
+        // What was shown to begin is shown to end.
+        case .typing: by.map { senders.hides($0, at: sentAt ?? at) } ?? false
         default: false
         }
     }

@@ -15,8 +15,15 @@ public struct MessageCounts: Hashable, Sendable {
         var deleted = 0
         /// Retracted messages deleted by the user for themselves.
         var deletedRetracted = 0
+        /// Messages sent by the user and deleted by the user for themselves.
+        var ownDeleted = 0
+        /// Retracted messages sent by the user.
+        var ownRetracted = 0
 
-        var isEmpty: Bool { own == 0 && deleted == 0 && deletedRetracted == 0 }
+        var isEmpty: Bool {
+            own == 0 && deleted == 0 && deletedRetracted == 0 && ownDeleted == 0
+                && ownRetracted == 0
+        }
     }
 
     /// The range of seqs of one replica in which messages were sent.
@@ -29,6 +36,8 @@ public struct MessageCounts: Hashable, Sendable {
     private var retracted = 0
     /// Ascending by user; none of them empty.
     private var shares: [Share] = []
+    /// Whether `ownDeleted` and `ownRetracted` are counted: rows of earlier versions lack them.
+    private var areSendersCounted = true
     /// Ascending by replica; the ranges include every message that is or was in the run.
     private var sent: [Sent] = []
 
@@ -51,18 +60,38 @@ public struct MessageCounts: Hashable, Sendable {
         return messages - (share?.deleted ?? 0) - (share?.deletedRetracted ?? 0)
     }
 
-    /// Whether something is counted for `user`, so that they may be the sender of a message.
-    ///
-    /// A sender of whom only retracted messages are in the run is not named.
-    public func names(_ user: UserID) -> Bool { share(of: user) != nil }
+    /// The messages of some senders in a run.
+    struct Sendings: Hashable, Sendable {
+        /// Those that are not retracted.
+        var shown = 0
+        var retracted = 0
+    }
 
-    /// Returns the number of messages of `sender` that `user` sees, without those deleted for
-    /// everyone; nil where the counts do not say.
-    public func sent(by sender: UserID, to user: UserID) -> Int? {
-        guard let share = share(of: sender) else { return 0 }
+    /// Returns the number of messages that `user` sees of the senders for whom `body` returns true;
+    /// nil where the counts do not say, or `body` returns nil.
+    ///
+    /// - Parameters:
+    ///   - senders: ascending.
+    ///   - body: called for those of the senders of whom there are messages.
+    func sendings<Senders: Collection<UserID>>(
+        of senders: Senders, to user: UserID, where body: (UserID) -> Bool?
+    ) -> Sendings? {
+        var sum = Sendings()
+        var rest = shares[...]
+        for sender in senders {
+            rest = rest.drop { $0.user < sender }
+            guard let share = rest.first else { break }
+            guard share.user == sender else { continue }
+            guard let isMeant = body(sender) else { return nil }
+            guard isMeant else { continue }
+            guard areSendersCounted else { return nil }
+            sum.shown += share.own + share.ownDeleted
+            sum.retracted += share.ownRetracted
+        }
+        guard sum != Sendings() else { return sum }
         // Which messages a user has deleted for themselves is not counted by sender.
-        guard share.deleted == 0, self.share(of: user)?.deleted ?? 0 == 0 else { return nil }
-        return share.own
+        let own = self.share(of: user)
+        return own?.deleted ?? 0 == 0 && own?.deletedRetracted ?? 0 == 0 ? sum : nil
     }
 
     /// Returns true where `vector` includes every sending, false where it includes none, and nil
@@ -109,8 +138,14 @@ public struct MessageCounts: Hashable, Sendable {
                 }
             }
         }
-        if !message.isRetracted, !message.deletedBy.contains(sender) {
-            change(sender) { $0.own += sign }
+        change(sender) {
+            if message.isRetracted {
+                $0.ownRetracted += sign
+            } else if message.deletedBy.contains(sender) {
+                $0.ownDeleted += sign
+            } else {
+                $0.own += sign
+            }
         }
         guard sign > 0 else { return }
         widen(message.header.dot)
@@ -128,8 +163,11 @@ public struct MessageCounts: Hashable, Sendable {
                 $0.own += sign * share.own
                 $0.deleted += sign * share.deleted
                 $0.deletedRetracted += sign * share.deletedRetracted
+                $0.ownDeleted += sign * share.ownDeleted
+                $0.ownRetracted += sign * share.ownRetracted
             }
         }
+        if !other.areSendersCounted { areSendersCounted = false }
         guard sign > 0 else { return }
         for entry in other.sent { widen(entry) }
     }
@@ -177,6 +215,12 @@ extension MessageCounts: WireValue {
         writer.write(count: retracted)
         shares.encode(into: &writer)
         sent.encode(into: &writer)
+        // Rows end here where they were written by an earlier version.
+        guard areSendersCounted else { return }
+        for share in shares {
+            writer.write(count: share.ownDeleted)
+            writer.write(count: share.ownRetracted)
+        }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -184,6 +228,12 @@ extension MessageCounts: WireValue {
         retracted = try reader.readNumber()
         shares = try reader.readList().ascending("users", by: \.user)
         sent = try reader.readList().ascending("replicas", by: \.replica)
+        areSendersCounted = shares.isEmpty ? messages == 0 : !reader.isAtEnd
+        guard areSendersCounted else { return }
+        for index in shares.indices {
+            shares[index].ownDeleted = try reader.readNumber()
+            shares[index].ownRetracted = try reader.readNumber()
+        }
     }
 }
 

@@ -46,6 +46,13 @@ extension Message {
             readBy: progress.readers(of: position, from: header.sender))
     }
 
+    /// Returns the message as it was at a time; only for views.
+    func without(editsAfter time: HybridTimestamp) -> Message {
+        var message = self
+        message.shown.versions.removeAll { time < $0.stamp.time }
+        return message
+    }
+
     /// Whether `user` sees the message's content: it is deleted neither by them nor for everyone.
     public func isShown(
         to user: UserID, among participants: ObservedRemoveSet<UserID>

@@ -6,9 +6,10 @@ import Wire
 /// A client's request that depends on who has blocked whom, in two steps: those are asked for, and
 /// then the request is executed.
 ///
-/// It has two steps only where this node owns no ready replica of one of the users; otherwise the
-/// request is executed at once. Where nobody who knows can be reached, it is executed by what this
-/// node has last been told, since a cut must not take away what can be read.
+/// It has two steps only where this node cannot say at once whom one of the users has blocked, as
+/// an owner of the shard that is ready. Where nobody can be reached who can, a read is executed by
+/// what this node was told last, and whoever is added is added: a cut must not take away what can
+/// be done on its side, and what a blocked user sends is hidden at each read in any case.
 struct BlockCheck: Sendable {
     enum Request: Sendable {
         case read(Query)
@@ -30,14 +31,20 @@ struct BlockCheck: Sendable {
 
     /// The most checks at a time.
     static let countMax = 65_536
+
+    var isOfWatcher: Bool {
+        if case .watch = request { return true }
+        return false
+    }
 }
 
 /// The running checks of a node, and what they were told last.
 struct BlockChecks: Sendable {
     /// By the session number of their steps.
     var running: [UInt64: BlockCheck] = [:]
-    /// The replies that wait for checks.
-    private var slots: Set<ReplySlot> = []
+    /// By client session, the numbers of its requests that wait for checks, with those of the
+    /// checks.
+    private var clients: [UInt64: [UInt64: UInt64]] = [:]
     /// The watched users who are asked for.
     private var watched: Set<UserID> = []
     /// Those whose step was answered at once.
@@ -45,29 +52,37 @@ struct BlockChecks: Sendable {
     /// Whom users of other nodes' shards have blocked; for those who have blocked somebody.
     private var known: [UserID: BlockedSenders] = [:]
 
+    /// The most watched users who are asked for at a time.
+    private static let watchedMax = 256
     /// The most users of whom it is known; of more, all are forgotten.
     private static let knownMax = 1_024
 
-    func isRunning(_ slot: ReplySlot) -> Bool { slots.contains(slot) }
+    func isRunning(_ slot: ReplySlot) -> Bool { clients[slot.session]?[slot.number] != nil }
 
-    /// Whether it is asked whom a watched user has blocked.
-    func isAsked(of user: UserID) -> Bool { watched.contains(user) }
+    /// The checks that a connection waits for, ascending.
+    func ids(of session: UInt64) -> [UInt64] { clients[session]?.values.sorted() ?? [] }
+
+    /// Whether whom a watched user has blocked is asked already, or cannot be at present.
+    func isAsked(of user: UserID) -> Bool {
+        watched.contains(user) || watched.count >= BlockChecks.watchedMax
+    }
 
     mutating func add(_ check: BlockCheck, as id: UInt64) {
         running[id] = check
-        if case .watch = check.request {
+        if check.isOfWatcher {
             watched.insert(check.user)
         } else {
-            slots.insert(check.slot)
+            clients[check.slot.session, default: [:]][check.slot.number] = id
         }
     }
 
     mutating func remove(_ id: UInt64) {
         guard let check = running.removeValue(forKey: id) else { return }
-        if case .watch = check.request {
+        if check.isOfWatcher {
             watched.remove(check.user)
         } else {
-            slots.remove(check.slot)
+            clients[check.slot.session]?[check.slot.number] = nil
+            if clients[check.slot.session]?.isEmpty ?? false { clients[check.slot.session] = nil }
         }
     }
 
@@ -152,9 +167,8 @@ extension Node {
     /// To be called once the holders of the feeds know that the user is watched: all later blocks
     /// are told by them.
     func areBlocksKnown(of user: UserID, for slot: ReplySlot) -> Bool {
-        guard subscriptions.blocks[user] == nil, !blockChecks.isAsked(of: user) else {
-            return subscriptions.blocks[user] != nil
-        }
+        guard subscriptions.areBlocksUnknown(of: user) else { return true }
+        guard !blockChecks.isAsked(of: user) else { return false }
         if let blocks = blocksHere(of: user, having: SessionVectors()) {
             subscriptions.note(blocks ?? Blocks(), of: user, isWhole: true)
             return true
@@ -193,26 +207,37 @@ extension Node {
             take(
                 list(
                     .blockers(among: mutation.guests), of: check.user, for: slot,
-                    behind: check.slot, having: check.sessionVectors), in: nil, of: id)
+                    behind: check.slot, having: check.sessionVectors), of: id)
         case .read, .write, .watch:
             take(
                 handle(
                     .blocks(of: check.user), of: check.user, for: slot,
-                    having: check.sessionVectors), in: check.user.text, of: id)
+                    having: check.sessionVectors), of: id)
         }
         return .awaited
     }
 
     /// Takes the reply to a step.
-    ///
-    /// - Parameter partition: the partition key whose shard was asked; nil for all shards.
-    private func take(_ reply: Reply, in partition: String?, of id: UInt64) {
+    private func take(_ reply: Reply, of id: UInt64) {
         guard case .here(let outcome, let isSettled) = reply else { return }
-        if outcome.showsCopy { sinks[id]?.onSeen(observations(of: partition)) }
         blockChecks.running[id]?.kept = outcome
         // The client's session has its reply to the request, which is that it waits, first.
         if isSettled { blockChecks.settled.append(id) }
         turnAgain()
+    }
+
+    /// Takes the reply to the second step: what was executed here, the connection has seen here.
+    ///
+    /// - Parameter partition: the partition key whose shard was asked; nil for all shards.
+    private func take(_ reply: Reply, in partition: String?, of id: UInt64) {
+        if case .here(let outcome, _) = reply {
+            if outcome.showsCopy {
+                sinks[id]?.onSeen(observations(of: partition))
+            } else if case .written(_, let shard) = outcome {
+                sinks[id]?.onSeen([Observation(shard, nil, by: .here)])
+            }
+        }
+        take(reply, of: id)
     }
 
     /// Runs at the end of a turn: goes on with the checks whose step was answered at once.
@@ -245,6 +270,10 @@ extension Node {
             end(id)
             return finish(check.slot, outcome, stored)
         }
+        if outcome.forbidsGuessing, !check.isOfWatcher {
+            end(id)
+            return finish(check.slot, outcome, nil)
+        }
         blockChecks.running[id]?.number = 2
         blockChecks.running[id]?.kept = nil
         let slot = ReplySlot(session: id, number: 2)
@@ -269,7 +298,10 @@ extension Node {
                 in: mutation.partition, of: id)
         case .watch:
             end(id)
-            guard case .found(.blocks(let blocks), _) = outcome else { return }
+            guard case .found(.blocks(let blocks), _) = outcome else {
+                let known = blockChecks.senders(blockedBy: check.user)
+                return subscriptions.hide(known, from: check.user)
+            }
             subscriptions.note(blocks, of: check.user, isWhole: true)
             subscriptions.isLost = true
         }
@@ -277,12 +309,13 @@ extension Node {
 
     private func end(_ id: UInt64) {
         blockChecks.remove(id)
-        detach(id)
+        sinks[id] = nil
+        forgetReadBarriers(of: id)
     }
 
     /// Ends the checks of a connection that was closed.
     func endBlockChecks(of session: UInt64) {
-        for (id, check) in blockChecks.running where check.slot.session == session { end(id) }
+        for id in blockChecks.ids(of: session) { end(id) }
     }
 
     /// Returns whom a user has blocked, by the answer to the question; where there is none, what
@@ -297,5 +330,17 @@ extension Node {
         let senders = BlockedSenders(of: blocks)
         blockChecks.note(senders, blockedBy: user)
         return senders
+    }
+}
+
+extension Completion {
+    /// Whether the question for blocks failed in a way after which the request fails, too: whoever
+    /// knows can be reached, or the connection has seen more than they know.
+    var forbidsGuessing: Bool {
+        guard case .failed(let failure) = self else { return false }
+        return switch failure {
+        case .unreachable, .unanswered, .notReady, .unsupported: false
+        default: true
+        }
     }
 }

@@ -172,6 +172,9 @@ extension Node {
             appendPart(findings, isLast: isLast, for: response.number)
         case .failed(.stale(let time)):
             raise(response.number, on: forward, above: time)
+        // A node of an earlier version knows of no blocks, and neither will the next one.
+        case .failed(.unsupported) where forward.request.asksForBlocks:
+            finishForward(response.number, with: .failed(.unsupported), nil)
         case .failed(let failure) where failure.isOfItsMember:
             pass(response.number, on: forward, because: failure)
         case .failed(let failure):
@@ -318,6 +321,11 @@ extension ShardFailure {
 }
 
 extension PeerRequest.Request {
+    var asksForBlocks: Bool {
+        guard case .read(.blocks, _) = self else { return false }
+        return true
+    }
+
     /// About how many bytes the texts and names of a write have; 0 for other requests.
     var textBytes: Int {
         guard case .write(let operation, _, _) = self else { return 0 }

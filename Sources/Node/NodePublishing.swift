@@ -437,6 +437,7 @@ extension AddressedEvent {
         case .message(let view), .edit(let view), .restore(let view):
             let sets = view.deletedBy.count + view.deliveredTo.count + view.readBy.count
             return names + view.text.utf8.count + sets * nameBytesMax
+        case .blocks(let blocks): return names + blocks.roughBytes
         default: return names
         }
     }

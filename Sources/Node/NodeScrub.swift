@@ -117,6 +117,9 @@ extension Node {
                     + "id=\(record.key.id)")
         }
         scrub.scrubber.noteIndexed(part.unindexed.count)
+        if part.unindexed.contains(where: { $0.key.kind == .blocks }), let shard = shard(id) {
+            shard.assumeIsolated { $0.noteBlocks() }
+        }
         return ShardWrite(shard: id, header: stored, records: part.unindexed)
     }
 

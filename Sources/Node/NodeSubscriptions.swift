@@ -459,7 +459,7 @@ extension Node {
         if let since = subscriptions.idleSince, now >= since + Subscriptions.idleMilliseconds {
             return closeFeeds()
         }
-        for user in subscriptions.usersOfUnknownBlocks {
+        for user in subscriptions.usersOfUnknownBlocks.sorted() {
             guard let session = subscriptions.sessions(of: user).first,
                 let slot = subscriptions[session]?.slot
             else { continue }

@@ -199,20 +199,24 @@ extension Node {
     /// Ends typing whichever node told of it, including this one.
     private func onTypingEnded(_ place: Typing.Place, at time: UInt64, by name: NodeName) {
         if name != me.name, typing.endNotices(place) { broadcast(place, for: nil, to: []) }
+        let began = typing.shown[place]?.at
         guard let participants = typing.hide(place) else { return }
-        tellTyping(place, isOn: false, at: time, to: participants)
+        tellTyping(place, isOn: false, at: time, since: began, to: participants)
     }
 
     private func hideTyping(_ place: Typing.Place, by name: NodeName, at time: UInt64? = nil) {
+        let began = typing.shown[place]?.at
         guard let participants = typing.hide(place, by: name) else { return }
         tellTyping(
-            place, isOn: false, at: time ?? ports.clock.wallMilliseconds, to: participants)
+            place, isOn: false, at: time ?? ports.clock.wallMilliseconds, since: began,
+            to: participants)
     }
 
     private func tellTyping(
-        _ place: Typing.Place, isOn: Bool, at time: UInt64, to participants: [UserID]
+        _ place: Typing.Place, isOn: Bool, at time: UInt64, since began: UInt64? = nil,
+        to participants: [UserID]
     ) {
-        let event = typingEvent(place, isOn: isOn, at: time)
+        let event = typingEvent(place, isOn: isOn, at: time, since: began ?? time)
         let shown = WatchedEvent(event, on: ports.executor)
         for user in participants where !subscriptions.hides(event, from: user) {
             for session in subscriptions.sessions(of: user)
@@ -222,10 +226,14 @@ extension Node {
         }
     }
 
-    private func typingEvent(_ place: Typing.Place, isOn: Bool, at time: UInt64) -> Event {
+    /// - Parameter began: when the typing began, in milliseconds since 1970.
+    private func typingEvent(
+        _ place: Typing.Place, isOn: Bool, at time: UInt64, since began: UInt64
+    ) -> Event {
         Event(
             .typing(isOn: isOn), in: place.conversation, by: place.user,
-            at: HybridTimestamp(milliseconds: time))
+            at: HybridTimestamp(milliseconds: time),
+            sentAt: HybridTimestamp(milliseconds: began))
     }
 
     private func tellTyping(_ event: WatchedEvent, to session: UInt64) {
@@ -238,7 +246,7 @@ extension Node {
     func tellTyping(to session: UInt64, subscriptions user: UserID) {
         for place in typing.places(shownTo: user) {
             let time = typing.shown[place]?.at ?? ports.clock.wallMilliseconds
-            let event = typingEvent(place, isOn: true, at: time)
+            let event = typingEvent(place, isOn: true, at: time, since: time)
             guard !subscriptions.hides(event, from: user) else { continue }
             tellTyping(WatchedEvent(event, on: ports.executor), to: session)
         }

@@ -83,6 +83,9 @@ package actor Shard {
         }
     }
 
+    /// Notes that a user of the shard has blocked another, which the index did not say.
+    func noteBlocks() { machine.noteBlocks() }
+
     /// Begins to read the shard's part of a user's list in slices.
     ///
     /// - Returns: nil where the query is answered as a whole, by `answer`.

@@ -12,6 +12,8 @@ extension ShardMachine {
         return blocks.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    mutating func noteBlocks() { documents.haveBlocks = true }
+
     /// Those of these users of this shard who have blocked a user.
     mutating func blockers(
         of user: UserID, among users: [UserID], in world: ShardWorld

@@ -134,7 +134,7 @@ extension ShardMachine {
             guard let isShown else { continue }
             candidates.append(
                 NotificationCandidate(
-                    of: message, isShown: isShown && !senders.hides(message),
+                    of: senders.shown(message), isShown: isShown && !senders.hides(message),
                     // Possibly of another sending than the one that the device was shown.
                     entry: ListedNotification(
                         dot: dot, conversation: shown.conversation, message: shown.message,
@@ -215,7 +215,8 @@ extension ShardMachine {
             let entry = ListedNotification(
                 dot: dot, conversation: conversation, message: position.id, at: position.time,
                 among: isComplete ? vector.seqs(of: dot.replica) : SeqSet())
-            let candidate = NotificationCandidate(of: message, isShown: true, entry: entry)
+            let candidate = NotificationCandidate(
+                of: senders.shown(message), isShown: true, entry: entry)
             // Messages with the same time are put in another order later, so all of them are
             // needed.
             let isEnough =

@@ -96,6 +96,10 @@ extension ShardMachine {
     private func addressedEvents(
         of change: DocumentChange, in around: EventContext
     ) -> [AddressedEvent] {
+        // Each of its events tells the whole document.
+        guard change.after.blocks == nil else {
+            return change.after.addressedEvents(since: change.before, in: around)
+        }
         var told: [AddressedEvent] = []
         var before = change.before
         for step in change.steps + [change.after] {

@@ -88,6 +88,7 @@ extension ShardMachine {
         tally.unread = try unread(in: conversation, for: reading, among: pending, in: world)
         if wantsLast {
             tally.last = try preview(of: conversation, for: reading, among: pending, in: world)
+                .flatMap { ChatView.Preview($0, without: reading.senders) }
         }
         tally.isSeen = reading.hidden == nil || tally.unread > 0 || tally.last != nil
         if !tally.isSeen {
@@ -103,7 +104,7 @@ struct Tally {
     /// Whether there is a message that the user has not hidden, placeholders included.
     var isSeen = false
     /// The newest message that the user sees and that is not deleted for everyone.
-    var last: Document?
+    var last: ChatView.Preview?
 }
 
 extension Query.Shown {

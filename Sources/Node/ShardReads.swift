@@ -49,7 +49,7 @@ extension ShardMachine {
             let message = try message(id, in: conversation, world)
             guard !senders.hides(message) else { throw .refused(.messageNotFound) }
             findings = .edits(
-                message.edits(among: listing.chat.participants)
+                senders.shown(message).edits(among: listing.chat.participants)
                     .map { EditView(at: $0.at, text: $0.text) })
         case .pinned(let conversation):
             let listing = try listing(
@@ -155,7 +155,7 @@ private struct Listing {
         guard let id = MessageID(document.key.id), !document.isSent(within: hidden),
             !senders.hides(document)
         else { return nil }
-        return document.message?.view(
+        return document.message.map(senders.shown)?.view(
             as: id, for: user, among: chat.participants, progress: progress)
     }
 }
@@ -211,7 +211,7 @@ extension ShardMachine {
             page, of: listing.conversation, among: pendingMessages(of: listing.conversation),
             in: world
         ) { run in
-            listing.senders.hidden(from: listing.user, in: run)
+            listing.senders.hidden(from: listing.user, in: run, countingRetracted: true)
                 == run.counts.seen(by: listing.user)
                 || listing.hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
         } handing: { document in

@@ -208,7 +208,10 @@ extension ShardMachine {
         try first(
             HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
             in: world,
-            passing: { reading.seen($0.counts.seen(by: reading.user), in: $0) == 0 },
+            passing: { run in
+                reading.senders.hidden(from: reading.user, in: run, countingRetracted: true)
+                    == run.counts.seen(by: reading.user)
+            },
             where: {
                 !($0.message?.deletedBy.contains(reading.user) ?? true)
                     && !$0.isSent(within: reading.hidden) && !reading.senders.hides($0)

@@ -112,7 +112,9 @@ struct Subscriptions: Sendable {
     /// The sessions that watch each user, in the order in which they began.
     private var sessions: [UserID: [UInt64]] = [:]
     /// Whom the watched users have blocked, as far as it is known.
-    private(set) var blocks: [UserID: Blocks] = [:]
+    private var blocks: [UserID: Blocks] = [:]
+    /// The watched users of whom it is known only as far as events have told it.
+    private(set) var usersOfUnknownBlocks: Set<UserID> = []
     /// The same as what is not shown to them; for those who have blocked somebody.
     private var senders: [UserID: BlockedSenders] = [:]
     /// The holders that know which users are watched here.
@@ -155,6 +157,7 @@ struct Subscriptions: Sendable {
     mutating func add(_ watcher: Watcher) {
         watchers[watcher.slot.session] = watcher
         unanswered.insert(watcher.slot.session)
+        if sessions[watcher.user] == nil { usersOfUnknownBlocks.insert(watcher.user) }
         sessions[watcher.user, default: []].append(watcher.slot.session)
     }
 
@@ -173,6 +176,7 @@ struct Subscriptions: Sendable {
             sessions[watcher.user] = nil
             blocks[watcher.user] = nil
             senders[watcher.user] = nil
+            usersOfUnknownBlocks.remove(watcher.user)
         }
         return (watcher, isLast)
     }
@@ -306,18 +310,21 @@ struct Subscriptions: Sendable {
         return event.isHidden(by: senders)
     }
 
-    /// The watched users of whom it is not known whom they have blocked, ascending.
-    var usersOfUnknownBlocks: [UserID] {
-        guard blocks.count < sessions.count else { return [] }
-        return users.filter { blocks[$0] == nil }
+    func areBlocksUnknown(of user: UserID) -> Bool { usersOfUnknownBlocks.contains(user) }
+
+    /// Takes whom a user has blocked, from the shard or from an event of it, in any order.
+    ///
+    /// - Parameter isWhole: whether it is all that the shard has, and not what an event told of it.
+    mutating func note(_ more: Blocks, of user: UserID, isWhole: Bool) {
+        guard sessions[user] != nil else { return }
+        blocks[user, default: Blocks()].merge(more)
+        if isWhole { usersOfUnknownBlocks.remove(user) }
+        hide(BlockedSenders(of: blocks[user] ?? more), from: user)
     }
 
-    /// Takes whom a user has blocked: at first from a shard, which includes all that the feed of
-    /// that shard told before, and then from its events.
-    mutating func note(_ more: Blocks, of user: UserID, isWhole: Bool) {
-        guard sessions[user] != nil, isWhole || blocks[user] != nil else { return }
-        blocks[user, default: Blocks()].merge(more)
-        let senders = BlockedSenders(of: blocks[user] ?? more)
+    /// Hides from a user what these have sent.
+    mutating func hide(_ senders: BlockedSenders, from user: UserID) {
+        guard sessions[user] != nil else { return }
         self.senders[user] = senders.isEmpty ? nil : senders
     }
 

@@ -129,7 +129,8 @@ extension ClusterWorld {
         case .read: isRight = fields["unread"] != nil
         case .addItem(let id): isRight = fields["id"] == id
         case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
-            .chats, .items, .account, .blocks, .unwatch, .ring, .type, .operate, .upload, .file, .part, .bad:
+            .chats, .items, .account, .blocks, .unwatch, .ring, .type, .operate, .upload, .file,
+            .part, .bad:
             isRight = true
         }
         return isRight ? nil : "not what was asked for"

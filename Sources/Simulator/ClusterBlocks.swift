@@ -3,8 +3,8 @@ import LineProtocol
 /// A user who blocks another, in some runs beside everything else: the two have a conversation with
 /// a third.
 ///
-/// The invariants, in the quiet: all nodes show the one who blocks the same, which is what they show
-/// the third without what the blocked one sent since the block, and count it in the same way.
+/// The invariants, in the quiet: all nodes show the one who blocks the same, which is what they
+/// show the third without what the blocked one sent since the block, and count it in the same way.
 extension ClusterWorld {
     private static let blocksPercent = 10
     private static let room = "blocked"

@@ -52,6 +52,31 @@ import Testing
         #expect(values("last", client.ask("CHATS bob")) == ["e2"])
     }
 
+    @Test func `what a blocked user edits is shown as it was`() {
+        let watcher = world.n1.connect()
+        _ = watcher.ask("WATCH alice")
+        _ = client.ask("EDIT c e1 eve early", "BLOCKUSER alice eve")
+        world.clock.advance(milliseconds: 5)
+        _ = watcher.heard()
+        _ = client.ask("EDIT c e1 eve late", "DELETE c b1 bob for=everyone")
+        #expect(values("kind", watcher.heard()) == ["delete"])
+        let texts = { (line: String) in self.values("text", self.client.ask(line)) }
+        #expect(texts("HISTORY c alice").first == "early")
+        #expect(texts("HISTORY c bob").first == "late")
+        #expect(texts("EDITS c e1 alice") == ["before", "early"])
+        #expect(values("lastText", client.ask("CHATS alice")) == ["early"])
+        #expect(client.ask("CHATS alice find=late") == ["OK"])
+    }
+
+    @Test func `typing that was shown before the block is shown to end`() {
+        let watcher = world.n1.connect()
+        _ = watcher.ask("WATCH alice")
+        _ = client.ask("TYPING c eve on", "BLOCKUSER alice eve")
+        world.clock.advance(milliseconds: 5)
+        _ = client.ask("TYPING c eve off", "TYPING c eve on", "TYPING c eve off")
+        #expect(values("on", watcher.heard()) == ["true", "false"])
+    }
+
     @Test func `an unblocked user's messages are shown, also those that were not`() {
         block()
         let listed = client.ask("BLOCKED alice")
