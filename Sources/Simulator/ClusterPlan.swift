@@ -107,6 +107,11 @@ struct ClusterPlan {
     /// The lengths of tokens, in bytes: all that was seen fits, some of it is named, or all of it.
     private static let tokenBytes = [2_048, 2_048, 2_048, 104, 72]
 
+    private static func blocksUsers(_ seed: UInt64) -> Bool {
+        var random = SeededRandom(seed: seed, stream: 140)
+        return random.chance(percent: 40) && !KeptSeeds.wholeBeforeBlocks.contains(seed)
+    }
+
     /// How long a file may be unsent.
     static let unsentMilliseconds: UInt64 = 2_000
 
@@ -126,9 +131,7 @@ struct ClusterPlan {
         var listRandom = SeededRandom(seed: seed, stream: 130)
         readsLists = listRandom.chance(percent: 50)
         hasAccounts = listRandom.chance(percent: 50)
-        var blockRandom = SeededRandom(seed: seed, stream: 140)
-        blocksUsers =
-            blockRandom.chance(percent: 40) && !KeptSeeds.wholeBeforeBlocks.contains(seed)
+        blocksUsers = ClusterPlan.blocksUsers(seed)
         var lookRandom = SeededRandom(seed: seed, stream: 132)
         lookMicroseconds = lookRandom.pick([0, 0, 700, 2_500])
         var tokenRandom = SeededRandom(seed: seed, stream: 133)
