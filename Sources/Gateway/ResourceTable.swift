@@ -77,8 +77,11 @@ extension Resource {
 
     private static let devices: [Resource] = [
         Resource(.get, "blocks", "BLOCKED", .list("blocks", .block, ["next"])),
-        Resource(.put, "blocks/{other}", "BLOCKUSER", .status([])),
-        Resource(.delete, "blocks/{other}", "UNBLOCKUSER", .status([])),
+        Resource(
+            .put, "blocks/{user}", "BLOCKUSER", .status([]), sources: [0: .user, 1: .path("user")]),
+        Resource(
+            .delete, "blocks/{user}", "UNBLOCKUSER", .status([]),
+            sources: [0: .user, 1: .path("user")]),
         Resource(.get, "devices", "DEVICES", .list("devices", .device, ["next"])),
         Resource(.put, "devices/{device}", "DEVICE ADD", .status([])),
         Resource(.delete, "devices/{device}", "DEVICE REMOVE", .status([])),
