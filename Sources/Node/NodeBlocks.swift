@@ -105,7 +105,7 @@ extension Node {
         guard let id = shardID(of: user.text), let shard = shard(id), forwards.isIdle(id),
             sessionVectors.isLevel(id, with: .here)
         else { return nil }
-        let found = within(shard, with: user) { shard, user in
+        let found = shard.assumeIsolated(with: user) { shard, user in
             shard.isReady ? shard.blocks(of: user) : nil
         }
         guard case .success(let blocks)? = found else { return nil }
@@ -300,7 +300,7 @@ extension Node {
             end(id)
             guard case .found(.blocks(let blocks), _) = outcome else {
                 let known = blockChecks.senders(blockedBy: check.user)
-                return subscriptions.hide(known, from: check.user)
+                return subscriptions.hideKnown(known, from: check.user)
             }
             subscriptions.note(blocks, of: check.user, isWhole: true)
             subscriptions.isLost = true

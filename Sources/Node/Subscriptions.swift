@@ -322,9 +322,12 @@ struct Subscriptions: Sendable {
         hide(BlockedSenders(of: blocks[user] ?? more), from: user)
     }
 
-    /// Hides from a user what these have sent.
-    mutating func hide(_ senders: BlockedSenders, from user: UserID) {
-        guard sessions[user] != nil else { return }
+    /// Hides from a user what these have sent, unless the shard or an event has told whom.
+    mutating func hideKnown(_ senders: BlockedSenders, from user: UserID) {
+        if sessions[user] != nil, blocks[user] == nil { hide(senders, from: user) }
+    }
+
+    private mutating func hide(_ senders: BlockedSenders, from user: UserID) {
         self.senders[user] = senders.isEmpty ? nil : senders
     }
 

@@ -1,6 +1,8 @@
+import CRDT
 import Node
 import Placement
 import Testing
+import Wire
 
 @testable import Session
 
@@ -194,6 +196,18 @@ import Testing
                 #expect(values("from", watcher.heard()) == ["bob"])
                 watcher.session.assumeIsolated { $0.onClosed() }
             }
+        }
+    }
+
+    @Test func `a token stands for a creation for which blocks were asked for`() throws {
+        let n2 = world.join("n2")
+        for number in 0..<12 {
+            let client = world.n1.connect()
+            #expect(ask("CREATE t\(number) alice,user\(number)", client, n2) == ["OK"])
+            let reply = ask("TOKEN", client, n2).last ?? ""
+            let text = String(reply.dropFirst("OK token=".count))
+            let token = try Token(text: text)
+            #expect(token.shards(of: 4).contains(ShardID(of: "t\(number)", count: 4)))
         }
     }
 
