@@ -196,11 +196,7 @@ extension Node {
         }
         let id = SessionBit.blocks | takeCallNumber()
         blockChecks.add(check, as: id)
-        attach(
-            StepSink(self, for: sinks[check.slot.session], at: check.slot.number) {
-                $0.onBlockStep(of: id, $1, $2)
-            },
-            as: id)
+        listen(to: check, as: id)
         let slot = ReplySlot(session: id, number: check.number)
         switch check.request {
         case .write(let mutation, _, _, _) where mutation.marking == nil:
@@ -215,6 +211,15 @@ extension Node {
                     having: check.sessionVectors), of: id)
         }
         return .awaited
+    }
+
+    /// Attaches the sink of a step; the client is shown what the second one shows.
+    private func listen(to check: BlockCheck, as id: UInt64) {
+        let sink = StepSink(
+            self, for: sinks[check.slot.session], at: check.slot.number,
+            isShown: check.number == 2
+        ) { $0.onBlockStep(of: id, $1, $2) }
+        attach(sink, as: id)
     }
 
     /// Takes the reply to a step.
@@ -264,7 +269,7 @@ extension Node {
     }
 
     private func goOn(_ id: UInt64, with outcome: Completion, _ stored: Stored?) {
-        guard let check = blockChecks.running[id] else { return }
+        guard var check = blockChecks.running[id] else { return }
         turnAgain()
         guard check.number == 1 else {
             end(id)
@@ -274,8 +279,9 @@ extension Node {
             end(id)
             return finish(check.slot, outcome, nil)
         }
-        blockChecks.running[id]?.number = 2
-        blockChecks.running[id]?.kept = nil
+        (check.number, check.kept) = (2, nil)
+        blockChecks.running[id] = check
+        listen(to: check, as: id)
         let slot = ReplySlot(session: id, number: 2)
         switch check.request {
         case .read(let query):

@@ -14,15 +14,18 @@ final class StepSink: ReplySink {
     /// The number of the connection's request that the node's own belongs to; nil where that keeps
     /// no large list for the connection.
     private let clientNumber: UInt64?
+    /// Whether the connection is about to see what the request has seen.
+    private let isShown: Bool
     private let onSeen: Seen?
     private let onStep: Step
 
     init(
         _ node: Node, for client: (any ReplySink)? = nil, at clientNumber: UInt64? = nil,
-        onSeen: Seen? = nil, onStep: @escaping Step
+        isShown: Bool = true, onSeen: Seen? = nil, onStep: @escaping Step
     ) {
         self.node = node
         self.client = client
+        self.isShown = isShown
         self.clientNumber = clientNumber
         self.onSeen = onSeen
         self.onStep = onStep
@@ -41,7 +44,7 @@ final class StepSink: ReplySink {
     func constraint(on shard: ShardID) -> ReadConstraint? { client?.constraint(on: shard) }
 
     func onSeen(_ observations: [Observation]) {
-        client?.onSeen(observations)
+        if isShown { client?.onSeen(observations) }
         guard let onSeen else { return }
         node.assumeIsolated { onSeen($0, observations) }
     }

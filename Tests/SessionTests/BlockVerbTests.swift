@@ -154,32 +154,41 @@ import Wire
         }
     }
 
+    /// Returns a second node, which owns some of the shards by itself.
+    private func joined() -> TestNode {
+        let other = world.join("n3")
+        world.live(milliseconds: 3_000, world.n1, other)
+        let owners = world.n1.connect().ask("SHARDS")
+        for name in ["n1", "n3"] { #expect(owners.contains { $0.contains("owners=\(name)") }) }
+        return other
+    }
+
     /// Returns the replies to a line, also those that come after other nodes were asked.
-    private func ask(_ line: String, _ client: TestClient, _ n2: TestNode) -> [String] {
+    private func ask(_ line: String, _ client: TestClient, _ other: TestNode) -> [String] {
         var replies = client.ask(line)
         for _ in 0..<4 {
-            world.settle(world.n1, n2)
+            world.settle(world.n1, other)
             replies += client.heard()
         }
         return replies
     }
 
     @Test func `blocks hold for users of each shard, at each node`() {
-        let n2 = world.join("n2")
-        let clients = [world.n1.connect(), n2.connect()]
+        let other = joined()
+        let clients = [world.n1.connect(), other.connect()]
         for number in 0..<8 {
             let (user, chat) = ("user\(number)", "chat\(number)")
             for line in [
                 "CREATE \(chat) \(user),bob,eve", "SEND \(chat) eve id=e1 before",
                 "BLOCKUSER \(user) eve",
             ] {
-                let reply = ask(line, clients[number % 2], n2).last
+                let reply = ask(line, clients[number % 2], other).last
                 #expect(reply?.hasPrefix("OK") == true)
             }
             world.clock.advance(milliseconds: 5)
-            _ = ask("SEND \(chat) eve id=e2 after", clients[number % 2], n2)
+            _ = ask("SEND \(chat) eve id=e2 after", clients[number % 2], other)
             for client in clients {
-                let read = { (line: String) in self.ask(line, client, n2) }
+                let read = { (line: String) in self.ask(line, client, other) }
                 #expect(values("id", read("HISTORY \(chat) \(user)")) == ["e1"])
                 #expect(values("count", read("UNREAD \(user)")) == ["1"])
                 #expect(values("unread", read("CHATS \(user)")) == ["1"])
@@ -188,11 +197,11 @@ import Wire
                 let creation = read("CREATE other\(number) eve,\(user)")
                 #expect(creation == ["ERR 403 You cannot add this user"])
             }
-            for node in [world.n1, n2] {
+            for node in [world.n1, other] {
                 let watcher = node.connect()
-                #expect(ask("WATCH \(user)", watcher, n2).count == 1)
-                _ = ask("SEND \(chat) eve hi", clients[0], n2)
-                _ = ask("SEND \(chat) bob hi", clients[1], n2)
+                #expect(ask("WATCH \(user)", watcher, other).count == 1)
+                _ = ask("SEND \(chat) eve hi", clients[0], other)
+                _ = ask("SEND \(chat) bob hi", clients[1], other)
                 #expect(values("from", watcher.heard()) == ["bob"])
                 watcher.session.assumeIsolated { $0.onClosed() }
             }
@@ -200,11 +209,11 @@ import Wire
     }
 
     @Test func `a token stands for a creation for which blocks were asked for`() throws {
-        let n2 = world.join("n2")
+        let other = joined()
         for number in 0..<12 {
             let client = world.n1.connect()
-            #expect(ask("CREATE t\(number) alice,user\(number)", client, n2) == ["OK"])
-            let reply = ask("TOKEN", client, n2).last ?? ""
+            #expect(ask("CREATE t\(number) alice,user\(number)", client, other) == ["OK"])
+            let reply = ask("TOKEN", client, other).last ?? ""
             let text = String(reply.dropFirst("OK token=".count))
             let token = try Token(text: text)
             #expect(token.shards(of: 4).contains(ShardID(of: "t\(number)", count: 4)))
@@ -212,15 +221,15 @@ import Wire
     }
 
     @Test func `lines that follow a line whose blocks are asked for see its effects`() {
-        let n2 = world.join("n2")
-        for node in [world.n1, n2] {
+        let other = joined()
+        for node in [world.n1, other] {
             let client = node.connect()
             for number in 0..<8 {
                 let chat = "\(node.address.prefix(2))-\(number)"
                 let replies = ask(
                     "CREATE \(chat) alice,user\(number)\nSEND \(chat) alice id=m hi\n"
                         + "UNREAD user\(number)\nREAD \(chat) user\(number)\n"
-                        + "UNREAD user\(number)", client, n2)
+                        + "UNREAD user\(number)", client, other)
                 #expect(replies.count == 6)
                 #expect(values("total", replies).last == "0")
             }
