@@ -147,6 +147,27 @@ struct BlocksTests {
         }
         #expect(certain > 150)
     }
+
+    @Test func `a row of an earlier version counts no senders, so its messages are read`() throws {
+        var (writer, blocker) = (Author(1), Author(2, wallMilliseconds: 1))
+        let message = writer.apply(
+            .send(People.message, type: .text, item: nil, text: "x"), by: People.bob, to: nil)
+        var counts = MessageCounts()
+        counts.add(message)
+        let end = HybridTimestamp(bits: message.historyTime.bits + 1)
+        let run = CountedRun(from: message.historyTime, to: end, counts)
+        let senders = BlockedSenders(
+            of: blocker.apply(.block(People.bob), to: nil).blocks ?? Blocks())
+        #expect(senders.hidden(from: People.alice, in: run) == 1)
+        #expect(try CountedRun.decode(run.encoded) == run)
+        // Two numbers for the one user in it follow what there was before.
+        var earlier = try CountedRun.decode(Array(run.encoded.dropLast(2)))
+        #expect(senders.hidden(from: People.alice, in: earlier) == nil)
+        #expect(earlier.counts.unread(of: People.alice) == 1)
+        earlier.counts.add(message)
+        let later = try CountedRun.decode(earlier.encoded)
+        #expect(later == earlier && senders.hidden(from: People.alice, in: later) == nil)
+    }
 }
 
 extension Author {
