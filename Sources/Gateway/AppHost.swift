@@ -42,6 +42,10 @@ package protocol AppHost: AnyObject, Sendable {
     func admits(_ user: UserID) -> Bool
     /// Counts a request from an address; false where too many have come from there of late.
     func admits(from address: String) -> Bool
+    /// Throws 429 where a user uploads more than they may in a day.
+    ///
+    /// - Parameter isCounted: whether the bytes have arrived, and count from now on.
+    func checkUpload(of bytes: Int, by user: UserID, counted isCounted: Bool) throws(LineError)
     /// Makes an id that no other thing has.
     func makeID() -> String
     /// The keys of access tokens; nil where nobody can sign in.

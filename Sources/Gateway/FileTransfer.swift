@@ -15,7 +15,10 @@ extension AppConnection {
     func beginUpload(_ request: AppRequest) -> Bool {
         guard case .blob(let route, let user) = request.admission else { return false }
         do throws(LineError) {
-            if case .length(let length) = request.head.body { try Upload.check(length) }
+            if case .length(let length) = request.head.body {
+                try Upload.check(length)
+                try host.checkUpload(of: Int(length), by: user, counted: false)
+            }
             let query = try AppRequest.members(of: request.head.target.query)
             var file = route.file?.text ?? host.makeID()
             for member in query {
@@ -43,6 +46,7 @@ extension AppConnection {
     func continueUpload(_ part: Slice<UnsafeRawBufferPointer>) -> Bool {
         guard let upload else { return false }
         do throws(LineError) {
+            try host.checkUpload(of: part.count, by: upload.user, counted: true)
             try upload.append(part)
         } catch {
             uploadRefusal = error

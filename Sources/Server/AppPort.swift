@@ -26,6 +26,7 @@ actor AppPort: AppHost {
     private var partPlaces = PartPlaces()
     private var userRates: RateLimiter
     private var addressRates: RateLimiter
+    private var uploads: RateLimiter
     private var keySet: KeySet?
     nonisolated let isBehindProxy: Bool
     private let isSignUpOpen: Bool
@@ -83,6 +84,7 @@ actor AppPort: AppHost {
         pages = WebPages(.chat, nodes: command.webNodes, executor: loop)
         userRates = RateLimiter(perSecond: command.userRate)
         addressRates = RateLimiter(perSecond: command.addressRate)
+        uploads = RateLimiter(most: command.uploadBytesOfDay, in: AppPort.dayMilliseconds)
         keySet = keys.ofTokens
         isBehindProxy = command.isBehindProxy
         isSignUpOpen = command.isSignUpOpen
@@ -361,7 +363,7 @@ extension AppPort {
 
     nonisolated func admits(_ user: UserID) -> Bool {
         assumeIsolated {
-            guard $0.userRates.perSecond != nil else { return true }
+            guard $0.userRates.isLimited else { return true }
             return $0.userRates.admits(user.text, milliseconds: clock.milliseconds)
         }
     }
@@ -369,6 +371,22 @@ extension AppPort {
     nonisolated func admits(from address: String) -> Bool {
         assumeIsolated { $0.addressRates.admits(address, milliseconds: clock.milliseconds) }
     }
+
+    nonisolated func checkUpload(
+        of bytes: Int, by user: UserID, counted isCounted: Bool
+    ) throws(LineError) {
+        let delay = assumeIsolated {
+            $0.uploads.delay(
+                of: UInt64(bytes), for: user.text, counted: isCounted,
+                milliseconds: clock.milliseconds)
+        }
+        guard delay > 0 else { return }
+        throw LineError(
+            429, "You have uploaded as much as one may in a day; go on later",
+            retryAfter: Int(delay / 1_000 + 1))
+    }
+
+    private static let dayMilliseconds: UInt64 = 86_400_000
 
     nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }
 

@@ -31,6 +31,8 @@ package struct NodeCommand: Sendable {
     package private(set) var userRate = 200
     /// The most requests a second from one address; 0 for any number.
     package private(set) var addressRate = 2_000
+    /// The most bytes that one user uploads to this node in a day; 0 for any number.
+    package private(set) var uploadBytesOfDay: UInt64 = 1 << 30
     /// Whether a proxy in front of the port for apps names the clients' addresses.
     package private(set) var isBehindProxy = false
     /// Whether an access token signs in on the line protocol, as its user.
@@ -214,6 +216,9 @@ package struct NodeCommand: Sendable {
         self.isSignUpOpen = isSignUpOpen ?? true
         if let rate = try NodeCommand.rate("--user-rate", options) { userRate = rate }
         if let rate = try NodeCommand.rate("--address-rate", options) { addressRate = rate }
+        if let mebibytes = try NodeCommand.rate("--upload-day", options) {
+            uploadBytesOfDay = UInt64(mebibytes) << 20
+        }
         try readPush(options)
         tlsCertificate = try options.optional("--tls-cert", "a path") { $0.isEmpty ? nil : $0 }
         tlsKey = try options.optional("--tls-key", "a path") { $0.isEmpty ? nil : $0 }

@@ -71,6 +71,10 @@ extension NodeCommand {
         CommandHelp.Option(
             "--address-rate", .text("n"), "the same for one address (default: 2000)"),
         CommandHelp.Option(
+            "--upload-day", .text("n"),
+            "the most MiB of files that one user uploads to this node in a day; 0 for any number "
+                + "(default: 1024)"),
+        CommandHelp.Option(
             "--users", .none,
             "lets AUTH take an access token on the line protocol: the connection is then its "
                 + "user's, and no operator's"),

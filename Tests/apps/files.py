@@ -1224,6 +1224,25 @@ def revive(cluster):
     assert not said, "\n".join(said)
 
 
+@check
+def a_user_uploads_so_much_a_day_and_others_are_not_concerned(cluster):
+    """On a node of its own, where that is 1 MiB."""
+    with Cluster(cluster.binary, 1, ["--upload-day", "1"]) as strict:
+        alice, bob = FileApp(strict.nodes[0], "alice"), FileApp(strict.nodes[0], "bob")
+        alice.post("conversations", {"id": "day", "participants": ["bob"]})
+        data = os.urandom(600_000)
+        alice.upload("day", "d1", data)
+        for chunk in (None, 10_000):
+            refused = alice.upload("day", "d2", data, chunk, status=429)
+            # Of chunks it is not known how many will come.
+            assert int(refused.headers["Retry-After"]) > (0 if chunk else 600), refused.headers
+            alice = FileApp(strict.nodes[0], "alice")
+        bob.upload("day", "d3", data)
+        assert alice.download("day", "d1").body == data
+        # What could be read of the refused one is not there.
+        bob.download("day", "d2", status=404)
+
+
 def main():
     binary, names = sys.argv[1], sys.argv[2:]
     with Cluster(binary, 3) as cluster:
