@@ -80,11 +80,7 @@ enum OpenAPI {
     private static func write(
         _ resource: Resource, _ writer: inout JSONWriter, _ hasAccounts: Bool
     ) {
-        let words = resource.verb.name.lowercased().split(separator: " ").map(String.init)
-        // One verb may read and write.
-        writer.pair(
-            "operationId",
-            ([resource.method.rawValue.lowercased()] + words).joined(separator: "-"))
+        writer.pair("operationId", resource.operation)
         writer.pair("summary", resource.verb.about)
         let keys = parameters(of: resource, hasAccounts)
         if resource.hasBody {

@@ -66,6 +66,8 @@ final class Resource: Sendable {
     let isForSockets: Bool
     /// The path as documents show it: `/v1/chats/{conversation}`.
     let path: String
+    /// What the request is called in descriptions.
+    let operation: String
     /// The keys of the body or the query.
     let keys: [String]
     /// The key of the text; nil for a verb without one.
@@ -78,9 +80,11 @@ final class Resource: Sendable {
     ///   - sources: those of arguments that are neither in the path nor the signed-in user, by
     ///     their index; by default a key with the argument's name.
     ///   - hasOptions: whether the request has the options of the verb, which may make it a write.
+    ///   - noun: what the request is about, where it is not called by the verb.
     init(
         _ method: Method, _ path: String, _ verbName: String, _ answer: Answer,
-        sources: [Int: Source] = [:], isForSockets: Bool = false, hasOptions: Bool = true
+        sources: [Int: Source] = [:], isForSockets: Bool = false, hasOptions: Bool = true,
+        noun: String? = nil
     ) {
         guard let verb = Verb.all.first(where: { $0.name == verbName }) else {
             preconditionFailure("a resource names a verb of the table")
@@ -99,6 +103,10 @@ final class Resource: Sendable {
         let options = hasOptions ? verb.options.filter { !$0.isOfNodes } : []
         self.method = method
         self.path = "/v1/" + path
+        // One verb may read and write.
+        operation =
+            ([method.rawValue] + (noun ?? verb.name).split(separator: " ").map(String.init))
+            .joined(separator: "-").lowercased()
         self.segments = segments
         self.verb = verb
         self.sources = sources

@@ -4,10 +4,16 @@ import LineProtocol
 /// The requests of the API, each with the verb that answers it.
 ///
 /// A chat is a user's own view of a conversation; a conversation is what its participants share.
+/// Both are read under either name.
 extension Resource {
     static let all: [Resource] = conversations + messages + chats + items + devices + session
 
     private static let conversations: [Resource] = [
+        Resource(
+            .get, "conversations", "CHATS",
+            .list("conversations", .chat, ["partial", "next"]), noun: "conversations"),
+        Resource(
+            .get, "conversations/{conversation}", "CHAT", .one(.chat), noun: "conversation"),
         Resource(
             .post, "conversations", "CREATE", .status(["id"]),
             sources: [0: .newID("id"), 1: .userAnd("participants")]),

@@ -387,6 +387,19 @@ def a_page_can_read_every_answer(cluster):
 
 
 @check
+def a_conversation_has_one_path(cluster):
+    alice, = chat(cluster, "path", "alice")
+    send(alice, "path", "hello")
+    assert alice.get("conversations/path").json == alice.get("chats/path").json
+    listed = alice.get("conversations").json["conversations"]
+    assert listed == alice.get("chats").json["chats"] and listed[0]["id"] == "path"
+    page = alice.get("conversations?limit=1").json
+    assert len(page["conversations"]) == 1
+    allowed = alice.request("PUT", "conversations/path", {}, status=405).headers["Allow"]
+    assert allowed == "GET, HEAD, OPTIONS", allowed
+
+
+@check
 def lists_come_in_pages(cluster):
     alice = App(cluster.nodes[0], "alice")
     people = [f"person{number}" for number in range(20)]
