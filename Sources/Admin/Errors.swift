@@ -156,7 +156,8 @@ extension LineError {
         429, "A user has at most \(ChatLimits.devicesMax) devices")
     static let tooManyBlocked = LineError(
         429,
-        "A user has at most \(Blocks.countMax) others blocked, and not very many more in all")
+        "A user has at most \(Blocks.countMax) others blocked at a time, and "
+            + "\(Blocks.namesMax) over time")
     static let conversationFull = LineError(
         429,
         "A conversation keeps all who were ever in it, and this one can keep no more; "

@@ -20,7 +20,8 @@ public struct BlockedSenders: Hashable, Sendable {
         since(sender).map { $0 < time } ?? false
     }
 
-    /// Whether a message is not shown to the user; what is deleted for everyone is not, either.
+    /// Whether a message is not shown to the user, nor the placeholder of one that is deleted for
+    /// everyone.
     public func hides(_ message: Message) -> Bool {
         !isEmpty && hides(message.header.sender, at: message.header.sent.time)
     }

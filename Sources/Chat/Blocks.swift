@@ -45,7 +45,7 @@ public struct Blocks: Hashable, Sendable {
     /// The most users that one user has blocked at a time.
     public static let countMax = 500
     /// The most users whom one user ever blocked or unblocked.
-    static let namesMax = 4 * countMax
+    public static let namesMax = 4 * countMax
 
     private var users: ObservedRemoveSet<UserID>
     /// Ascending by user.
@@ -63,8 +63,6 @@ public struct Blocks: Hashable, Sendable {
             return BlockView(user: times.user, since: since)
         }
     }
-
-    public var isEmpty: Bool { users.isEmpty }
 
     var count: Int { users.count }
 

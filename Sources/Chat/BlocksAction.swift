@@ -18,8 +18,8 @@ extension Blocks.Action {
 
     /// Returns whether the action is executed; throws where it is refused.
     ///
-    /// It is also where the state is as requested: the change that it undoes may still be on its
-    /// way from another node.
+    /// An action is executed also where the state is as requested: a change that contradicts it may
+    /// still be on its way from another node.
     func judge(_ blocks: Blocks?, by user: UserID) throws(Refusal) -> Bool {
         guard other != user else { throw .userThemselves }
         let hasCapacity = blocks?.hasCapacity(for: other) ?? true

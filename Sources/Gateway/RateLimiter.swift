@@ -37,10 +37,10 @@ package struct RateLimiter: Sendable {
         delay(of: 1, for: name, counted: true, milliseconds: milliseconds) == 0
     }
 
-    /// Whether the name may have an amount now.
+    /// Returns how long a name has to wait for an amount, in milliseconds; 0 where it may have it
+    /// now.
     ///
-    /// - Parameter isCounted: whether it has it then.
-    /// - Returns: 0, or how long the name has to wait for it, in milliseconds.
+    /// - Parameter isCounted: whether an amount that the name may have counts as asked for.
     package mutating func delay(
         of amount: UInt64, for name: String, counted isCounted: Bool, milliseconds: UInt64
     ) -> UInt64 {

@@ -101,7 +101,7 @@ struct BlockChecks: Sendable {
 /// So it makes no difference in which order a block and a message arrive anywhere.
 extension Node {
     /// Returns whom a user has blocked; nil where other nodes have to be asked.
-    private func blocksHere(of user: UserID, having sessionVectors: SessionVectors) -> Blocks?? {
+    private func blocksHere(of user: UserID, having sessionVectors: SessionVectors) -> Blocks? {
         guard let id = shardID(of: user.text), let shard = shard(id), forwards.isIdle(id),
             sessionVectors.isLevel(id, with: .here)
         else { return nil }
@@ -109,7 +109,7 @@ extension Node {
             shard.isReady ? shard.blocks(of: user) : nil
         }
         guard case .success(let blocks)? = found else { return nil }
-        return .some(blocks)
+        return blocks
     }
 
     // MARK: Reads
@@ -123,8 +123,9 @@ extension Node {
                 BlockCheck(
                     slot: slot, user: user, request: .read(query), sessionVectors: sessionVectors))
         }
-        let senders = blocks.map(BlockedSenders.init) ?? .none
-        return handle(filtered: query.filtered(by: senders), of: user, for: slot, sessionVectors)
+        return handle(
+            filtered: query.filtered(by: BlockedSenders(of: blocks)), of: user, for: slot,
+            sessionVectors)
     }
 
     // MARK: Writes
@@ -146,14 +147,14 @@ extension Node {
             guard let blocks = blocksHere(of: mutation.user, having: sessionVectors) else {
                 return begin(check)
             }
-            senders = blocks.map(BlockedSenders.init) ?? .none
+            senders = BlockedSenders(of: blocks)
             return nil
         }
         for guest in mutation.guests {
             guard let blocks = blocksHere(of: guest, having: sessionVectors) else {
                 return begin(check)
             }
-            if blocks?.contains(mutation.user) ?? false {
+            if blocks.contains(mutation.user) {
                 return .here(.failed(.refused(.blockedByUser)), isSettled: true)
             }
         }
@@ -170,7 +171,7 @@ extension Node {
         guard subscriptions.areBlocksUnknown(of: user) else { return true }
         guard !blockChecks.isAsked(of: user) else { return false }
         if let blocks = blocksHere(of: user, having: SessionVectors()) {
-            subscriptions.note(blocks ?? Blocks(), of: user, isWhole: true)
+            subscriptions.note(blocks, of: user, isWhole: true)
             return true
         }
         _ = begin(

@@ -74,8 +74,8 @@ package actor Shard {
         }
     }
 
-    /// Whom a user of the shard has blocked; nil where that is nobody.
-    func blocks(of user: UserID) -> Result<Blocks?, ShardFailure> {
+    /// Whom a user of the shard has blocked.
+    func blocks(of user: UserID) -> Result<Blocks, ShardFailure> {
         do throws(ShardFailure) {
             return .success(try machine.blocks(of: user, in: world))
         } catch {

@@ -5,11 +5,10 @@ import Wire
 
 /// A shard's answers about whom its users have blocked.
 extension ShardMachine {
-    /// Whom a user has blocked; nil where that is nobody.
-    mutating func blocks(of user: UserID, in world: ShardWorld) throws(ShardFailure) -> Blocks? {
-        guard try haveBlocks(in: world) else { return nil }
-        let blocks = try find(.blocks(user), in: world)?.document.blocks
-        return blocks.flatMap { $0.isEmpty ? nil : $0 }
+    /// Whom a user has blocked.
+    mutating func blocks(of user: UserID, in world: ShardWorld) throws(ShardFailure) -> Blocks {
+        guard try haveBlocks(in: world) else { return Blocks() }
+        return try find(.blocks(user), in: world)?.document.blocks ?? Blocks()
     }
 
     mutating func noteBlocks() { documents.haveBlocks = true }
@@ -21,7 +20,7 @@ extension ShardMachine {
         guard try haveBlocks(in: world) else { return [] }
         var blockers: [UserID] = []
         for other in users where DocumentKey.blocks(other).shard(of: shardCount) == replica.shard {
-            if try blocks(of: other, in: world)?.contains(user) ?? false { blockers.append(other) }
+            if try blocks(of: other, in: world).contains(user) { blockers.append(other) }
         }
         return blockers
     }

@@ -90,7 +90,7 @@ extension ShardMachine {
             let found = try find(.signing, in: world)
             return .signing(found?.document.signing ?? Signing())
         case .blocks(let owner):
-            return .blocks(try blocks(of: owner, in: world) ?? Blocks())
+            return .blocks(try blocks(of: owner, in: world))
         case .blockers(let users):
             return .users(try blockers(of: user, among: users, in: world))
         default: preconditionFailure("a query about users")

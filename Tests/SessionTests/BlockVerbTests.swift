@@ -19,13 +19,6 @@ import Wire
         world.clock.advance(milliseconds: 5)
     }
 
-    private func values(_ key: String, _ lines: [String]) -> [String] {
-        lines.flatMap { line in
-            line.split(separator: " ").filter { $0.hasPrefix("\(key)=") }
-                .map { String($0.dropFirst(key.count + 1)) }
-        }
-    }
-
     private func ids(_ line: String, of client: TestClient? = nil) -> [String] {
         values("id", (client ?? self.client).ask(line).filter { !$0.hasPrefix("OK") })
     }
@@ -62,7 +55,7 @@ import Wire
         _ = watcher.heard()
         _ = client.ask("EDIT c e1 eve late", "DELETE c b1 bob for=everyone")
         #expect(values("kind", watcher.heard()) == ["delete"])
-        let texts = { (line: String) in self.values("text", self.client.ask(line)) }
+        let texts = { (line: String) in values("text", self.client.ask(line)) }
         #expect(texts("HISTORY c alice").first == "early")
         #expect(texts("HISTORY c bob").first == "late")
         #expect(texts("EDITS c e1 alice") == ["before", "early"])
@@ -147,13 +140,6 @@ import Wire
 @Suite struct BlockClusterTests {
     private let world = World(replicas: .count(1), mayBlock: true)
 
-    private func values(_ key: String, _ lines: [String]) -> [String] {
-        lines.flatMap { line in
-            line.split(separator: " ").filter { $0.hasPrefix("\(key)=") }
-                .map { String($0.dropFirst(key.count + 1)) }
-        }
-    }
-
     /// Returns a second node, which owns some of the shards by itself.
     private func joined() -> TestNode {
         let other = world.join("n3")
@@ -234,5 +220,13 @@ import Wire
                 #expect(values("total", replies).last == "0")
             }
         }
+    }
+}
+
+/// Returns the values of a key in some lines, in order.
+private func values(_ key: String, _ lines: [String]) -> [String] {
+    lines.flatMap { line in
+        line.split(separator: " ").filter { $0.hasPrefix("\(key)=") }
+            .map { String($0.dropFirst(key.count + 1)) }
     }
 }
