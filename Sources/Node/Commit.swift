@@ -1,4 +1,11 @@
+import Membership
 import Wire
+
+/// The names under which a node stores its settings.
+enum SettingName {
+    static let cluster = "cluster"
+    static let members = "members"
+}
 
 /// One transaction that was handed to the store.
 struct Commit: Sendable {
@@ -11,4 +18,17 @@ struct Commit: Sendable {
     let records: Int
     /// When it was handed to the store, in microseconds.
     let since: UInt64
+
+    /// The names in the member table that the transaction stores; nil where it stores none.
+    var members: Set<NodeName>? {
+        guard let table = settings.last(where: { $0.name == SettingName.members }) else {
+            return nil
+        }
+        do throws(WireError) {
+            return Set(try MemberTable.decode(table.value).entries.map(\.member.name))
+        } catch {
+            // What this process has encoded is read; no member is taken to be on disk without it.
+            return nil
+        }
+    }
 }

@@ -57,6 +57,8 @@ package actor Node {
     var waitsToLeave = false
     /// The connections on which no hello has arrived yet, by channel id.
     var greetings: [UInt64: Greeting] = [:]
+    /// The names in the member table on disk.
+    var storedMembers: Set<NodeName> = []
     var links = PeerConnections()
     var dialer = Dialer()
     /// The addresses given by `--join` or `JOIN` that have not answered yet.
@@ -199,11 +201,6 @@ package actor Node {
 // MARK: Start
 
 extension Node {
-    private enum SettingName {
-        static let cluster = "cluster"
-        static let members = "members"
-    }
-
     /// Starts from what is on disk: continues as a member, founds a cluster, or waits until a node
     /// at a `--join` address names one.
     ///
@@ -222,6 +219,7 @@ extension Node {
                 let table = try MemberTable.decode(bytes)
                 membership = Node.membership(
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
+                storedMembers = Set(table.entries.map(\.member.name))
             }
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
@@ -324,11 +322,6 @@ extension Node {
 
     private func keep(_ settings: ClusterSettings) {
         settingsToKeep.append(Setting(name: SettingName.cluster, value: settings.encoded))
-    }
-
-    func keepMembers() {
-        guard cluster != nil else { return }
-        settingsToKeep.append(Setting(name: SettingName.members, value: membership.table.encoded))
     }
 }
 
@@ -487,11 +480,13 @@ extension Node {
     /// - Returns: the replies that may be sent.
     private func noteCommitted(_ ticket: UInt64) -> [(ReplySlot, Stored)] {
         var settled: [(ReplySlot, Stored)] = []
+        var members: Set<NodeName>?
         let now = ports.clock.microseconds
         while let first = underway.first, first.ticket <= ticket {
             underway.removeFirst()
             tally.commits.record(now - min(now, first.since))
             tally.records.record(UInt64(first.records))
+            members = first.members ?? members
             debugStored(first, now: now)
             for id in first.shards {
                 guard let shard = shard(id) else { continue }
@@ -502,6 +497,7 @@ extension Node {
             }
             onDropped(first.drops)
         }
+        if let members { noteStored(members) }
         return settled
     }
 

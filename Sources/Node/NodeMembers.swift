@@ -35,6 +35,12 @@ extension Node {
         placeShards()
     }
 
+    /// Puts the member table into this turn's commit.
+    func keepMembers() {
+        guard cluster != nil else { return }
+        settingsToKeep.append(Setting(name: SettingName.members, value: membership.table.encoded))
+    }
+
     /// Ends the handover where every other member leaves as well.
     private func stayIfLast() {
         guard isLeaving, membership.hasToStay else { return }

@@ -3,42 +3,6 @@ import Membership
 import Replication
 import Wire
 
-/// A connection on which the other side has not said hello yet.
-struct Greeting: Sendable {
-    let channel: any Channel
-    /// The address that was dialled; nil where the other side dialled.
-    let dialed: String?
-    let since: UInt64
-    /// Whether this side has sent a hello that names its cluster.
-    var hasNamedCluster: Bool
-    /// Whether anything has arrived on it.
-    var hasSpoken = false
-    /// Bytes received that do not make up a whole frame yet.
-    var cutter = EnvelopeCutter(payloadBytesMax: Hello.bytesMax)
-
-    /// How long the other side may take to say hello, in milliseconds.
-    static let patienceMilliseconds: UInt64 = 3_000
-    /// How long a dialled connection may stay without a hello before another is tried beside it, in
-    /// milliseconds: what was sent into a cut is lost, and the cut may be healed.
-    static let slowMilliseconds: UInt64 = 500
-    /// The most connections without a hello.
-    ///
-    /// When there are more, an inbound one is evicted for the next, a silent one first.
-    static let greetingsMax = 256
-    /// The most bytes of an incomplete hello.
-    static let bytesMax = 256 << 10
-    /// The most bytes of all incomplete hellos: the connection that exceeds it is closed.
-    static let allBytesMax = 8 << 20
-    /// The bytes of an incomplete hello that are kept in any case: enough for a cluster of ten
-    /// nodes.
-    static let freeBytes = 4 << 10
-
-    var place: HandshakePlace {
-        HandshakePlace(
-            id: channel.id, source: channel.source, since: since, hasSpoken: hasSpoken)
-    }
-}
-
 // MARK: Channels
 
 extension Node {
@@ -155,7 +119,9 @@ extension Node {
 
     /// Handles the frames of a connection up to its hello.
     private func receiveGreetings(on channel: UInt64) throws(WireError) {
-        while let payload = try greetings[channel]?.cutter.next() {
+        while greetings[channel]?.unstored == nil,
+            let payload = try greetings[channel]?.cutter.next()
+        {
             var reader = ByteReader(payload)
             do throws(WireError) {
                 onGreeting(try PeerFrame(from: &reader), on: channel)
@@ -293,8 +259,34 @@ extension Node {
         // in another hello.
         guard hello.cluster != nil else { return }
         learn(hello)
+        defer { followMembership() }
+        guard storedMembers.contains(hello.member.name) else { return hold(greeting, hello) }
         link(hello, greeting)
-        followMembership()
+    }
+
+    /// Holds a connection until the disk has its member.
+    ///
+    /// A member that joins serves no client before it is connected. So a process that has forgotten
+    /// the member, because it ended before its disk had it, has missed no write of it, and shows
+    /// clients who come from there all that they have seen.
+    private func hold(_ greeting: Greeting, _ hello: Hello) {
+        greetings[greeting.channel.id]?.unstored = hello
+        greeting.channel.setPaused(true)
+    }
+
+    /// Notes which members are on disk, and goes on with the connections that waited for it.
+    func noteStored(_ members: Set<NodeName>) {
+        storedMembers = members
+        for (channel, greeting) in greetings.sorted(by: { $0.key < $1.key }) {
+            guard let hello = greeting.unstored, members.contains(hello.member.name) else {
+                continue
+            }
+            greetings[channel]?.unstored = nil
+            greeting.channel.setPaused(false)
+            onHello(hello, greeting)
+            // What has arrived behind the hello is read at the end of the turn.
+            if let connection = links[channel: channel] { setBehind(connection, isBehind: true) }
+        }
     }
 
     /// Returns the reason for which no connection is possible with the node that said hello, if

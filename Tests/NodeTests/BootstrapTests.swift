@@ -103,6 +103,46 @@ import Testing
     }
 }
 
+/// Nodes that join a member whose disk has not stored that they are members.
+@Suite struct UnstoredMemberTests {
+    private let world = NodeWorld()
+
+    @Test func `a node serves once the disk of the one that it joins has it`() {
+        let first = world.add("n1")
+        world.run(milliseconds: 1_000)
+        world.stalled = ["n1"]
+        let second = world.add("n2", join: ["n1"])
+        world.run(milliseconds: 2_000)
+        #expect(first.members == ["n1", "n2"])
+        #expect(!second.host.isReady)
+        #expect(!second.submit(create(), number: 1))
+        world.stalled = []
+        world.run(milliseconds: 4_000)
+        #expect(second.host.isReady)
+        #expect(second.submit(create(), number: 1))
+        world.run(milliseconds: 1_000)
+        #expect(first.isConverged && second.isConverged)
+    }
+
+    @Test func `a process that has forgotten a member has missed no write of it`() {
+        let first = world.add("n1")
+        world.run(milliseconds: 1_000)
+        world.stalled = ["n1"]
+        let second = world.add("n2", join: ["n1"])
+        world.run(milliseconds: 2_000)
+        let store = first.store
+        world.kill("n1")
+        world.stalled = []
+        world.unreachable = ["n2"]
+        let back = world.add("n1", store: store)
+        #expect(back.members == ["n1"], "the disk does not have the member")
+        #expect(!second.submit(create(), number: 1))
+        world.run(milliseconds: 5_000)
+        #expect(back.living == 2 && second.living == 2)
+        #expect(second.submit(create(), number: 2))
+    }
+}
+
 /// Members whose addresses become known to others, or change.
 @Suite struct AddressTests {
     @Test func `a member that comes back at another address is found there`() {
