@@ -110,6 +110,8 @@ extension LineError {
         case .tooManyBlocked: self = .tooManyBlocked
         case .userThemselves: self.init(400, "You cannot block yourself")
         case .blockedByUser: self.init(403, "You cannot add this user")
+        case .userNotFound: self.init(404, "User not found")
+        case .tooManyStrangers: self = .tooManyStrangers
         case .conversationFull: self = .conversationFull
         case .deviceFull: self = .deviceFull
         case .documentFull: self = .documentFull
@@ -169,10 +171,19 @@ extension LineError {
     static let documentFull = LineError(
         429, "This has been changed by as many users and processes as it can keep")
 
+    static let tooManyStrangers = LineError(
+        429,
+        "This user has not answered \(Acquaintance.strangersMax) conversations to which strangers "
+            + "have added them; only people whom they know can add them now")
+
     private static let lasting: Set<LineError> = [
         tooManyEdits, tooManyDevices, tooManyBlocked, conversationFull, deviceFull, documentFull,
         tooManyParticipants,
     ]
+
+    /// The seconds after which the same request may be accepted, where that takes long: an hour
+    /// where another user has to do something first; nil for other errors.
+    package var secondsToLastingChange: Int? { self == .tooManyStrangers ? 3_600 : nil }
 
     /// Whether the same request would be refused in the same way for ever.
     package var isLastingLimit: Bool { LineError.lasting.contains(self) }

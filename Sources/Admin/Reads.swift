@@ -81,7 +81,8 @@ extension Admin {
             where !writer.isTooLong { writer.profile(profile) }
         case .holders(let holders):
             for holder in holders.sorted() where !writer.isTooLong { writer.holder(holder) }
-        case .device, .candidates, .names, .standing: preconditionFailure("only nodes ask for it")
+        case .device, .candidates, .names, .standing, .acquaintance:
+            preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }
         writer.ok {

@@ -27,6 +27,7 @@ public enum Findings: Hashable, Sendable {
     indirect case blocks(Blocks)
     /// Ascending by user.
     case blockViews([BlockView])
+    indirect case acquaintance(Acquaintance)
 }
 
 extension Findings {
@@ -40,7 +41,8 @@ extension Findings {
             (.profiles, .profiles), (.accounts, .accounts), (.accounts, .allAccounts),
             (.signing, .signing),
             (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders),
-            (.blocks, .blocks), (.users, .blockers):
+            (.blocks, .blocks), (.users, .blockers), (.users, .accountUsers),
+            (.acquaintance, .acquaintance):
             true
         case (_, .without(_, let query)): answers(query)
         default: false
@@ -66,9 +68,10 @@ extension Query {
         case .unread: .unread([])
         case .contacts: .users([])
         case .actions: .actions([])
+        case .acquaintance: .acquaintance(Acquaintance())
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part, .signIn,
-            .holders, .blocks, .blockers:
+            .holders, .blocks, .blockers, .accountUsers:
             nil
         case .without(_, let query): query.findsNothing
         }
@@ -101,7 +104,8 @@ extension Findings {
         case .users(let users): runs(of: users, bytesMax).map(Findings.users)
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
-        case .profile, .device, .devices, .signing, .file, .part, .standing, .blocks, .blockViews:
+        case .profile, .device, .devices, .signing, .file, .part, .standing, .blocks, .blockViews,
+            .acquaintance:
             [self]
         case .holders(let holders): runs(of: holders, bytesMax).map(Findings.holders)
         case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
@@ -133,6 +137,9 @@ extension Findings {
         case (.candidates(let mine), .candidates(let more)): self = .candidates(mine + more)
         case (.notifications(let mine), .notifications(let more)):
             self = .notifications(mine + more)
+        case (.acquaintance(var mine), .acquaintance(let more)):
+            mine.add(more)
+            self = .acquaintance(mine)
         default: return false
         }
         return true
@@ -151,7 +158,8 @@ extension Findings {
     public var gathered: Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
-            .notifications, .signing, .file, .part, .standing, .blocks, .blockViews:
+            .notifications, .signing, .file, .part, .standing, .blocks, .blockViews,
+            .acquaintance:
             return self
         case .holders(let holders):
             return .holders(Set(holders).sorted())

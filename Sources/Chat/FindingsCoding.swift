@@ -40,6 +40,9 @@ extension Findings: WireValue {
             writer.write(34)
             blocks.encode(into: &writer)
         case .blockViews(let views): write(35, views, to: &writer)
+        case .acquaintance(let acquaintance):
+            writer.write(36)
+            acquaintance.encode(into: &writer)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -86,6 +89,7 @@ extension Findings: WireValue {
         case 32: self = .holders(try reader.readList())
         case 34: self = .blocks(try Blocks(from: &reader))
         case 35: self = .blockViews(try reader.readList())
+        case 36: self = .acquaintance(try Acquaintance(from: &reader))
         default: throw .unknown
         }
     }

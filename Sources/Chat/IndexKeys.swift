@@ -47,6 +47,13 @@ public enum Term {
     /// The term of every address at which there is an account.
     public static let account = "account"
 
+    /// The term of every address at which `user` has an account.
+    ///
+    /// A hash, as that of a former participant.
+    public static func account(of user: UserID) -> String {
+        "@" + hexadecimal(checksum(of: user.text))
+    }
+
     /// The term of every device that is not removed, in the partition of its user.
     public static let registered = "registered"
 
@@ -76,7 +83,11 @@ extension Document {
             (file.isDue ? [Term.closed] : []) + (file.isUnsent ? [Term.unsent] : [])
         case .part(let part):
             part.isPurged ? [] : key.partOfFile.map { [Term.part(of: $0.file)] } ?? []
-        case .credentials(let credentials): credentials.present.isEmpty ? [] : [Term.account]
+        case .credentials(let credentials):
+            credentials.present.isEmpty
+                ? []
+                : Set(credentials.present.map { Term.account(of: $0.user) }).sorted()
+                    + [Term.account]
         case .blocks: [Term.blocks]
         case .profile, .participantState, .signing, .unknown: []
         }

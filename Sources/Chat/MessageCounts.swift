@@ -60,6 +60,12 @@ public struct MessageCounts: Hashable, Sendable {
         return messages - (share?.deleted ?? 0) - (share?.deletedRetracted ?? 0)
     }
 
+    /// Whether there may be a message that `user` has sent, deleted or not.
+    public func mayHaveSendings(of user: UserID) -> Bool {
+        guard let share = share(of: user) else { return false }
+        return share.own + share.ownDeleted + share.ownRetracted > 0 || !areSendersCounted
+    }
+
     /// The messages of some senders in a run.
     struct Sendings: Hashable, Sendable {
         /// Those that are not retracted.

@@ -70,6 +70,11 @@ public enum Query: Hashable, Sendable {
     /// Those of these users who have blocked the user; at most `ChatLimits.participantsMax` users,
     /// ascending.
     case blockers(among: [UserID])
+    /// Those of these users who have an account; at most `ChatLimits.participantsMax` users,
+    /// ascending.
+    case accountUsers(among: [UserID])
+    /// Whom the user knows of those who have added them to conversations.
+    indirect case acquaintance(Acquaintance.Question)
     /// A query that shows messages, answered without those of senders whom the user has blocked.
     indirect case without(BlockedSenders, Query)
 
@@ -96,7 +101,7 @@ public enum Query: Hashable, Sendable {
         case .blocks(let user): user.text
         case .without(_, let query): query.partition
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts,
-            .holders, .blockers:
+            .holders, .blockers, .accountUsers, .acquaintance:
             nil
         }
     }
@@ -112,7 +117,9 @@ public enum Query: Hashable, Sendable {
     /// Whether only nodes and operators may ask.
     public var isForOperators: Bool {
         switch self {
-        case .accounts, .allAccounts, .signing, .signIn, .holders, .blockers, .without: true
+        case .accounts, .allAccounts, .signing, .signIn, .holders, .blockers, .accountUsers,
+            .acquaintance, .without:
+            true
         default: false
         }
     }

@@ -71,12 +71,13 @@ extension Query: WireValue {
             write(file, in: conversation, to: &writer)
             if let tag { writer.write(tag) }
         case .due, .signIn, .holders: encodeOfDevice(into: &writer)
-        case .blocks, .blockers, .without: encodeOfBlocks(into: &writer)
+        case .blocks, .blockers, .without, .accountUsers, .acquaintance:
+            encodeOfOthers(into: &writer)
         }
     }
 
-    /// Encodes a query about who has blocked whom.
-    private func encodeOfBlocks(into writer: inout ByteWriter) {
+    /// Encodes a query about what one user is to another.
+    private func encodeOfOthers(into writer: inout ByteWriter) {
         switch self {
         case .blocks(let user):
             writer.write(37)
@@ -88,7 +89,13 @@ extension Query: WireValue {
             writer.write(39)
             senders.encode(into: &writer)
             query.encode(into: &writer)
-        default: preconditionFailure("a query about blocks")
+        case .accountUsers(let users):
+            writer.write(40)
+            users.encode(into: &writer)
+        case .acquaintance(let question):
+            writer.write(41)
+            question.encode(into: &writer)
+        default: preconditionFailure("a query about others")
         }
     }
 
@@ -173,6 +180,8 @@ extension Query: WireValue {
             let query = try Query(kind: kind, from: &reader)
             guard query.showsMessages else { throw .invalid("a query that shows messages") }
             self = .without(senders, query)
+        case 40: self = .accountUsers(among: try Query.readUsers(from: &reader))
+        case 41: self = .acquaintance(try Acquaintance.Question(from: &reader))
         default: throw .unknown
         }
     }

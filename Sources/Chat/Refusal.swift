@@ -62,4 +62,9 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case blockedByUser = 44
     /// Nobody can block themselves.
     case userThemselves = 45
+    /// A user who was to be added has no account.
+    case userNotFound = 46
+    /// A user who was to be added has not answered as many people whom they do not know as may add
+    /// one.
+    case tooManyStrangers = 47
 }

@@ -134,7 +134,9 @@ extension JSONWriter {
 
 extension LineError {
     /// The seconds after which the request may be repeated; nil where that would not help.
-    var secondsToWait: Int? { code == 429 || code == 503 ? retryAfter ?? 1 : nil }
+    var secondsToWait: Int? {
+        code == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
+    }
 
     static let answerTooLong = LineError(
         413,

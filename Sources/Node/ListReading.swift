@@ -60,12 +60,14 @@ struct ListReading: Sendable {
     var findings: Findings {
         var (chats, counts, users): ([ChatView], [UnreadCount], [UserID]) = ([], [], [])
         var items: [ItemView] = []
+        var acquaintance = Acquaintance()
         for (_, part) in parts {
             switch part {
             case .chats(let more): chats += more
             case .unread(let more): counts += more
             case .users(let more): users += more
             case .actions(let more): items += more
+            case .acquaintance(let more): acquaintance.add(more)
             default: break
             }
         }
@@ -73,6 +75,7 @@ struct ListReading: Sendable {
         case .unread: return .unread(counts)
         case .contacts: return .users(users)
         case .actions: return .actions(items)
+        case .acquaintance: return .acquaintance(acquaintance)
         default: return .chats(chats)
         }
     }
@@ -119,7 +122,7 @@ extension Query {
     /// such list.
     var listedKind: DocumentKey.Kind? {
         switch unfiltered.query {
-        case .chats, .unread, .contacts: .conversation
+        case .chats, .unread, .contacts, .acquaintance: .conversation
         case .actions: .item
         default: nil
         }
@@ -204,6 +207,14 @@ extension ShardMachine {
         else { return nil }
         switch reading.query {
         case .contacts: return .users(chat.participants.elements.filter { $0 != user })
+        case .acquaintance(let question):
+            var isAnswered = false
+            if !question.others.isEmpty {
+                isAnswered = try hasSent(user, in: id, chat, among: pending, in: world)
+            }
+            return .acquaintance(
+                Acquaintance(
+                    in: chat, as: id, of: user, for: question, isAnswered: isAnswered))
         case .unread:
             let listed = try listed(
                 id, chat, for: user, without: senders, nil, among: pending, in: world)

@@ -3,97 +3,6 @@ import Chat
 import Replication
 import Wire
 
-/// A client's request that depends on who has blocked whom, in two steps: those are asked for, and
-/// then the request is executed.
-///
-/// It has two steps only where this node cannot say at once whom one of the users has blocked, as
-/// an owner of the shard that is ready. Where nobody can be reached who can, a read is executed by
-/// what this node was told last, and whoever is added is added: a cut must not take away what can
-/// be done on its side, and what a blocked user sends is hidden at each read in any case.
-struct BlockCheck: Sendable {
-    enum Request: Sendable {
-        case read(Query)
-        case write(Mutation, isMinted: Bool, AckLevel, after: Unsettled)
-        /// What is told to the watchers of the user; nothing is executed.
-        case watch
-    }
-
-    let slot: ReplySlot
-    let user: UserID
-    let request: Request
-    /// What the connection had seen of each shard when it made the request; the second step shows
-    /// what it has seen by then.
-    let sessionVectors: SessionVectors
-    /// The slot number of the present step: 1 while blocks are asked for, then 2.
-    var number: UInt64 = 1
-    /// The result of the present step, until the disks that it needs have it.
-    var kept: Completion?
-
-    /// The most checks at a time.
-    static let countMax = 65_536
-
-    var isOfWatcher: Bool {
-        if case .watch = request { return true }
-        return false
-    }
-}
-
-/// The running checks of a node, and what they were told last.
-struct BlockChecks: Sendable {
-    /// By the session number of their steps.
-    var running: [UInt64: BlockCheck] = [:]
-    /// By client session, the numbers of its requests that wait for checks, with those of the
-    /// checks.
-    private var clients: [UInt64: [UInt64: UInt64]] = [:]
-    /// The watched users who are asked for.
-    private var watched: Set<UserID> = []
-    /// Those whose step was answered at once.
-    var settled: [UInt64] = []
-    /// Whom users of other nodes' shards have blocked; for those who have blocked somebody.
-    private var known: [UserID: BlockedSenders] = [:]
-
-    /// The most watched users who are asked for at a time.
-    private static let watchedMax = 256
-    /// The most users of whom it is known; of more, all are forgotten.
-    private static let knownMax = 1_024
-
-    func isRunning(_ slot: ReplySlot) -> Bool { clients[slot.session]?[slot.number] != nil }
-
-    /// The checks that a connection waits for, ascending.
-    func ids(of session: UInt64) -> [UInt64] { clients[session]?.values.sorted() ?? [] }
-
-    /// Whether whom a watched user has blocked is asked already, or cannot be at present.
-    func isAsked(of user: UserID) -> Bool {
-        watched.contains(user) || watched.count >= BlockChecks.watchedMax
-    }
-
-    mutating func add(_ check: BlockCheck, as id: UInt64) {
-        running[id] = check
-        if check.isOfWatcher {
-            watched.insert(check.user)
-        } else {
-            clients[check.slot.session, default: [:]][check.slot.number] = id
-        }
-    }
-
-    mutating func remove(_ id: UInt64) {
-        guard let check = running.removeValue(forKey: id) else { return }
-        if check.isOfWatcher {
-            watched.remove(check.user)
-        } else {
-            clients[check.slot.session]?[check.slot.number] = nil
-            if clients[check.slot.session]?.isEmpty ?? false { clients[check.slot.session] = nil }
-        }
-    }
-
-    func senders(blockedBy user: UserID) -> BlockedSenders { known[user] ?? .none }
-
-    mutating func note(_ senders: BlockedSenders, blockedBy user: UserID) {
-        if known.count >= BlockChecks.knownMax { known = [:] }
-        known[user] = senders.isEmpty ? nil : senders
-    }
-}
-
 /// Requests that depend on who has blocked whom: what shows messages leaves out those of blocked
 /// senders, and nobody is added to a conversation by somebody whom they have blocked.
 ///
@@ -139,10 +48,14 @@ extension Node {
         having sessionVectors: SessionVectors, after unsettled: Unsettled,
         senders: inout BlockedSenders
     ) -> Reply? {
-        let check = BlockCheck(
+        var check = BlockCheck(
             slot: slot, user: mutation.user,
             request: .write(mutation, isMinted: isMinted, level, after: unsettled),
             sessionVectors: sessionVectors)
+        if !mutation.guests.isEmpty, sinks[slot.session]?.isOfAccount ?? false {
+            check.step = .accounts
+            return begin(check)
+        }
         guard mutation.marking == nil else {
             guard let blocks = blocksHere(of: mutation.user, having: sessionVectors) else {
                 return begin(check)
@@ -197,28 +110,39 @@ extension Node {
         }
         let id = SessionBit.blocks | takeCallNumber()
         blockChecks.add(check, as: id)
-        listen(to: check, as: id)
-        let slot = ReplySlot(session: id, number: check.number)
-        switch check.request {
-        case .write(let mutation, _, _, _) where mutation.marking == nil:
-            take(
-                list(
-                    .blockers(among: mutation.guests), of: check.user, for: slot,
-                    behind: check.slot, having: check.sessionVectors), of: id)
-        case .read, .write, .watch:
-            take(
-                handle(
-                    .blocks(of: check.user), of: check.user, for: slot,
-                    having: check.sessionVectors), of: id)
-        }
+        begin(check.step, of: id, having: check.sessionVectors)
         return .awaited
     }
 
-    /// Attaches the sink of a step; the client is shown what the second one shows.
+    /// - Parameter sessionVectors: what the connection has seen; nil for what its sink says.
+    private func begin(
+        _ step: BlockCheck.Step, of id: UInt64, having sessionVectors: SessionVectors? = nil
+    ) {
+        let slot = advance(id, to: step)
+        guard let check = blockChecks.running[id], let (query, user) = check.question else {
+            return
+        }
+        take(
+            handle(filtered: query, of: user, for: slot, behind: check.slot, sessionVectors),
+            of: id)
+    }
+
+    /// - Returns: the slot of the step's reply.
+    private func advance(_ id: UInt64, to step: BlockCheck.Step) -> ReplySlot {
+        guard var check = blockChecks.running[id] else { return ReplySlot(session: id, number: 0) }
+        check.step = step
+        check.kept = nil
+        check.number += 1
+        blockChecks.running[id] = check
+        listen(to: check, as: id)
+        return ReplySlot(session: id, number: check.number)
+    }
+
+    /// Attaches the sink of a step; the client is shown what the last one shows.
     private func listen(to check: BlockCheck, as id: UInt64) {
         let sink = StepSink(
             self, for: sinks[check.slot.session], at: check.slot.number,
-            isShown: check.number == 2
+            isShown: check.isExecuting
         ) { $0.onBlockStep(of: id, $1, $2) }
         attach(sink, as: id)
     }
@@ -232,7 +156,7 @@ extension Node {
         turnAgain()
     }
 
-    /// Takes the reply to the second step: what was executed here, the connection has seen here.
+    /// Takes the reply to the request itself: what was executed here, the connection has seen here.
     ///
     /// - Parameter partition: the partition key whose shard was asked; nil for all shards.
     private func take(_ reply: Reply, in partition: String?, of id: UInt64) {
@@ -270,20 +194,25 @@ extension Node {
     }
 
     private func goOn(_ id: UInt64, with outcome: Completion, _ stored: Stored?) {
-        guard var check = blockChecks.running[id] else { return }
+        guard let check = blockChecks.running[id] else { return }
         turnAgain()
-        guard check.number == 1 else {
-            end(id)
-            return finish(check.slot, outcome, stored)
+        guard !check.isExecuting else { return end(id, outcome, stored) }
+        guard !outcome.forbidsGuessing || check.isOfWatcher else { return end(id, outcome, nil) }
+        switch check.step(after: outcome) {
+        case .success(.execution): execute(check, id, knowing: outcome)
+        case .success(let step): begin(step, of: id)
+        case .failure(let refusal): end(id, .failed(.refused(refusal)), nil)
         }
-        if outcome.forbidsGuessing, !check.isOfWatcher {
-            end(id)
-            return finish(check.slot, outcome, nil)
+    }
+
+    /// Executes the request itself.
+    ///
+    /// - Parameter outcome: the answer to who has blocked whom.
+    private func execute(_ check: BlockCheck, _ id: UInt64, knowing outcome: Completion) {
+        if case .found(.users(let blockers), _) = outcome, !blockers.isEmpty {
+            return end(id, .failed(.refused(.blockedByUser)), nil)
         }
-        (check.number, check.kept) = (2, nil)
-        blockChecks.running[id] = check
-        listen(to: check, as: id)
-        let slot = ReplySlot(session: id, number: 2)
+        let slot = advance(id, to: .execution)
         switch check.request {
         case .read(let query):
             let senders = senders(blockedBy: check.user, by: outcome)
@@ -292,10 +221,6 @@ extension Node {
                     filtered: query.filtered(by: senders), of: check.user, for: slot,
                     behind: check.slot, nil), in: query.partition, of: id)
         case .write(let mutation, let isMinted, let level, let unsettled):
-            if case .found(.users(let blockers), _) = outcome, !blockers.isEmpty {
-                end(id)
-                return finish(check.slot, .failed(.refused(.blockedByUser)), nil)
-            }
             let senders =
                 mutation.marking == nil ? .none : senders(blockedBy: check.user, by: outcome)
             take(
@@ -312,6 +237,13 @@ extension Node {
             subscriptions.note(blocks, of: check.user, isWhole: true)
             subscriptions.isLost = true
         }
+    }
+
+    /// Ends a check with the reply to its request.
+    private func end(_ id: UInt64, _ outcome: Completion, _ stored: Stored?) {
+        guard let slot = blockChecks.running[id]?.slot else { return }
+        end(id)
+        finish(slot, outcome, stored)
     }
 
     private func end(_ id: UInt64) {

@@ -365,6 +365,8 @@ package protocol ReplySink: AnyObject, Sendable {
     func reserveList(_ number: UInt64, _ bytes: Int) -> Bool
     /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
+    /// Whether the session is that of a user who has signed in to an account.
+    var isOfAccount: Bool { get }
     /// Returns the condition that a replica has to meet before it may answer the session.
     func constraint(on shard: ShardID) -> ReadConstraint?
     /// Notes the replicas whose content the session is about to see, or has written to.
@@ -398,6 +400,7 @@ extension ReplySink {
         for (slot, stored) in replies { onSettled(slot.number, .stored(stored)) }
     }
 
+    package var isOfAccount: Bool { false }
     package func onListDelayed(_ number: UInt64) {}
     package func reserveList(_ number: UInt64, _ bytes: Int) -> Bool { true }
     package func sessionVector(of shard: ShardID) -> SessionVector? { nil }

@@ -3,7 +3,7 @@ import Chat
 import Replication
 import Wire
 
-/// A shard's answers about whom its users have blocked.
+/// A shard's answers about whom its users have blocked, and who has an account.
 extension ShardMachine {
     /// Whom a user has blocked.
     mutating func blocks(of user: UserID, in world: ShardWorld) throws(ShardFailure) -> Blocks {
@@ -23,6 +23,24 @@ extension ShardMachine {
             if try blocks(of: other, in: world).contains(user) { blockers.append(other) }
         }
         return blockers
+    }
+
+    /// Those of these users who have an account at an address of this shard.
+    mutating func accountUsers(
+        among users: [UserID], in world: ShardWorld
+    ) throws(ShardFailure) -> [UserID] {
+        var found: [UserID] = []
+        for user in users {
+            for key in try keys(of: .credentials, carrying: Term.account(of: user), in: world) {
+                let credentials = try find(key, in: world)?.document.credentials
+                guard credentials?.present.contains(where: { $0.user == user }) ?? false else {
+                    continue
+                }
+                found.append(user)
+                break
+            }
+        }
+        return found
     }
 
     /// Whether any user of the shard has ever blocked another; nearly all requests of users of a

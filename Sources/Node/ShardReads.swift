@@ -16,7 +16,7 @@ extension ShardMachine {
         let (whole, senders) = (query, query.unfiltered.senders)
         let query = query.unfiltered.query
         switch query {
-        case .chats, .contacts, .unread, .actions:
+        case .chats, .contacts, .unread, .actions, .acquaintance:
             findings = try readList(whole, of: user, for: slot, in: world)
         case .chat(let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
@@ -36,7 +36,7 @@ extension ShardMachine {
         case .due(let query):
             findings = .candidates(try candidates(query, without: senders, in: world))
         case .names, .profiles, .profile, .devices, .device, .accounts, .allAccounts, .signIn,
-            .holders, .signing, .blocks, .blockers:
+            .holders, .signing, .blocks, .blockers, .accountUsers:
             findings = try findOfUsers(query, for: user, in: world)
         case .without: preconditionFailure("a query that is not filtered")
         case .history(let conversation, let place, let limit):
@@ -93,6 +93,8 @@ extension ShardMachine {
             return .blocks(try blocks(of: owner, in: world))
         case .blockers(let users):
             return .users(try blockers(of: user, among: users, in: world))
+        case .accountUsers(let users):
+            return .users(try accountUsers(among: users, in: world))
         default: preconditionFailure("a query about users")
         }
     }

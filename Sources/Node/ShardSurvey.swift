@@ -193,9 +193,8 @@ extension ShardMachine {
         of conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld
     ) throws(ShardFailure) -> Document? {
-        try first(
-            HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
-            in: world,
+        try newest(
+            of: conversation, for: reading, among: pending, in: world,
             passing: { reading.seen($0.counts.shown(to: reading.user), in: $0) == 0 },
             where: { reading.previews($0) })
     }
@@ -205,9 +204,8 @@ extension ShardMachine {
         _ conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
-        try first(
-            HistoryPage(.newest, limit: .max), of: conversation, for: reading, among: pending,
-            in: world,
+        try newest(
+            of: conversation, for: reading, among: pending, in: world,
             passing: { run in
                 reading.senders.hidden(from: reading.user, in: run, countingRetracted: true)
                     == run.counts.seen(by: reading.user)
@@ -218,13 +216,26 @@ extension ShardMachine {
             }) != nil
     }
 
-    /// Returns the first message of a page that meets a condition; nearly always the page's first.
-    private mutating func first(
-        _ page: HistoryPage, of conversation: ConversationID, for reading: Reading,
-        among pending: [Document], in world: ShardWorld,
-        passing: (CountedRun) -> Bool, where isMeant: (Document) -> Bool
+    /// Whether a user has sent a message in a conversation, deleted or not.
+    mutating func hasSent(
+        _ user: UserID, in conversation: ConversationID, _ chat: Conversation,
+        among pending: [Document], in world: ShardWorld
+    ) throws(ShardFailure) -> Bool {
+        let reading = Reading(user: user, chat: chat, readTo: nil, hidden: nil, without: .none)
+        return try newest(
+            of: conversation, for: reading, among: pending, in: world,
+            passing: { !$0.counts.mayHaveSendings(of: user) },
+            where: { $0.message?.header.sender == user }) != nil
+    }
+
+    /// Returns the newest message that meets a condition; nearly always the newest of all.
+    private mutating func newest(
+        of conversation: ConversationID, for reading: Reading, among pending: [Document],
+        in world: ShardWorld, passing: (CountedRun) -> Bool, where isMeant: (Document) -> Bool
     ) throws(ShardFailure) -> Document? {
         var found: Document?
+        // One message: with more on the page, as many would be read one by one.
+        let page = HistoryPage(.newest, limit: 1)
         try list(page, of: conversation, among: pending, in: world) { run in
             reading.hides(run.counts) ?? false || passing(run)
         } handing: { document in

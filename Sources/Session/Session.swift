@@ -19,7 +19,7 @@ package actor Session: ReplySink, SessionInput {
     /// The memory budget of all sessions; nil if there is no limit.
     private let memory: ClientMemory?
     var state: ConnectionState
-    private var signIn: SignIn
+    private(set) var signIn: SignIn
 
     private var cutter = LineCutter()
     private var slots: [Slot] = []

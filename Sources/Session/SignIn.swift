@@ -56,6 +56,7 @@ struct SignIn: Sendable {
     private(set) var user: UserID?
     /// The sign-in of that user, to which the devices belong that they register.
     private var ofUser: DeviceSignIn?
+    var isOfAccount: Bool { ofUser != nil }
     private let doorkeeper: (any AuthKeys)?
     private var wrongSecrets = 0
     private var unheard = 0

@@ -25,6 +25,12 @@ import Wire
             .file(file, in: room, isTagged: false), .part(3, of: file, in: room),
             .file(file, in: room), .part(3, of: file, in: room, tag: "t"),
         ]
+        + [
+            .blocks(of: users[0]), .blockers(among: users), .accountUsers(among: users),
+            .acquaintance(Acquaintance.Question(beside: room)),
+            .acquaintance(Acquaintance.Question(beside: room, others: users)),
+        ]
+    private static let users = [UserID(checked: "a"), UserID(checked: "b")]
     private static let file = FileID(checked: "f")
 
     private static func view(tag: String?) -> Findings {
@@ -78,6 +84,23 @@ import Wire
             ]),
             .profiles([DatedProfile(view: profile, at: time)]),
         ] + NotificationTests.findings + [view(tag: nil), view(tag: "t")]
+        + [
+            .blockViews([BlockView(user: users[0], since: time)]),
+            .acquaintance(Acquaintance()), .acquaintance(acquaintance(isAnswered: false)),
+            .acquaintance(acquaintance(isAnswered: true)),
+        ]
+
+    /// What b has to do with a, who has created a conversation of both.
+    private static func acquaintance(isAnswered: Bool) -> Acquaintance {
+        let created = Stamp(time: time, process: RandomID(high: 1, low: 1), counter: 1)
+        let header = Conversation.Header(
+            created: created, dot: Dot(replica: RandomID(high: 1, low: 2), seq: 1),
+            creator: users[0], participants: users, title: nil)
+        return Acquaintance(
+            in: Conversation(header: header), as: room, of: users[1],
+            for: Acquaintance.Question(beside: ConversationID(checked: "d"), others: users),
+            isAnswered: isAnswered)
+    }
 
     private static let failures: [ShardFailure] = [
         .refused(.editForbidden), .notReady, .store(.full),

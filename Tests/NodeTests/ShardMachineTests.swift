@@ -32,6 +32,11 @@ private func createForBoth() -> Mutation {
     Mutation(.conversation(.create(participants: [alice, bob], title: nil)), in: lobby, by: alice)
 }
 
+private func blocked(_ user: UserID) throws -> BlockedSenders {
+    var reader = ByteReader([BlockView(user: user, since: .zero)].encoded[...])
+    return try BlockedSenders(from: &reader)
+}
+
 /// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
 private struct Driven {
     var machine: ShardMachine
@@ -164,11 +169,25 @@ private struct Driven {
     }
 
     /// Returns the newest message that a user's list shows.
-    mutating func preview(of user: UserID) throws -> MessageID? {
+    mutating func preview(
+        of user: UserID, without senders: BlockedSenders = .none
+    ) throws -> MessageID? {
         let slot = ReplySlot(session: 2, number: 0)
-        let (findings, _) = try machine.answer(.chats(.all), for: user, slot: slot, in: world)
+        let query = Query.chats(.all).filtered(by: senders)
+        let (findings, _) = try machine.answer(query, for: user, slot: slot, in: world)
         guard case .chats(let chats) = findings else { return nil }
         return chats.first?.last?.id
+    }
+
+    /// Whether a user has answered another one.
+    mutating func knows(_ other: UserID, _ user: UserID) throws -> Bool {
+        let slot = ReplySlot(session: 2, number: 0)
+        let question = Acquaintance.Question(
+            beside: ConversationID(checked: "another"), others: [other])
+        let (findings, _) = try machine.answer(
+            .acquaintance(question), for: user, slot: slot, in: world)
+        guard case .acquaintance(let acquaintance) = findings else { return false }
+        return acquaintance.knows(other)
     }
 
     /// Returns what a user sees according to the model, oldest first, without what the user hides.
@@ -319,6 +338,13 @@ private struct Driven {
             driven.store.rowsRead = 0
             #expect(try driven.unread(of: bob) == messages)
             #expect(try driven.preview(of: bob) == MessageID(checked: "m\(messages - 1)"))
+            costs.append(driven.store.rowsRead)
+            driven.store.rowsRead = 0
+            #expect(try driven.preview(of: bob, without: try blocked(alice)) == nil)
+            costs.append(driven.store.rowsRead)
+            driven.store.rowsRead = 0
+            #expect(try !driven.knows(alice, bob))
+            #expect(try driven.knows(bob, alice))
             costs.append(driven.store.rowsRead)
         }
         // On all four levels, and after the last run, about 16 rows each.

@@ -597,6 +597,58 @@ def who_creates_a_conversation_on_the_other_side_of_a_cut_does_not_read_it(clust
         assert [chat["participants"] for chat in chats] == [sorted([host.user, guest.user])], chats
 
 
+def add(adder, guest, chat, status=200):
+    body = {"id": chat, "participants": [guest.user]}
+    return adder.post("conversations", body, status=status)
+
+
+@check
+def only_users_with_an_account_are_added(cluster):
+    first, second, third = cluster.nodes
+    host, guest, late = (sign_up(node, f"exists.{node.name}") for node in cluster.nodes)
+    for node in cluster.nodes:
+        body = {"id": f"made-up-{node.name}", "participants": [guest.user, "nobody"]}
+        assert host.at(node).post("conversations", body, status=404).error == "User not found"
+        add(host.at(node), guest, f"real-{node.name}")
+        path = f"conversations/real-{node.name}/participants"
+        host.at(node).request("PUT", f"{path}/nobody", status=404)
+        host.at(node).request("PUT", f"{path}/{late.user}")
+    converge(cluster)
+    with cut_off(cluster, first):
+        new = sign_up(second, "exists.new")
+        add(host.at(third), new, "new")
+        add(host.at(first), new, "new-too", status=404)
+    add(host.at(first), new, "new-too")
+    late.at(second).post("account/delete", {"password": late.password})
+    add(host.at(third), late, "deleted", status=404)
+
+
+@check
+def strangers_add_nobody_to_more_than_50_conversations(cluster):
+    first, second, third = cluster.nodes
+    victim, friend, spammer, other = (
+        sign_up(first, f"strangers.{name}") for name in ("victim", "friend", "spammer", "other"))
+    add(friend, victim, "friends")
+    victim.post("conversations/friends/messages", {"id": "hello", "text": "hello"})
+    converge(cluster)
+    # Each side of a cut takes as many; afterwards no node takes more.
+    with cut_off(cluster, first):
+        for number in range(30):
+            add(spammer.at(first), victim, f"spam-a{number}")
+            add(spammer.at(second), victim, f"spam-b{number}")
+    for node in cluster.nodes:
+        answer = add(spammer.at(node), victim, "spam", status=429)
+        assert answer.headers["Retry-After"] == "3600", answer.headers
+        add(other.at(node), victim, "other", status=429)
+        add(spammer.at(node), victim, "spam-a0")
+        add(friend.at(node), victim, f"friend-{node.name}")
+    with down(cluster, first):
+        add(other.at(second), victim, "other", status=429)
+        victim.at(second).post("conversations/spam-a7/messages", {"text": "what do you want?"})
+        add(spammer.at(third), victim, "answered")
+        add(other.at(third), victim, "other")
+
+
 @check
 def who_sends_under_the_id_of_another_message_deletes_only_their_own(cluster):
     first, second, _ = cluster.nodes

@@ -1,0 +1,174 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// A client's request that depends on what users are to each other, in several steps: that is asked
+/// for, and then the request is executed.
+///
+/// It takes steps where this node cannot say at once whom one of the users has blocked, as an owner
+/// of the shard that is ready, and where somebody adds users who has signed in to an account. Where
+/// nobody can be reached who can say it, a read is executed by what this node was told last, and
+/// whoever is added is added: a cut must not take away what can be done on its side, and what a
+/// blocked user sends is hidden at each read in any case.
+struct BlockCheck: Sendable {
+    enum Request: Sendable {
+        case read(Query)
+        case write(Mutation, isMinted: Bool, AckLevel, after: Unsettled)
+        /// What is told to the watchers of the user; nothing is executed.
+        case watch
+    }
+
+    enum Step: Sendable {
+        /// Which of the users to be added have accounts is asked.
+        ///
+        /// Can transition to: `acquaintance`.
+        case accounts
+        /// To which conversations others have added the first of these users is asked, and, where
+        /// those are many, whom the user knows of `adders`.
+        ///
+        /// Can transition to: `acquaintance`, `blocks`.
+        case acquaintance(of: ArraySlice<UserID>, among: [UserID])
+        /// Who has blocked whom is asked.
+        ///
+        /// Can transition to: `execution`.
+        case blocks
+        case execution
+    }
+
+    let slot: ReplySlot
+    let user: UserID
+    let request: Request
+    /// What the connection had seen of each shard when it made the request; later steps show what
+    /// it has seen by then.
+    let sessionVectors: SessionVectors
+    var step = Step.blocks
+    /// The slot number of the present step.
+    var number: UInt64 = 1
+    /// The result of the present step, until the disks that it needs have it.
+    var kept: Completion?
+
+    /// The most checks at a time.
+    static let countMax = 65_536
+
+    var isOfWatcher: Bool {
+        if case .watch = request { return true }
+        return false
+    }
+
+    /// Whether the request itself is being executed.
+    var isExecuting: Bool {
+        if case .execution = step { return true }
+        return false
+    }
+}
+
+// MARK: Steps
+
+extension BlockCheck {
+    /// The users whom the request adds to a conversation, ascending.
+    private var guests: [UserID] { mutation?.guests ?? [] }
+
+    private var mutation: Mutation? {
+        if case .write(let mutation, _, _, _) = request { return mutation }
+        return nil
+    }
+
+    /// The query of the present step, and the user in whose name it is asked; nil where the request
+    /// itself is executed.
+    var question: (query: Query, user: UserID)? {
+        switch step {
+        case .accounts: return (.accountUsers(among: guests), user)
+        case .acquaintance(let guests, let others):
+            guard let guest = guests.first, let conversation = mutation?.conversation else {
+                return nil
+            }
+            return (.acquaintance(.init(beside: conversation, others: others)), guest)
+        case .blocks where guests.isEmpty: return (.blocks(of: user), user)
+        case .blocks: return (.blockers(among: guests), user)
+        case .execution: return nil
+        }
+    }
+
+    /// Returns the step that follows the answer to whether users may be added.
+    ///
+    /// Where not all shards have answered, they may: see above.
+    func step(after outcome: Completion) -> Result<Step, Refusal> {
+        switch (step, outcome) {
+        case (.accounts, .found(.users(let users), isPartial: false)):
+            let haveAccounts = Set(users).isSuperset(of: guests)
+            return haveAccounts ? .success(step(for: guests[...])) : .failure(.userNotFound)
+        case (
+            .acquaintance(let left, among: let others),
+            .found(.acquaintance(let found), isPartial: false)
+        ) where found.isFull && !found.isIn && !found.knows(user):
+            guard others.isEmpty else { return .failure(.tooManyStrangers) }
+            // Nearly always the number of conversations is enough, and no message has to be read.
+            let adders = found.adders.filter { $0 != user }.prefix(Query.namesMax - 1)
+            return .success(.acquaintance(of: left, among: (adders + [user]).sorted()))
+        case (.acquaintance(let left, _), _): return .success(step(for: left.dropFirst()))
+        case (.accounts, _): return .success(step(for: guests[...]))
+        case (.blocks, _), (.execution, _): return .success(.execution)
+        }
+    }
+
+    private func step(for guests: ArraySlice<UserID>) -> Step {
+        guests.isEmpty ? .blocks : .acquaintance(of: guests, among: [])
+    }
+}
+
+/// The running checks of a node, and what they were told last.
+struct BlockChecks: Sendable {
+    /// By the session number of their steps.
+    var running: [UInt64: BlockCheck] = [:]
+    /// By client session, the numbers of its requests that wait for checks, with those of the
+    /// checks.
+    private var clients: [UInt64: [UInt64: UInt64]] = [:]
+    /// The watched users who are asked for.
+    private var watched: Set<UserID> = []
+    /// Those whose step was answered at once.
+    var settled: [UInt64] = []
+    /// Whom users of other nodes' shards have blocked; for those who have blocked somebody.
+    private var known: [UserID: BlockedSenders] = [:]
+
+    /// The most watched users who are asked for at a time.
+    private static let watchedMax = 256
+    /// The most users of whom it is known; of more, all are forgotten.
+    private static let knownMax = 1_024
+
+    func isRunning(_ slot: ReplySlot) -> Bool { clients[slot.session]?[slot.number] != nil }
+
+    /// The checks that a connection waits for, ascending.
+    func ids(of session: UInt64) -> [UInt64] { clients[session]?.values.sorted() ?? [] }
+
+    /// Whether whom a watched user has blocked is asked already, or cannot be at present.
+    func isAsked(of user: UserID) -> Bool {
+        watched.contains(user) || watched.count >= BlockChecks.watchedMax
+    }
+
+    mutating func add(_ check: BlockCheck, as id: UInt64) {
+        running[id] = check
+        if check.isOfWatcher {
+            watched.insert(check.user)
+        } else {
+            clients[check.slot.session, default: [:]][check.slot.number] = id
+        }
+    }
+
+    mutating func remove(_ id: UInt64) {
+        guard let check = running.removeValue(forKey: id) else { return }
+        if check.isOfWatcher {
+            watched.remove(check.user)
+        } else {
+            clients[check.slot.session]?[check.slot.number] = nil
+            if clients[check.slot.session]?.isEmpty ?? false { clients[check.slot.session] = nil }
+        }
+    }
+
+    func senders(blockedBy user: UserID) -> BlockedSenders { known[user] ?? .none }
+
+    mutating func note(_ senders: BlockedSenders, blockedBy user: UserID) {
+        if known.count >= BlockChecks.knownMax { known = [:] }
+        known[user] = senders.isEmpty ? nil : senders
+    }
+}
