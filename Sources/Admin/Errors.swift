@@ -112,6 +112,7 @@ extension LineError {
         case .blockedByUser: self.init(403, "You cannot add this user")
         case .userNotFound: self.init(404, "User not found")
         case .tooManyStrangers: self = .tooManyStrangers
+        case .tooManyUnsentBytes: self = .tooManyUnsentBytes
         case .conversationFull: self = .conversationFull
         case .deviceFull: self = .deviceFull
         case .documentFull: self = .documentFull
@@ -176,14 +177,21 @@ extension LineError {
         "This user has not answered \(Acquaintance.strangersMax) conversations to which strangers "
             + "have added them; only people whom they know can add them now")
 
+    static let tooManyUnsentBytes = LineError(
+        429,
+        "You have uploaded \(File.unsentBytesMax >> 20) MiB that are not sent: send them, or wait "
+            + "until they are removed, an hour after their upload")
+
     private static let lasting: Set<LineError> = [
         tooManyEdits, tooManyDevices, tooManyBlocked, conversationFull, deviceFull, documentFull,
         tooManyParticipants,
     ]
 
-    /// The seconds after which the same request may be accepted, where that takes long: an hour
-    /// where another user has to do something first; nil for other errors.
-    package var secondsToLastingChange: Int? { self == .tooManyStrangers ? 3_600 : nil }
+    /// The seconds after which the same request may be accepted, where somebody has to do something
+    /// first: an hour; nil for other errors.
+    package var secondsToLastingChange: Int? {
+        self == .tooManyStrangers || self == .tooManyUnsentBytes ? 3_600 : nil
+    }
 
     /// Whether the same request would be refused in the same way for ever.
     package var isLastingLimit: Bool { LineError.lasting.contains(self) }

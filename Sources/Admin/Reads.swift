@@ -81,7 +81,7 @@ extension Admin {
             where !writer.isTooLong { writer.profile(profile) }
         case .holders(let holders):
             for holder in holders.sorted() where !writer.isTooLong { writer.holder(holder) }
-        case .device, .candidates, .names, .standing, .acquaintance:
+        case .device, .candidates, .names, .standing, .acquaintance, .bytes:
             preconditionFailure("only nodes ask for it")
         }
         guard !writer.isTooLong else { return LineError.replyTooLong.reply }

@@ -42,7 +42,21 @@ public struct File: Hashable, Sendable {
     public var isDue: Bool { states.contains { isClosed($0) && !$0.isPurged } }
 
     /// Whether somebody's upload under its id is open, and no message names it.
-    public var isUnsent: Bool { states.contains { !isClosed($0) && $0.sendings.isEmpty } }
+    public var isUnsent: Bool { !unsent.isEmpty }
+
+    /// The uploads that are open and that no message names.
+    var unsent: [OwnerState] { open.filter(\.sendings.isEmpty) }
+
+    /// The size of what a user has uploaded and not sent, in bytes.
+    ///
+    /// - Parameter arrived: the size of the parts that have arrived, which counts for an upload that
+    ///   has not ended.
+    public func unsentBytes(of user: UserID, arrived: UInt64) -> UInt64 {
+        unsent.filter { $0.owner == user }.reduce(0) { $0 + ($1.size ?? arrived) }
+    }
+
+    /// The most bytes that a user has uploaded and not sent, where another upload begins (100 MiB).
+    public static let unsentBytesMax: UInt64 = 100 << 20
 
     private var open: [OwnerState] { states.filter { !isClosed($0) } }
 

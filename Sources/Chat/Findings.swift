@@ -28,6 +28,7 @@ public enum Findings: Hashable, Sendable {
     /// Ascending by user.
     case blockViews([BlockView])
     indirect case acquaintance(Acquaintance)
+    case bytes(UInt64)
 }
 
 extension Findings {
@@ -42,7 +43,7 @@ extension Findings {
             (.signing, .signing),
             (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders),
             (.blocks, .blocks), (.users, .blockers), (.users, .accountUsers),
-            (.acquaintance, .acquaintance):
+            (.acquaintance, .acquaintance), (.bytes, .unsentBytes):
             true
         case (_, .without(_, let query)): answers(query)
         default: false
@@ -71,7 +72,7 @@ extension Query {
         case .acquaintance: .acquaintance(Acquaintance())
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part, .signIn,
-            .holders, .blocks, .blockers, .accountUsers:
+            .holders, .blocks, .blockers, .accountUsers, .unsentBytes:
             nil
         case .without(_, let query): query.findsNothing
         }
@@ -105,7 +106,7 @@ extension Findings {
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
         case .profile, .device, .devices, .signing, .file, .part, .standing, .blocks, .blockViews,
-            .acquaintance:
+            .acquaintance, .bytes:
             [self]
         case .holders(let holders): runs(of: holders, bytesMax).map(Findings.holders)
         case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
@@ -140,6 +141,8 @@ extension Findings {
         case (.acquaintance(var mine), .acquaintance(let more)):
             mine.add(more)
             self = .acquaintance(mine)
+        case (.bytes(let mine), .bytes(let more)):
+            self = .bytes(mine.addingReportingOverflow(more).overflow ? .max : mine + more)
         default: return false
         }
         return true
@@ -159,7 +162,7 @@ extension Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
             .notifications, .signing, .file, .part, .standing, .blocks, .blockViews,
-            .acquaintance:
+            .acquaintance, .bytes:
             return self
         case .holders(let holders):
             return .holders(Set(holders).sorted())

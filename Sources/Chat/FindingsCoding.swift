@@ -43,6 +43,9 @@ extension Findings: WireValue {
         case .acquaintance(let acquaintance):
             writer.write(36)
             acquaintance.encode(into: &writer)
+        case .bytes(let count):
+            writer.write(37)
+            writer.write(varint: count)
         case .device(let device):
             writer.write(20)
             device.encode(into: &writer)
@@ -89,6 +92,7 @@ extension Findings: WireValue {
         case 32: self = .holders(try reader.readList())
         case 34: self = .blocks(try Blocks(from: &reader))
         case 35: self = .blockViews(try reader.readList())
+        case 37: self = .bytes(try reader.readVarint())
         case 36: self = .acquaintance(try Acquaintance(from: &reader))
         default: throw .unknown
         }

@@ -38,6 +38,13 @@ public enum Term {
     /// The term of every file of which something is open and was not sent yet.
     public static let unsent = "unsent"
 
+    /// The term of every file of which an upload of `user` is open and was not sent yet.
+    ///
+    /// A hash, as that of a former participant.
+    public static func unsent(by user: UserID) -> String {
+        "~" + hexadecimal(checksum(of: user.text))
+    }
+
     /// The term of every part of a file that is not purged.
     public static func part(of file: FileID) -> String { file.text }
 
@@ -81,6 +88,7 @@ extension Document {
                     + [Term.registered] : []
         case .file(let file):
             (file.isDue ? [Term.closed] : []) + (file.isUnsent ? [Term.unsent] : [])
+                + Set(file.unsent.map { Term.unsent(by: $0.owner) }).sorted()
         case .part(let part):
             part.isPurged ? [] : key.partOfFile.map { [Term.part(of: $0.file)] } ?? []
         case .credentials(let credentials):

@@ -149,10 +149,17 @@ public final class Mutation: Sendable {
         return device
     }
 
-    /// Whether its result depends on whom users have blocked.
-    public var dependsOnBlocks: Bool {
+    /// Whether it begins an upload.
+    public var beginsUpload: Bool {
+        if case .file(_, .begin) = action { return true }
+        return false
+    }
+
+    /// Whether its result depends on documents of other shards: on whom users have blocked, or on
+    /// what else its user has uploaded.
+    public var dependsOnOthers: Bool {
         switch action {
-        case .conversation(.create), .conversation(.invite), .participant(.read),
+        case .file(_, .begin), .conversation(.create), .conversation(.invite), .participant(.read),
             .participant(.deliver):
             true
         default: false

@@ -75,6 +75,9 @@ public enum Query: Hashable, Sendable {
     case accountUsers(among: [UserID])
     /// Whom the user knows of those who have added them to conversations.
     indirect case acquaintance(Acquaintance.Question)
+    /// The bytes that the user has uploaded and not sent, without those of a file that they upload
+    /// again.
+    case unsentBytes(besides: FileID, in: ConversationID)
     /// A query that shows messages, answered without those of senders whom the user has blocked.
     indirect case without(BlockedSenders, Query)
 
@@ -101,7 +104,7 @@ public enum Query: Hashable, Sendable {
         case .blocks(let user): user.text
         case .without(_, let query): query.partition
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts,
-            .holders, .blockers, .accountUsers, .acquaintance:
+            .holders, .blockers, .accountUsers, .acquaintance, .unsentBytes:
             nil
         }
     }
@@ -118,7 +121,7 @@ public enum Query: Hashable, Sendable {
     public var isForOperators: Bool {
         switch self {
         case .accounts, .allAccounts, .signing, .signIn, .holders, .blockers, .accountUsers,
-            .acquaintance, .without:
+            .acquaintance, .unsentBytes, .without:
             true
         default: false
         }

@@ -71,12 +71,12 @@ extension Query: WireValue {
             write(file, in: conversation, to: &writer)
             if let tag { writer.write(tag) }
         case .due, .signIn, .holders: encodeOfDevice(into: &writer)
-        case .blocks, .blockers, .without, .accountUsers, .acquaintance:
+        case .blocks, .blockers, .without, .accountUsers, .acquaintance, .unsentBytes:
             encodeOfOthers(into: &writer)
         }
     }
 
-    /// Encodes a query about what one user is to another.
+    /// Encodes a query about what one user is to another, or about what only nodes ask.
     private func encodeOfOthers(into writer: inout ByteWriter) {
         switch self {
         case .blocks(let user):
@@ -95,6 +95,9 @@ extension Query: WireValue {
         case .acquaintance(let question):
             writer.write(41)
             question.encode(into: &writer)
+        case .unsentBytes(let file, let conversation):
+            writer.write(42)
+            write(file, in: conversation, to: &writer)
         default: preconditionFailure("a query about others")
         }
     }
@@ -181,6 +184,8 @@ extension Query: WireValue {
             guard query.showsMessages else { throw .invalid("a query that shows messages") }
             self = .without(senders, query)
         case 40: self = .accountUsers(among: try Query.readUsers(from: &reader))
+        case 42:
+            self = .unsentBytes(besides: try reader.readName(), in: try reader.readName())
         case 41: self = .acquaintance(try Acquaintance.Question(from: &reader))
         default: throw .unknown
         }

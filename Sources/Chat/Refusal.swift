@@ -67,4 +67,6 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     /// A user who was to be added has not answered as many people whom they do not know as may add
     /// one.
     case tooManyStrangers = 47
+    /// The user has uploaded as many bytes that are not sent as one may.
+    case tooManyUnsentBytes = 48
 }

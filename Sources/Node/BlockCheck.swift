@@ -29,6 +29,10 @@ struct BlockCheck: Sendable {
         ///
         /// Can transition to: `acquaintance`, `blocks`.
         case acquaintance(of: ArraySlice<UserID>, among: [UserID])
+        /// How much the user has uploaded and not sent is asked.
+        ///
+        /// Can transition to: `execution`.
+        case unsentBytes
         /// Who has blocked whom is asked.
         ///
         /// Can transition to: `execution`.
@@ -84,13 +88,18 @@ extension BlockCheck {
                 return nil
             }
             return (.acquaintance(.init(beside: conversation, others: others)), guest)
+        case .unsentBytes:
+            guard case .file(let file, _)? = mutation?.action,
+                let conversation = mutation?.conversation
+            else { return nil }
+            return (.unsentBytes(besides: file, in: conversation), user)
         case .blocks where guests.isEmpty: return (.blocks(of: user), user)
         case .blocks: return (.blockers(among: guests), user)
         case .execution: return nil
         }
     }
 
-    /// Returns the step that follows the answer to whether users may be added.
+    /// Returns the step that follows the answer to the present one, or why the request is refused.
     ///
     /// Where not all shards have answered, they may: see above.
     func step(after outcome: Completion) -> Result<Step, Refusal> {
@@ -108,7 +117,9 @@ extension BlockCheck {
             return .success(.acquaintance(of: left, among: (adders + [user]).sorted()))
         case (.acquaintance(let left, _), _): return .success(step(for: left.dropFirst()))
         case (.accounts, _): return .success(step(for: guests[...]))
-        case (.blocks, _), (.execution, _): return .success(.execution)
+        case (.unsentBytes, .found(.bytes(let count), _)) where count >= File.unsentBytesMax:
+            return .failure(.tooManyUnsentBytes)
+        case (.unsentBytes, _), (.blocks, _), (.execution, _): return .success(.execution)
         }
     }
 

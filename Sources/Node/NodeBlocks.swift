@@ -52,8 +52,13 @@ extension Node {
             slot: slot, user: mutation.user,
             request: .write(mutation, isMinted: isMinted, level, after: unsettled),
             sessionVectors: sessionVectors)
-        if !mutation.guests.isEmpty, sinks[slot.session]?.isOfAccount ?? false {
+        let client = sinks[slot.session]?.clientKind ?? .operator
+        if !mutation.guests.isEmpty, client == .accountUser {
             check.step = .accounts
+            return begin(check)
+        }
+        if mutation.beginsUpload, client != .operator {
+            check.step = .unsentBytes
             return begin(check)
         }
         guard mutation.marking == nil else {

@@ -77,7 +77,7 @@ extension Node {
             return refusalOfClock ?? change(action, for: slot)
         }
         var senders = BlockedSenders.none
-        if mutation.dependsOnBlocks,
+        if mutation.dependsOnOthers,
             let reply = checkBlocks(
                 of: mutation, isMinted: isMinted, level: level, for: slot, having: sessionVectors,
                 after: unsettled, senders: &senders)

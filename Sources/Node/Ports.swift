@@ -350,6 +350,16 @@ package struct NodePorts: Sendable {
 /// An operation that a session names in its next requests, without looking into it.
 package typealias UnsettledOperation = Stamp
 
+/// The kinds of clients, of which some may do less.
+package enum ClientKind: Sendable {
+    /// An operator, or an app that acts for all of its users.
+    case `operator`
+    /// A user whom an app has given a token.
+    case appUser
+    /// A user who has signed in to an account of the cluster.
+    case accountUser
+}
+
 /// The receiver of replies and events: a session, or a step of the node's own requests.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: ReplyResult)
@@ -365,8 +375,8 @@ package protocol ReplySink: AnyObject, Sendable {
     func reserveList(_ number: UInt64, _ bytes: Int) -> Bool
     /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
-    /// Whether the session is that of a user who has signed in to an account.
-    var isOfAccount: Bool { get }
+    /// As what the client has signed in.
+    var clientKind: ClientKind { get }
     /// Returns the condition that a replica has to meet before it may answer the session.
     func constraint(on shard: ShardID) -> ReadConstraint?
     /// Notes the replicas whose content the session is about to see, or has written to.
@@ -400,7 +410,7 @@ extension ReplySink {
         for (slot, stored) in replies { onSettled(slot.number, .stored(stored)) }
     }
 
-    package var isOfAccount: Bool { false }
+    package var clientKind: ClientKind { .operator }
     package func onListDelayed(_ number: UInt64) {}
     package func reserveList(_ number: UInt64, _ bytes: Int) -> Bool { true }
     package func sessionVector(of shard: ShardID) -> SessionVector? { nil }

@@ -202,6 +202,22 @@ extension ShardMachine {
     }
 
     /// Returns files of the shard that wait to be purged or closed, at most `limit`.
+    /// The size of what a user has uploaded and not sent, in bytes.
+    mutating func unsentBytes(
+        of user: UserID, besides other: DocumentKey, in world: ShardWorld
+    ) throws(ShardFailure) -> UInt64 {
+        var bytes: UInt64 = 0
+        for key in try keys(of: .file, carrying: Term.unsent(by: user), in: world)
+        where key != other {
+            guard let (file, id, conversation) = try file(at: key, in: world) else { continue }
+            let parts = try keys(
+                of: .filePart, carrying: Term.part(of: id), partition: conversation.text, in: world)
+            let arrived = parts.count { $0.partOfFile?.file == id } * FilePart.bytesMax
+            bytes += file.unsentBytes(of: user, arrived: UInt64(arrived))
+        }
+        return bytes
+    }
+
     mutating func dueFiles(
         limit: Int, unsentBy deadline: HybridTimestamp, in world: ShardWorld
     ) throws(ShardFailure) -> [DueFile] {

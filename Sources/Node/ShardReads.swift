@@ -36,7 +36,8 @@ extension ShardMachine {
         case .due(let query):
             findings = .candidates(try candidates(query, without: senders, in: world))
         case .names, .profiles, .profile, .devices, .device, .accounts, .allAccounts, .signIn,
-            .holders, .signing, .blocks, .blockers, .accountUsers:
+            .holders, .signing, .blocks, .blockers, .accountUsers,
+            .unsentBytes:
             findings = try findOfUsers(query, for: user, in: world)
         case .without: preconditionFailure("a query that is not filtered")
         case .history(let conversation, let place, let limit):
@@ -95,6 +96,10 @@ extension ShardMachine {
             return .users(try blockers(of: user, among: users, in: world))
         case .accountUsers(let users):
             return .users(try accountUsers(among: users, in: world))
+        case .unsentBytes(let file, let conversation):
+            return .bytes(
+                try unsentBytes(
+                    of: user, besides: .file(file, in: conversation), in: world))
         default: preconditionFailure("a query about users")
         }
     }

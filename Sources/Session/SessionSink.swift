@@ -9,7 +9,7 @@ extension Session {
         assumeIsolated { $0.state.sessionVector(of: shard) }
     }
 
-    package nonisolated var isOfAccount: Bool { assumeIsolated { $0.signIn.isOfAccount } }
+    package nonisolated var clientKind: ClientKind { assumeIsolated { $0.signIn.clientKind } }
 
     package nonisolated func constraint(on shard: ShardID) -> ReadConstraint? {
         assumeIsolated { $0.state.constraint(on: shard) }

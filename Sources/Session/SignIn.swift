@@ -1,5 +1,6 @@
 import Chat
 import LineProtocol
+import Node
 import Wire
 
 /// The rights of a client that has signed in.
@@ -56,7 +57,9 @@ struct SignIn: Sendable {
     private(set) var user: UserID?
     /// The sign-in of that user, to which the devices belong that they register.
     private var ofUser: DeviceSignIn?
-    var isOfAccount: Bool { ofUser != nil }
+    var clientKind: ClientKind {
+        user == nil ? .operator : ofUser == nil ? .appUser : .accountUser
+    }
     private let doorkeeper: (any AuthKeys)?
     private var wrongSecrets = 0
     private var unheard = 0

@@ -379,6 +379,7 @@ extension Query {
         case .due: "notifications"
         case .accounts, .allAccounts, .accountUsers: "accounts"
         case .acquaintance: "acquaintance"
+        case .unsentBytes: "unsent bytes"
         case .signIn: "sign-in"
         case .holders: "holders"
         case .signing: "keys"

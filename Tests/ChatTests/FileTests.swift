@@ -185,7 +185,8 @@ struct FileTests {
     }
 
     @Test func `a file is due until it is sent, and from its closing until it is purged`() {
-        #expect(after(begin, end)?.indexKeys == [Term.unsent])
+        #expect(
+            after(begin, end)?.indexKeys == [Term.unsent, Term.unsent(by: People.alice)])
         #expect(after(begin, .attach(People.message))?.indexKeys == [])
         #expect(
             after(begin, .attach(People.message), .detach(People.message))?.indexKeys

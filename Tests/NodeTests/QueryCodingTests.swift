@@ -29,6 +29,7 @@ import Wire
             .blocks(of: users[0]), .blockers(among: users), .accountUsers(among: users),
             .acquaintance(Acquaintance.Question(beside: room)),
             .acquaintance(Acquaintance.Question(beside: room, others: users)),
+            .unsentBytes(besides: file, in: room),
         ]
     private static let users = [UserID(checked: "a"), UserID(checked: "b")]
     private static let file = FileID(checked: "f")
@@ -87,7 +88,7 @@ import Wire
         + [
             .blockViews([BlockView(user: users[0], since: time)]),
             .acquaintance(Acquaintance()), .acquaintance(acquaintance(isAnswered: false)),
-            .acquaintance(acquaintance(isAnswered: true)),
+            .acquaintance(acquaintance(isAnswered: true)), .bytes(1 << 40),
         ]
 
     /// What b has to do with a, who has created a conversation of both.

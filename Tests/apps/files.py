@@ -569,6 +569,25 @@ def the_same_upload_may_run_several_times_at_once(cluster):
 
 
 @check
+def a_user_has_100_mib_at_most_that_are_not_sent(cluster):
+    first, second, third = cluster.nodes
+    hoarder, other = chat(cluster, "unsent", "hoarder", "other")
+    largest = content(25 << 20)
+    for number in range(4):
+        hoarder.at(cluster.nodes[number % 3]).upload("unsent", f"u{number}", largest)
+    for node in cluster.nodes:
+        refusal = hoarder.at(node).upload("unsent", f"more-{node.name}", b"x", status=429)
+        assert "100 MiB that are not sent" in refusal.json["error"]["message"], refusal.body
+        assert refusal.headers["Retry-After"] == "3600", refusal.headers
+        # An upload that was not answered is repeated, and others are not concerned.
+        hoarder.at(node).upload("unsent", "u3", largest)
+        other.at(node).upload("unsent", f"other-{node.name}", b"x")
+    hoarder.send("unsent", "u0")
+    for node in cluster.nodes:
+        hoarder.at(node).upload("unsent", f"less-{node.name}", b"x")
+
+
+@check
 def a_connection_goes_on_after_an_upload(cluster):
     """Requests that were sent behind an upload are answered behind it, in their order."""
     alice, bob = chat(cluster, "behind", "alice", "bob")
