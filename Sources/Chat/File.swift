@@ -52,7 +52,8 @@ public struct File: Hashable, Sendable {
     /// - Parameter arrived: the size of the parts that have arrived, which counts for an upload that
     ///   has not ended.
     public func unsentBytes(of user: UserID, arrived: UInt64) -> UInt64 {
-        unsent.filter { $0.owner == user }.reduce(0) { $0 + ($1.size ?? arrived) }
+        let most = UInt64(FilePart.countMax * FilePart.bytesMax)
+        return unsent.filter { $0.owner == user }.reduce(0) { $0 + min($1.size ?? arrived, most) }
     }
 
     /// The most bytes that a user has uploaded and not sent, where another upload begins (100 MiB).

@@ -201,7 +201,6 @@ extension ShardMachine {
         return part.bytes
     }
 
-    /// Returns files of the shard that wait to be purged or closed, at most `limit`.
     /// The size of what a user has uploaded and not sent, in bytes.
     mutating func unsentBytes(
         of user: UserID, besides other: DocumentKey, in world: ShardWorld
@@ -218,6 +217,7 @@ extension ShardMachine {
         return bytes
     }
 
+    /// Returns files of the shard that wait to be purged or closed, at most `limit`.
     mutating func dueFiles(
         limit: Int, unsentBy deadline: HybridTimestamp, in world: ShardWorld
     ) throws(ShardFailure) -> [DueFile] {
