@@ -49,7 +49,7 @@ public struct File: Hashable, Sendable {
 
     /// The size of what a user has uploaded and not sent, in bytes.
     ///
-    /// - Parameter arrived: the size of the parts that have arrived, which counts for an upload that
+    /// - Parameter arrived: the size of the parts that have arrived; it counts for an upload that
     ///   has not ended.
     public func unsentBytes(of user: UserID, arrived: UInt64) -> UInt64 {
         let most = UInt64(FilePart.countMax * FilePart.bytesMax)
