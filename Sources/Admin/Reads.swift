@@ -139,7 +139,7 @@ extension ReplyWriter {
             $0.pair("title", chat.title)
             $0.pair("unread", chat.unread)
             $0.flag("archived", chat.isArchived)
-            $0.set("participants", chat.participants.prefix(namesMax ?? .max))
+            $0.list("participants", chat.participants.prefix(namesMax ?? .max))
             $0.pair("participantCount", namesMax.map { _ in chat.participants.count })
             $0.pair("createdBy", chat.createdBy)
             $0.pair("createdAt", time: chat.createdAt.lineTime)
@@ -183,9 +183,9 @@ extension ReplyPairs {
         pair("pinnedBy", message.pinnedBy)
         pair("pinnedAt", time: message.pinnedAt?.lineTime)
         flag("deletedForEveryone", message.isDeletedForEveryone)
-        set("deletedBy", message.deletedBy)
-        set("deliveredTo", message.deliveredTo)
-        set("readBy", message.readBy)
+        list("deletedBy", message.deletedBy)
+        list("deliveredTo", message.deliveredTo)
+        list("readBy", message.readBy)
     }
 }
 

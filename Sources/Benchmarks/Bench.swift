@@ -11,6 +11,7 @@ package enum Bench {
           all      every figure that the design aims for, beside what the machine can do
           chaos    kills, wipes and stops nodes under load, and looks for what is lost
           attack   sends what no client and no node sends, and looks whom it costs what
+          widest   asks for the largest answers, and measures how long another client waits
           --help   prints this; grapevine-bench <command> --help tells of one
 
         """
@@ -23,7 +24,7 @@ package enum Bench {
         switch words[1] {
         case "child": return ChildProcess.become(rest)
         case "--help", "-h", "help": return say(usage)
-        case "sends", "first", "all", "chaos", "attack": break
+        case "sends", "first", "all", "chaos", "attack", "widest": break
         case let word: return refuse("unknown command: \(word)", usage)
         }
         if rest.contains("--help") || rest.contains("-h") { return say(usage(of: words[1])) }
@@ -46,6 +47,7 @@ package enum Bench {
         switch command {
         case "chaos": ChaosCommand.usage
         case "attack": AttackCommand.usage
+        case "widest": WidestCommand.usage
         case "all": SuiteCommand.usage
         default: SendsCommand.usage
         }
@@ -60,6 +62,9 @@ package enum Bench {
             return try Stage.perform(command.run)
         case "attack":
             let command = try AttackCommand(words)
+            return try Stage.perform(command.run)
+        case "widest":
+            let command = try WidestCommand(words)
             return try Stage.perform(command.run)
         case "all":
             let command = try SuiteCommand(words)

@@ -80,6 +80,11 @@ final class BlockingConnection {
         }
     }
 
+    /// Reads up to the end of a line that is alone on its way.
+    func readLine() throws(BenchError) {
+        while try readSome().last != UInt8(ascii: "\n") {}
+    }
+
     private func readSome() throws(BenchError) -> ArraySlice<UInt8> {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         guard count > 0 else { throw Files.failure("reading an answer") }

@@ -7,17 +7,41 @@ import Wire
 /// Derived from the participant states; only marks made under a participant's last invitation
 /// count.
 public struct Progress: Hashable, Sendable {
-    private struct Entry: Hashable, Sendable {
-        let user: UserID
-        let read: HistoryPosition?
-        /// At least `read`: a message that was read was delivered.
-        let delivered: HistoryPosition?
+    /// The marks of one kind, at most one of each user.
+    private struct Marks: Hashable, Sendable {
+        struct Mark: Hashable, Sendable {
+            let user: UserID
+            let position: HistoryPosition
+        }
+
+        /// Ascending by user.
+        private var marks: [Mark] = []
+        private var users: [UserID] = []
+        /// Nil without marks.
+        private var least: HistoryPosition?
+
+        mutating func append(_ position: HistoryPosition, of user: UserID) {
+            marks.append(Mark(user: user, position: position))
+            users.append(user)
+            least = min(least ?? position, position)
+        }
+
+        /// Returns the users whose marks are at `position` or behind it, without one; ascending.
+        func users(past position: HistoryPosition, without other: UserID) -> [UserID] {
+            guard let least else { return [] }
+            // All have come past nearly every message of a long history: the array is shared.
+            guard least < position else {
+                return users.contains(other) ? users.filter { $0 != other } : users
+            }
+            return marks.filter { position <= $0.position && $0.user != other }.map(\.user)
+        }
     }
 
-    /// Ascending by user, without users that have no mark.
-    private let entries: [Entry]
+    private var read = Marks()
+    /// At least those of `read`: a message that was read was delivered.
+    private var delivered = Marks()
 
-    public init() { entries = [] }
+    public init() {}
 
     /// - Parameter participantStates: the states of this conversation's participants, in any order;
     ///   some may be missing.
@@ -25,35 +49,27 @@ public struct Progress: Hashable, Sendable {
         of participantStates: [(user: UserID, participantState: ParticipantState)],
         in conversation: Conversation
     ) {
-        entries = participantStates.filter { conversation.participants.contains($0.user) }
-            .map { user, participantState in
-                let read = conversation.position(of: participantState.read, of: user)
-                let delivered = conversation.position(of: participantState.delivered, of: user)
-                return Entry(user: user, read: read, delivered: [read, delivered].greatest)
-            }
-            .filter { $0.delivered != nil }
+        let ascending = participantStates.filter { conversation.participants.contains($0.user) }
             .sorted { $0.user < $1.user }
+        for (user, state) in ascending {
+            let read = conversation.position(of: state.read, of: user)
+            let delivered = conversation.position(of: state.delivered, of: user)
+            if let read { self.read.append(read, of: user) }
+            if let reached = [read, delivered].greatest {
+                self.delivered.append(reached, of: user)
+            }
+        }
     }
 
     /// Returns the users who have read the message at `position`, without its sender; ascending.
     public func readers(of position: HistoryPosition, from sender: UserID) -> [UserID] {
-        users(past: position, without: sender, by: \.read)
+        read.users(past: position, without: sender)
     }
 
     /// Returns the users to whom the message at `position` was delivered, without its sender;
     /// ascending.
     public func receivers(of position: HistoryPosition, from sender: UserID) -> [UserID] {
-        users(past: position, without: sender, by: \.delivered)
-    }
-
-    private func users(
-        past position: HistoryPosition, without sender: UserID,
-        by mark: (Entry) -> HistoryPosition?
-    ) -> [UserID] {
-        entries.filter { entry in
-            guard let reached = mark(entry) else { return false }
-            return position <= reached && entry.user != sender
-        }.map(\.user)
+        delivered.users(past: position, without: sender)
     }
 }
 

@@ -16,8 +16,9 @@ public enum Query: Hashable, Sendable {
         case all
     }
 
-    /// A page of messages as the user sees them, oldest first.
-    case history(ConversationID, place: Place, limit: Int)
+    /// A page of messages as the user sees them, oldest first; it may end once the messages have
+    /// more than `bytesMax` bytes, which is no part of the query's own encoding.
+    case history(ConversationID, place: Place, limit: Int, bytesMax: Int? = nil)
     /// The texts of a message, oldest first.
     case edits(MessageID, in: ConversationID)
     /// The pinned messages that the user sees, newest pin first.
@@ -93,7 +94,7 @@ public enum Query: Hashable, Sendable {
     /// The partition key whose shard answers; nil for a list over all shards.
     public var partition: String? {
         switch self {
-        case .history(let conversation, _, _), .edits(_, let conversation): conversation.text
+        case .history(let conversation, _, _, _), .edits(_, let conversation): conversation.text
         case .pinned(let conversation), .participants(let conversation): conversation.text
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
@@ -106,6 +107,27 @@ public enum Query: Hashable, Sendable {
         case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts,
             .holders, .blockers, .accountUsers, .acquaintance, .unsentBytes:
             nil
+        }
+    }
+
+    /// The bytes of messages after which the page of a history may end; nil where it may not.
+    public var bytesMax: Int? {
+        switch self {
+        case .history(_, _, _, let bytesMax): bytesMax
+        case .without(_, let query): query.bytesMax
+        default: nil
+        }
+    }
+
+    /// Returns the query for the page of a history that may end after so many bytes; nil for
+    /// another query.
+    public func ending(after bytes: Int) -> Query? {
+        switch self {
+        case .history(let conversation, let place, let limit, _):
+            .history(conversation, place: place, limit: limit, bytesMax: bytes)
+        case .without(let senders, let query):
+            query.ending(after: bytes).map { .without(senders, $0) }
+        default: nil
         }
     }
 

@@ -8,7 +8,7 @@ extension Query: WireValue {
 
     public func encode(into writer: inout ByteWriter) {
         switch self {
-        case .history(let conversation, let place, let limit):
+        case .history(let conversation, let place, let limit, _):
             writer.write(1)
             writer.write(conversation)
             place.encode(into: &writer)

@@ -68,11 +68,11 @@ extension Verb {
             let (conversation, user) = try words.conversationAndUser()
             let limit = try words.number(.limit, in: 1...LineLimits.historyMax)
             let place = try words.place()
+            let bytes = try words.number(.bytes, in: 1...LineLimits.replyBytesMax)
             let query = Query.history(
-                conversation, place: place, limit: limit ?? LineLimits.historyDefault)
-            guard let bytes = try words.number(.bytes, in: 1...LineLimits.replyBytesMax) else {
-                return .read(query, of: user)
-            }
+                conversation, place: place, limit: limit ?? LineLimits.historyDefault,
+                bytesMax: bytes)
+            guard let bytes else { return .read(query, of: user) }
             let isForward = if case .after = place { true } else { false }
             let cut = HistoryCut(isForward: isForward, bytesMax: bytes)
             return .list(query, of: user, ListPage(historyCut: cut))

@@ -125,6 +125,8 @@ extension PeerRequest: WireValue {
             writer.write(2)
             query.encode(into: &writer)
             writer.write(user)
+            // Nodes that do not know it ignore bytes behind the values that they know.
+            if let bytesMax = query.bytesMax { writer.write(count: bytesMax) }
         case .list(let query, let user, let shards, let bytesMax):
             writer.write(3)
             query.encode(into: &writer)
@@ -174,7 +176,12 @@ extension PeerRequest.Request {
             if !reader.isAtEnd { operation.senders = try BlockedSenders(from: &reader) }
             self = .write(operation, level, attempt)
         case 2:
-            self = .read(try Query(from: &reader), try reader.readName())
+            var query = try Query(from: &reader)
+            let user: UserID = try reader.readName()
+            if !reader.isAtEnd, let part = query.ending(after: max(1, try reader.readNumber())) {
+                query = part
+            }
+            self = .read(query, user)
         case 3:
             self = .list(
                 try Query(from: &reader), try reader.readName(), try reader.readShards(),

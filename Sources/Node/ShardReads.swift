@@ -40,11 +40,12 @@ extension ShardMachine {
             .unsentBytes:
             findings = try findOfUsers(query, for: user, in: world)
         case .without: preconditionFailure("a query that is not filtered")
-        case .history(let conversation, let place, let limit):
+        case .history(let conversation, let place, let limit, let bytesMax):
             let listing = try listing(
                 of: conversation, for: user, without: senders, query, world)
             let page = try page(place, limit: limit, in: conversation, world)
-            findings = .messages(try list(page, as: listing, in: world))
+            findings = .messages(
+                try list(page, upTo: bytesMax ?? .max, as: listing, in: world))
         case .edits(let id, let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             let message = try message(id, in: conversation, world)
@@ -210,10 +211,15 @@ extension ShardMachine {
     }
 
     /// Returns a page of messages, from disk and memory.
+    ///
+    /// - Parameter bytesMax: the size of the messages after which the page ends, in bytes. It has
+    ///   the message with which it became larger, and two at least: one that is left out says that
+    ///   the history goes on.
     private mutating func list(
-        _ page: HistoryPage, as listing: Listing, in world: ShardWorld
+        _ page: HistoryPage, upTo bytesMax: Int, as listing: Listing, in world: ShardWorld
     ) throws(ShardFailure) -> [MessageView] {
         var views: [MessageView] = []
+        var bytes = 0
         try list(
             page, of: listing.conversation, among: pendingMessages(of: listing.conversation),
             in: world
@@ -222,8 +228,10 @@ extension ShardMachine {
                 == run.counts.seen(by: listing.user)
                 || listing.hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
         } handing: { document in
-            if let view = listing.view(of: document) { views.append(view) }
-            return views.count < page.limit
+            guard let view = listing.view(of: document) else { return true }
+            views.append(view)
+            if bytesMax < .max { bytes += view.encoded.count }
+            return views.count < page.limit && (bytes <= bytesMax || views.count < 2)
         }
         return page.isDescending ? views.reversed() : views
     }

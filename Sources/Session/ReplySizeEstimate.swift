@@ -6,9 +6,10 @@ extension RequestTrace {
     /// short.
     func replyBytesEstimated(of request: Request) -> Int {
         switch (reply, request) {
-        case (.page, .read(.history(_, _, let limit), _)),
-            (.page, .list(.history(_, _, let limit), _, _)):
+        case (.page, .read(.history(_, _, let limit, _), _)):
             limit * SessionLimits.messageBytesEstimated
+        case (.page, .list(.history(_, _, let limit, let bytesMax), _, _)):
+            min(limit * SessionLimits.messageBytesEstimated, bytesMax ?? .max)
         case (.list, _), (.page, _): SessionLimits.listBytesEstimated
         case (.short, _): 0
         }

@@ -95,7 +95,7 @@ extension World {
         let node = nodes[request.address.node]
         trace(14, UInt64(number), "\(node.name) shows \(query.name) to \(request.user)")
         switch (query, findings) {
-        case (.history(let conversation, _, let limit), .messages(let views)):
+        case (.history(let conversation, _, let limit, _), .messages(let views)):
             guard views.count <= limit else {
                 throw Violation(
                     invariant: .bounded, explanation: "a page of \(views.count), not \(limit)")

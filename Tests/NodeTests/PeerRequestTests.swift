@@ -24,6 +24,17 @@ import Wire
             }
         }
 
+    @Test func `earlier versions read a page without the bytes after which it may end`() throws {
+        func request(_ bytesMax: Int?) -> PeerRequest {
+            let query = Query.history(Self.room, place: .newest, limit: 9, bytesMax: bytesMax)
+            return PeerRequest(number: 3, round: 4, deadline: 70, request: .read(query, alice))
+        }
+        let (whole, part) = (request(nil), request(1 << 20))
+        #expect(try PeerRequest.decode(part.encoded) == part)
+        #expect(try PeerRequest.decode(whole.encoded) == whole)
+        #expect(part.encoded.starts(with: whole.encoded))
+    }
+
     private static let earlier = {
         var earlier = Unsettled()
         earlier.insertOperation(

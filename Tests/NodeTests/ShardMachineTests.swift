@@ -179,6 +179,18 @@ private struct Driven {
         return chats.first?.last?.id
     }
 
+    mutating func page(
+        of user: UserID, bytesMax: Int
+    ) throws -> (messages: [MessageView], goesOn: Bool) {
+        let slot = ReplySlot(session: 2, number: 0)
+        let query = Query.history(lobby, place: .newest, limit: 1_000, bytesMax: bytesMax)
+        let (findings, _) = try machine.answer(query, for: user, slot: slot, in: world)
+        let (page, next) = findings.page(
+            ListPage(historyCut: HistoryCut(isForward: false, bytesMax: bytesMax)))
+        guard case .messages(let messages) = page else { return ([], false) }
+        return (messages, next != nil)
+    }
+
     /// Whether a user has answered another one.
     mutating func knows(_ other: UserID, _ user: UserID) throws -> Bool {
         let slot = ReplySlot(session: 2, number: 0)
@@ -345,6 +357,11 @@ private struct Driven {
             driven.store.rowsRead = 0
             #expect(try !driven.knows(alice, bob))
             #expect(try driven.knows(bob, alice))
+            costs.append(driven.store.rowsRead)
+            driven.store.rowsRead = 0
+            let (page, goesOn) = try driven.page(of: bob, bytesMax: 4_000)
+            #expect(goesOn && page.last?.id == MessageID(checked: "m\(messages - 1)"))
+            #expect(page.reduce(0) { $0 + $1.encoded.count } > 3_900)
             costs.append(driven.store.rowsRead)
         }
         // On all four levels, and after the last run, about 16 rows each.
