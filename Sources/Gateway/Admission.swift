@@ -37,6 +37,7 @@ extension AppConnection {
         guard host.admits(from: source(of: head)) else {
             return .refused(AppResponse(.tooManyRequests))
         }
+        if let refusal = host.pages.refusal(of: head) { return .refused(AppResponse(refusal)) }
         let path = head.target.segments
         if head.method == .options {
             var response = AppResponse(.noContent, body: [])

@@ -17,6 +17,9 @@ package func clientAddress(_ text: Substring) -> String {
     return groups[..<4].map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
 }
 
+/// Whether a host, perhaps with a port, is an IP address and no name.
+func isAddress(_ host: Substring) -> Bool { groups(of: withoutPort(host)) != nil }
+
 /// The most characters of what is no address and counts as one all the same.
 private let addressBytesMax = 64
 

@@ -147,7 +147,8 @@ extension OpsConnection {
         let origin = head.fields.values(of: "origin").first.flatMap { origin in
             pages.origins.contains(origin) ? origin : nil
         }
-        let page = OpsPage(for: head, of: reports, and: pages)
+        let refusal = pages.refusal(of: head)
+        let page = refusal.map { OpsPage($0) } ?? OpsPage(for: head, of: reports, and: pages)
         write(page, isHead: head.method == .head, closes: closes, origin: origin)
         since = clock.milliseconds
         if closes { return close() }

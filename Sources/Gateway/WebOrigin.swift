@@ -25,6 +25,9 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { (isEncrypted ? "https://" : "http://") + authority }
 
+    /// The host, without the port.
+    var host: Substring { WebOrigin.parts(of: authority[...]).host }
+
     /// The origin that a policy has to name for WebSockets to the same place.
     var ofSockets: String { (isEncrypted ? "wss://" : "ws://") + authority }
 

@@ -22,6 +22,8 @@ package actor WebPages {
     private nonisolated let executor: any SerialExecutor
     /// The origins of the nodes' pages; each page may send requests to all of them.
     package nonisolated let origins: Set<String>
+    /// The names under which the port may be reached; nil for any name.
+    private nonisolated let names: ServedNames?
     private let files: [[String]: WebFile]
     /// The policy of all pages (Content Security Policy Level 3).
     private let policy: String
@@ -29,12 +31,15 @@ package actor WebPages {
     private var compressed: [[String]: [UInt8]] = [:]
 
     /// - Parameters:
+    ///   - names: the names under which the port may be reached; nil for any name.
     ///   - nodes: the addresses at which browsers reach the nodes, as `/nodes.json` lists them.
     ///   - mayPlay: whether a page may send requests to any port of this machine, where
     ///     `cluster/play` takes orders to kill and start nodes.
     package init(
-        _ site: Site, nodes: [WebOrigin], mayPlay: Bool = false, executor: any SerialExecutor
+        _ site: Site, nodes: [WebOrigin], mayPlay: Bool = false, names: ServedNames? = nil,
+        executor: any SerialExecutor
     ) {
+        self.names = names
         self.executor = executor
         origins = Set(nodes.map(\.description))
         policy = WebPages.policy(nodes, mayPlay: mayPlay)
@@ -43,6 +48,15 @@ package actor WebPages {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
+    }
+
+    /// Returns the error for a request to a name that is none of this port; nil for others, and for
+    /// one without a name, which no browser sends.
+    nonisolated func refusal(of head: RequestHead) -> HTTPError? {
+        guard let names, let host = head.fields.values(of: "host").first, !names.contains(host)
+        else { return nil }
+        return HTTPError(
+            .misdirectedRequest, "This node is not reached as \(host); --host-names names it")
     }
 
     func has(_ path: [String]) -> Bool { files[path] != nil }

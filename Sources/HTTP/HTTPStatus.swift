@@ -23,6 +23,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     public static let unsupportedMediaType = HTTPStatus(rawValue: 415)
     public static let rangeNotSatisfiable = HTTPStatus(rawValue: 416)
     public static let expectationFailed = HTTPStatus(rawValue: 417)
+    public static let misdirectedRequest = HTTPStatus(rawValue: 421)
     public static let upgradeRequired = HTTPStatus(rawValue: 426)
     public static let tooManyRequests = HTTPStatus(rawValue: 429)
     public static let fieldsTooLarge = HTTPStatus(rawValue: 431)
@@ -45,7 +46,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
         401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
         408: "Request Timeout", 409: "Conflict", 413: "Content Too Large", 414: "URI Too Long",
         415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
-        426: "Upgrade Required", 429: "Too Many Requests",
+        421: "Misdirected Request", 426: "Upgrade Required", 429: "Too Many Requests",
         431: "Request Header Fields Too Large", 500: "Internal Server Error",
         501: "Not Implemented", 503: "Service Unavailable", 504: "Gateway Timeout",
         505: "HTTP Version Not Supported",

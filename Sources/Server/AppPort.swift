@@ -81,7 +81,10 @@ actor AppPort: AppHost {
         self.memory = memory
         ackLevel = command.ackLevel
         origins = command.origins
-        pages = WebPages(.chat, nodes: command.webNodes, executor: loop)
+        pages = WebPages(
+            .chat, nodes: command.webNodes,
+            names: command.webNodes.isEmpty
+                ? nil : ServedNames(command.hostNames, of: command.webNodes), executor: loop)
         userRates = RateLimiter(perSecond: command.userRate)
         addressRates = RateLimiter(perSecond: command.addressRate)
         uploads = RateLimiter(most: command.uploadBytesOfDay, in: AppPort.dayMilliseconds)

@@ -47,6 +47,9 @@ package struct NodeCommand: Sendable {
     package private(set) var webNodes: [WebOrigin] = []
     /// The addresses at which browsers reach the ports for operations of all nodes.
     package private(set) var opsWebNodes: [WebOrigin] = []
+    /// The names under which clients reach `ops`, and `http` where it has web nodes, beside those
+    /// of the web nodes.
+    package private(set) var hostNames: [String] = []
     /// The address for probes and the collectors of figures; nil for none.
     package var ops: SocketAddress?
     /// The host that others dial, where it is not the one at which the node listens.
@@ -99,6 +102,7 @@ package struct NodeCommand: Sendable {
                 "\(address) stands for every address of this machine: say which of them others "
                     + "are to dial, with --advertise <host>")
         }
+        hostNames = try NodeCommand.hostNames(options) + [advertise].compactMap(\.self)
         isBootstrapping = options.has("--bootstrap")
         if isBootstrapping, join.isEmpty {
             throw UsageError(
@@ -161,6 +165,14 @@ package struct NodeCommand: Sendable {
             let origins = words.compactMap { WebOrigin(String($0)) }
             let isValid = origins.count == words.count && words.count <= WebOrigin.countMax
             return isValid ? origins : nil
+        } ?? []
+    }
+
+    private static func hostNames(_ options: Options) throws(UsageError) -> [String] {
+        try options.optional("--host-names", "names of hosts without ports, between commas") {
+            let names = $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let areNames = names.allSatisfy { Endpoint($0 + ":1") != nil }
+            return areNames && names.count <= WebOrigin.countMax ? names : nil
         } ?? []
     }
 

@@ -11,7 +11,8 @@ extension NodeCommand {
             "[--jwt-audience <name>] [--jwt-issuer <name>] [--jwt-user-claim <claim>]",
             "[--jwt-hours 24] [--sign-up open|closed]",
             "[--push-key <file> [--push-url <url>] [--push-contact <url>]]",
-            "[--ops <host:port> [--ops-web <url>[,…]]] [--advertise <host>]",
+            "[--ops <host:port> [--ops-web <url>[,…]]] [--host-names <host>[,…]]",
+            "[--advertise <host>]",
             "[--join <gossip host:port>[,…] [--bootstrap]]",
             "[--cluster <name>] [--replicas 3|all] [--shards 64] [--ack local|majority|all]",
             "[--edit-window 15m] [--evict-after 10m|never] [--max-offset 500ms]",
@@ -108,6 +109,11 @@ extension NodeCommand {
         CommandHelp.Option(
             "--ops-web", .text("url,…"),
             "the addresses at which browsers reach --ops of all nodes, which /cluster then shows"),
+        CommandHelp.Option(
+            "--host-names", .text("host,…"),
+            "the names with a dot by which clients reach --ops, and --http with --web, beside "
+                + "those of --ops-web, --web and --advertise; others are answered 421, since a "
+                + "page elsewhere may have its name lead here"),
         CommandHelp.Option(
             "--advertise", .text("host"),
             "the host that others reach both ports at: a name or an IP address (the one that is "

@@ -26,7 +26,8 @@ actor OpsPort {
         self.loop = loop
         self.clock = clock
         pages = WebPages(
-            .cluster, nodes: command.opsWebNodes, mayPlay: command.mayBlock, executor: loop)
+            .cluster, nodes: command.opsWebNodes, mayPlay: command.mayBlock,
+            names: ServedNames(command.hostNames, of: command.opsWebNodes), executor: loop)
         listener = try Listener(address, on: loop)
     }
 

@@ -101,6 +101,41 @@ import Testing
         }
     }
 
+    // MARK: Names
+
+    private static func refusal(of host: String?, _ names: ServedNames?) throws -> HTTPStatus? {
+        let pages = WebPages(.cluster, nodes: [], names: names, executor: InlineExecutor())
+        let field = host.map { "Host: \($0)\r\n" } ?? ""
+        let version = host == nil ? "HTTP/1.0" : "HTTP/1.1"
+        var reader = RequestReader()
+        let bytes = Array("GET /metrics \(version)\r\n\(field)\r\n".utf8)
+        let head = try bytes.withUnsafeBytes { buffer -> RequestHead? in
+            var slice = buffer[...]
+            guard case .head(let head) = try reader.next(&slice) else { return nil }
+            return head
+        }
+        return pages.refusal(of: try #require(head))?.status
+    }
+
+    @Test func `a request to the name of a page elsewhere is refused`() throws {
+        let node = try #require(WebOrigin("https://ops.example.org:8443"))
+        let names = ServedNames(["n1.example.org"], of: [node])
+        for host in [
+            "evil.example:9100", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example",
+            "example.org", "xn1.example.org", "1.2.3", "[evil.example]",
+        ] {
+            #expect(try Self.refusal(of: host, names) == .misdirectedRequest, "\(host)")
+            #expect(try Self.refusal(of: host, nil) == nil)
+        }
+        for host in [
+            "127.0.0.1:9100", "127.0.0.1", "[::1]:9100", "[2001:db8::1]", "localhost:9100",
+            "LOCALHOST", "chat.localhost", "n1", "grapevine_1:9100", "n1.example.org",
+            "N1.Example.org.:9100", "ops.example.org", "ops.example.org:1", nil,
+        ] {
+            #expect(try Self.refusal(of: host, names) == nil, "\(host ?? "none")")
+        }
+    }
+
     // MARK: Answers
 
     @Test func `an unchanged page is not sent again`() throws {
