@@ -207,10 +207,12 @@ enum OpenAPI {
                     $0.pair("type", "object")
                     $0.object("properties") {
                         $0.object("code") { $0.pair("type", "integer") }
+                        $0.object("reason") { $0.pair("type", "string") }
                         $0.object("message") { $0.pair("type", "string") }
                     }
                     $0.list("required") {
                         $0.write("code")
+                        $0.write("reason")
                         $0.write("message")
                     }
                 }

@@ -126,6 +126,7 @@ extension JSONWriter {
         object {
             $0.object("error") {
                 $0.pair("code", error.code)
+                $0.pair("reason", error.reason)
                 $0.pair("message", error.sentence)
             }
         }

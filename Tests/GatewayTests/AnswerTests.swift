@@ -109,20 +109,23 @@ import Testing
         let error = LineError(400, "Missing <text>; usage: SEND <conversation>")
         #expect(
             String(decoding: error.json, as: UTF8.self)
-                == #"{"error":{"code":400,"message":"Missing <text>"}}"#)
+                == #"{"error":{"code":400,"reason":"bad_request","message":"Missing <text>"}}"#)
     }
 
     @Test func `a limit that no waiting changes is a conflict, another one says how long to wait`()
         throws
     {
-        let lasting = ["A message has at most 100 edits", "A user has at most 32 devices"]
-        for sentence in lasting {
+        let lasting = [
+            "A message has at most 100 edits": "too_many_edits",
+            "A user has at most 32 devices": "too_many_devices",
+        ]
+        for (sentence, reason) in lasting {
             let error = LineError(429, sentence)
             let response = AppResponse(error)
             #expect(response.status.rawValue == 409 && response.retryAfter == nil)
             #expect(
                 String(decoding: response.body.joined(), as: UTF8.self)
-                    == #"{"error":{"code":409,"message":"\#(sentence)"}}"#)
+                    == #"{"error":{"code":409,"reason":"\#(reason)","message":"\#(sentence)"}}"#)
         }
         let passing = AppResponse(LineError(429, "Too many type at once"))
         #expect(passing.status.rawValue == 429 && passing.retryAfter == 1)
