@@ -361,6 +361,8 @@ extension AppConnection {
     func fail(_ error: HTTPError) {
         var response = AppResponse(error)
         response.closes = true
+        // Whose page sent what cannot be read is not known, and the error is no secret.
+        origin = origin ?? "*"
         respond(response, isHead: false)
     }
 

@@ -384,6 +384,14 @@ def a_page_can_read_every_answer(cluster):
     stream = first_bytes(
         cluster.nodes[0], head(alice, "GET", "events", f"Origin: {ours['Origin']}"))
     assert f"Access-Control-Allow-Origin: {ours['Origin']}\r\n".encode() in stream, stream
+    # What cannot be read names no origin.
+    for sent, code in (
+            (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\n\r\n", 414),
+            (b"GET /v1/chats HTTP/9.9\r\n\r\n", 505),
+            (b"GET /v1/chats HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", 431)):
+        text = raw(cluster.nodes[0], sent)
+        assert text.startswith(f"HTTP/1.1 {code} ".encode()), (code, text)
+        assert b"Access-Control-Allow-Origin: *\r\n" in text, text
 
 
 @check
