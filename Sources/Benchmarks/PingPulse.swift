@@ -8,6 +8,8 @@ final class PingPulse: Sendable {
 
     private let address: SocketAddress
     private let longestNanoseconds = Lock<UInt64>(0)
+    /// When the question was asked that has no answer yet; 0 for none.
+    private let askedAt = Lock<UInt64>(0)
     private let failure = Lock<BenchError?>(nil)
     private let isOver = Lock(false)
 
@@ -25,9 +27,11 @@ final class PingPulse: Sendable {
             let connection = try BlockingConnection(to: address)
             while !isOver.withLock({ $0 }) {
                 let began = DiskPulse.now
+                askedAt.withLock { $0 = began }
                 try connection.send(Array("PING\n".utf8))
                 try connection.readLine()
                 let took = DiskPulse.now - began
+                askedAt.withLock { $0 = 0 }
                 longestNanoseconds.withLock { $0 = max($0, took) }
                 usleep(Self.pauseMicroseconds)
             }
@@ -39,9 +43,11 @@ final class PingPulse: Sendable {
     /// Returns the longest wait since the last call, in milliseconds.
     func takeLongest() throws(BenchError) -> Double {
         if let failure = failure.withLock({ $0 }) { throw failure }
+        let asked = askedAt.withLock { $0 }
+        let waiting = asked > 0 ? DiskPulse.now - asked : 0
         return longestNanoseconds.withLock { longest in
             defer { longest = 0 }
-            return Double(longest) / 1e6
+            return Double(max(longest, waiting)) / 1e6
         }
     }
 

@@ -11,7 +11,7 @@ struct WidestCommand: Sendable {
         allow, asks for them over lines and over HTTP, and prints for each request, as the worst of
         the runs, how long a second client of the node, which sends a PING each millisecond, waited
         for an answer; the time of the answer itself; and its size. No wait should be longer than
-        100 ms. The clients run on the same machine.
+        100 ms: such a line is marked, and the exit status is 1. The clients run on this machine.
           --runs       how often each request is made
           --grapevine  the binary; without it the one beside this
 
@@ -40,24 +40,26 @@ struct WidestCommand: Sendable {
         let pulse = try PingPulse(at: cluster.nodes[0].admin)
         defer { pulse.stop() }
         say("worst wait  answer      bytes  request")
+        var isLate = false
         for line in WidestState.lines {
-            try await measure(line, pulse) { () async throws(BenchError) in
+            isLate = try await measure(line, pulse) { () async throws(BenchError) in
                 try await state.ask(line)
-            }
+            } || isLate
         }
         for path in WidestState.paths {
-            try await measure("GET /v1/\(path)", pulse) { () async throws(BenchError) in
+            isLate = try await measure("GET /v1/\(path)", pulse) { () async throws(BenchError) in
                 try state.get(path)
-            }
+            } || isLate
         }
-        return 0
+        return isLate ? 1 : 0
     }
 
     /// - Parameter request: makes the request, and returns the size of the answer in bytes.
+    /// - Returns: whether the second client waited for too long.
     @Stage private func measure(
         _ name: String, _ pulse: PingPulse,
         _ request: @Stage () async throws(BenchError) -> Int
-    ) async throws(BenchError) {
+    ) async throws(BenchError) -> Bool {
         var (wait, answer, bytes) = (0.0, 0.0, 0)
         for _ in 0..<runs {
             // What came before has ended.
@@ -75,6 +77,7 @@ struct WidestCommand: Sendable {
         ]
         let mark = wait > Self.waitMax ? "  !" : ""
         say(columns.joined(separator: " ") + "  \(name.prefix(60))" + mark)
+        return wait > Self.waitMax
     }
 
     private func fixed(_ milliseconds: Double) -> String {

@@ -47,15 +47,25 @@ public struct File: Hashable, Sendable {
     /// The uploads that are open and that no message names.
     var unsent: [OwnerState] { open.filter(\.sendings.isEmpty) }
 
-    /// The size of what a user has uploaded and not sent, in bytes.
+    /// What a user has uploaded and not sent, in bytes: 256 KiB at least for each upload, so that
+    /// their number has a limit, too, and 5 MiB at least for one that has not ended.
     ///
     /// - Parameter arrived: the size of the parts that have arrived; it counts for an upload that
     ///   has not ended.
     public func unsentBytes(of user: UserID, arrived: UInt64) -> UInt64 {
-        let most = UInt64(FilePart.countMax * FilePart.bytesMax)
-        return unsent.filter { $0.owner == user }.reduce(0) { $0 + min($1.size ?? arrived, most) }
+        var bytes: UInt64 = 0
+        for state in unsent where state.owner == user {
+            if let size = state.size {
+                bytes += min(max(size, 256 << 10), File.bytesMax)
+            } else {
+                bytes += max(arrived, 5 << 20)
+            }
+        }
+        return bytes
     }
 
+    /// The most bytes of one file.
+    public static let bytesMax = UInt64(FilePart.countMax * FilePart.bytesMax)
     /// The most bytes that a user has uploaded and not sent, where another upload begins (100 MiB).
     public static let unsentBytesMax: UInt64 = 100 << 20
 

@@ -83,6 +83,21 @@ extension AppConnection {
         return .answered(AppResponse(page))
     }
 
+    /// The users to be added who count as one request: each of them is looked up.
+    private static let guestsOfRequest = 4
+
+    /// Counts a request of an account that adds many users as several.
+    ///
+    /// - Throws: 429.
+    func admitGuests(in parameters: [JSONValue.Member], by user: UserID) throws(LineError) {
+        guard signedIn?.access.signIn != nil,
+            case .list(let guests)? = parameters.first(where: { $0.name == "participants" })?.value
+        else { return }
+        for _ in 0..<guests.count / AppConnection.guestsOfRequest {
+            guard host.admits(user) else { throw .tooManyRequests }
+        }
+    }
+
     private static let methodsOfPages = "GET, HEAD, OPTIONS"
 
     /// Answers with the key with which browsers subscribe.

@@ -252,6 +252,7 @@ extension AppConnection {
             guard host.admits(socket.user) else { throw .tooManyRequests }
             let (route, parameters) = try message.route()
             try route.checkEmail(in: parameters, of: signedIn?.access)
+            try admitGuests(in: parameters, by: socket.user)
             if let email = route.email(in: parameters) {
                 try find(email, for: id, route, parameters, of: socket)
             } else {

@@ -56,6 +56,7 @@ extension AppConnection {
             throw LineError(400, "This request needs a WebSocket: GET /v1/socket opens one")
         }
         let parameters = try request.members(hasBody: resource.hasBody)
+        try admitGuests(in: parameters, by: user)
         try route.checkEmail(in: parameters, of: signedIn?.access)
         if let email = route.email(in: parameters) {
             return try begin(request, route, by: user, with: parameters, finding: email)

@@ -2,8 +2,8 @@
 ///
 /// The page of a site elsewhere can have its own name lead to this machine, and then reads what the
 /// port shows as if it were the site's (DNS rebinding); but it cannot keep the browser from sending
-/// the name as `Host`. No site has an address for a name, or a name without a dot, so that these
-/// need not be listed.
+/// the name as `Host`. The name of a site has a dot and is no IP address, so that other names need
+/// not be listed.
 package struct ServedNames: Hashable, Sendable {
     private let names: Set<String>
 

@@ -115,8 +115,10 @@ extension BlockCheck {
             // Nearly always the number of conversations is enough, and no message has to be read.
             let adders = found.adders.filter { $0 != user }.prefix(Query.namesMax - 1)
             return .success(.acquaintance(of: left, among: (adders + [user]).sorted()))
-        case (.acquaintance(let left, _), _): return .success(step(for: left.dropFirst()))
-        case (.accounts, _): return .success(step(for: guests[...]))
+        case (.acquaintance(let left, _), .found(_, isPartial: false)):
+            return .success(step(for: left.dropFirst()))
+        // Each further question might take as long to go unanswered.
+        case (.acquaintance, _), (.accounts, _): return .success(.blocks)
         case (.unsentBytes, .found(.bytes(let count), _)) where count >= File.unsentBytesMax:
             return .failure(.tooManyUnsentBytes)
         case (.unsentBytes, _), (.blocks, _), (.execution, _): return .success(.execution)
@@ -139,6 +141,11 @@ struct BlockChecks: Sendable {
     private var watched: Set<UserID> = []
     /// Those whose step was answered at once.
     var settled: [UInt64] = []
+    /// By user, the checks of additions that have not ended; the first is under way, so that many
+    /// at once are each judged by what the others have done.
+    private var additions: [UserID: [UInt64]] = [:]
+    /// Those whose turn among the additions of their user has come.
+    private(set) var ready: [UInt64] = []
     /// Whom users of other nodes' shards have blocked; for those who have blocked somebody.
     private var known: [UserID: BlockedSenders] = [:]
 
@@ -166,8 +173,29 @@ struct BlockChecks: Sendable {
         }
     }
 
+    /// Adds a check of an addition.
+    ///
+    /// - Returns: whether it is the first of its user, and may begin.
+    mutating func addAddition(_ id: UInt64, by user: UserID) -> Bool {
+        additions[user, default: []].append(id)
+        return additions[user]?.count == 1
+    }
+
+    mutating func takeReady() -> [UInt64] {
+        defer { ready = [] }
+        return ready
+    }
+
+    private mutating func removeAddition(_ id: UInt64, by user: UserID) {
+        guard var ids = additions[user], let index = ids.firstIndex(of: id) else { return }
+        ids.remove(at: index)
+        additions[user] = ids.isEmpty ? nil : ids
+        if index == 0, let next = ids.first { ready.append(next) }
+    }
+
     mutating func remove(_ id: UInt64) {
         guard let check = running.removeValue(forKey: id) else { return }
+        removeAddition(id, by: check.user)
         if check.isOfWatcher {
             watched.remove(check.user)
         } else {

@@ -25,10 +25,17 @@ struct Commit: Sendable {
             return nil
         }
         do throws(WireError) {
-            return Set(try MemberTable.decode(table.value).entries.map(\.member.name))
+            return try MemberTable.decode(table.value).present
         } catch {
             // What this process has encoded is read; no member is taken to be on disk without it.
             return nil
         }
+    }
+}
+
+extension MemberTable {
+    /// The names of the members that have not left.
+    var present: Set<NodeName> {
+        Set(entries.filter { $0.state != .left }.map(\.member.name))
     }
 }

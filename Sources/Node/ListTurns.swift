@@ -62,7 +62,9 @@ extension Node {
         scatterGathers[slot] = scatterGather
         guard !scatterGather.unread.isEmpty, !isQueued else { return }
         scatterGathers[slot]?.isQueued = true
-        listTurns.append(slot, of: scatterGather.user, at: stage)
+        // A question about another user takes the time of the one who has it asked.
+        let user = blockChecks.running[slot.session]?.user ?? scatterGather.user
+        listTurns.append(slot, of: user, at: stage)
         ports.host.turnAgain()
     }
 

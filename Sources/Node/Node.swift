@@ -219,7 +219,7 @@ extension Node {
                 let table = try MemberTable.decode(bytes)
                 membership = Node.membership(
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
-                storedMembers = Set(table.entries.map(\.member.name))
+                storedMembers = table.present
             }
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()

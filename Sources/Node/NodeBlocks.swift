@@ -115,6 +115,9 @@ extension Node {
         }
         let id = SessionBit.blocks | takeCallNumber()
         blockChecks.add(check, as: id)
+        if case .accounts = check.step, !blockChecks.addAddition(id, by: check.user) {
+            return .awaited
+        }
         begin(check.step, of: id, having: check.sessionVectors)
         return .awaited
     }
@@ -177,7 +180,10 @@ extension Node {
 
     /// Runs at the end of a turn: goes on with the checks whose step was answered at once.
     func settleBlockChecks() {
-        while !blockChecks.settled.isEmpty {
+        while !blockChecks.settled.isEmpty || !blockChecks.ready.isEmpty {
+            for id in blockChecks.takeReady() {
+                if let check = blockChecks.running[id] { begin(check.step, of: id) }
+            }
             let settled = blockChecks.settled
             blockChecks.settled = []
             for id in settled {
@@ -253,6 +259,7 @@ extension Node {
 
     private func end(_ id: UInt64) {
         blockChecks.remove(id)
+        if !blockChecks.ready.isEmpty { turnAgain() }
         sinks[id] = nil
         forgetReadBarriers(of: id)
     }

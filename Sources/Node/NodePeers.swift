@@ -260,8 +260,14 @@ extension Node {
         guard hello.cluster != nil else { return }
         learn(hello)
         defer { followMembership() }
-        guard storedMembers.contains(hello.member.name) else { return hold(greeting, hello) }
+        guard !isUnstored(hello.member.name) else { return hold(greeting, hello) }
         link(hello, greeting)
+    }
+
+    /// Whether the disk does not have a member yet; one that the table does not take, because its
+    /// entry is older than what is known of it, is connected, so that it hears of that.
+    private func isUnstored(_ name: NodeName) -> Bool {
+        membership.table.present.contains(name) && !storedMembers.contains(name)
     }
 
     /// Holds a connection until the disk has its member.

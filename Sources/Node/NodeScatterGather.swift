@@ -412,6 +412,11 @@ extension Node {
                 }
             }
             mergeParts(call.found + [findings], missing: missing, of: call)
+        case .failed(.unsupported):
+            // It answers other queries all the same, and would answer this one no better.
+            shardCalls[response.number] = nil
+            scatterGathers[call.slot]?.missing += call.shards
+            mergeParts([], missing: [], of: call)
         default:
             shardCalls[response.number] = nil
             mergeParts([], missing: call.shards, of: call)

@@ -201,18 +201,22 @@ extension ShardMachine {
         return part.bytes
     }
 
-    /// The size of what a user has uploaded and not sent, in bytes.
+    /// The size of what a user has uploaded and not sent, in bytes, up to `File.unsentBytesMax`.
+    ///
+    /// - Parameter other: a file that is uploaded again, which counts as far as more has arrived of
+    ///   it than a file has.
     mutating func unsentBytes(
         of user: UserID, besides other: DocumentKey, in world: ShardWorld
     ) throws(ShardFailure) -> UInt64 {
         var bytes: UInt64 = 0
         for key in try keys(of: .file, carrying: Term.unsent(by: user), in: world)
-        where key != other {
+        where bytes < File.unsentBytesMax {
             guard let (file, id, conversation) = try file(at: key, in: world) else { continue }
             let parts = try keys(
                 of: .filePart, carrying: Term.part(of: id), partition: conversation.text, in: world)
             let arrived = parts.count { $0.partOfFile?.file == id } * FilePart.bytesMax
-            bytes += file.unsentBytes(of: user, arrived: UInt64(arrived))
+            let unsent = file.unsentBytes(of: user, arrived: UInt64(arrived))
+            bytes += key == other ? unsent - min(unsent, File.bytesMax) : unsent
         }
         return bytes
     }

@@ -9,7 +9,10 @@ extension RequestTrace {
         case (.page, .read(.history(_, _, let limit, _), _)):
             limit * SessionLimits.messageBytesEstimated
         case (.page, .list(.history(_, _, let limit, let bytesMax), _, _)):
-            min(limit * SessionLimits.messageBytesEstimated, bytesMax ?? .max)
+            // A page has one message at least.
+            min(
+                limit * SessionLimits.messageBytesEstimated,
+                max(bytesMax ?? .max, SessionLimits.messageBytesEstimated))
         case (.list, _), (.page, _): SessionLimits.listBytesEstimated
         case (.short, _): 0
         }

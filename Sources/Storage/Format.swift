@@ -27,7 +27,12 @@ import Glibc
 ///   believed, not even that it is empty. `place`, `dots` and `term` can be rebuilt from
 ///   `document`.
 enum Format {
-    static let number: Int64 = 7
+    static let number: Int64 = 8
+    /// The oldest version whose files this one reads, and that reads and writes its files: only
+    /// terms were added since, see `AddedTerms`.
+    static let oldest: Int64 = 7
+    /// The version number of a file of this version.
+    static let stored = number | oldest << readableShift
     /// The position, in the version number of a file, of the oldest version that can read and write
     /// the file; those bits are 0 where that is the version that wrote it.
     ///
@@ -76,7 +81,7 @@ enum Format {
             BEGIN;
             \(tables)
             PRAGMA application_id = \(applicationID);
-            PRAGMA user_version = \(number);
+            PRAGMA user_version = \(stored);
             COMMIT;
             """, doing: "creating the tables")
         guard rename(draft, path) == 0 else { throw .system(doing: "naming the new file") }
@@ -89,8 +94,8 @@ enum Format {
     ///   `foreignFile` for a format that no version writes any more.
     static func check(_ found: Int64) throws(StorageError) {
         let own = found & (1 << readableShift - 1)
-        guard own >= number else { throw .foreignFile }
-        guard own == number || (1...number).contains(found >> readableShift) else {
+        guard own >= oldest else { throw .foreignFile }
+        guard own <= number || (1...number).contains(found >> readableShift) else {
             throw .newerFormat(Int(own))
         }
     }

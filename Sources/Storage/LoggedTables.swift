@@ -257,6 +257,21 @@ extension LoggedTables {
         }
     }
 
+    /// Adds the terms that a file of an earlier version lacks.
+    ///
+    /// A full disk leaves that to the next opening.
+    func addTerms(of connection: Connection) throws(StorageError) {
+        let terms = AddedTerms(to: tables, of: connection)
+        do throws(StorageError) {
+            guard try !terms.areStored else { return }
+            try transact { () throws(StorageError) in try terms.store() }
+        } catch .full {
+            return
+        } catch {
+            throw error
+        }
+    }
+
     /// - Parameter damaged: the shards whose indexes are rebuilt at the end.
     private func replay(
         reindexing damaged: Set<ShardID>, afterEach pause: () -> Void

@@ -164,7 +164,7 @@ final class Tables {
     }
 
     /// Stores the index rows by which a document is found other than by its key and its dots.
-    private func storeNames(_ write: Record, in shard: ShardID) throws(StorageError) {
+    func storeNames(_ write: Record, in shard: ShardID) throws(StorageError) {
         if write.key.kind == .message,
             write.hasMoved || write.previous == nil && !write.isNearItsID
         {

@@ -59,7 +59,9 @@ final class WriterFile {
                 context?.storeBytes(of: pages, as: Int32.self)
                 return SQLITE_OK
             }, logPages)
-        guard try tables.replay(afterEach: keepLogShort) else { return }
+        let hadRows = try tables.replay(afterEach: keepLogShort)
+        try tables.addTerms(of: connection)
+        guard hadRows else { return }
         // The rows may have contained purged texts.
         purging.noteCommit(purges: true)
         truncateLog()

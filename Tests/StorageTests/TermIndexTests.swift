@@ -65,6 +65,33 @@ import Wire
         }
     }
 
+    @Test func `a file of an earlier version gets the terms that its documents lack`() throws {
+        let folder = try TemporaryFolder()
+        var database = try TestDatabase(folder: folder.path)
+        var chats = try fill(database, seed: 1, steps: 3)
+        let begin = File.Action.begin(type: FieldText("image/png"))
+        for number in 0..<4 {
+            let record = chats.make(
+                .file(FileID(checked: "f"), begin), in: Chats.conversation(number))
+            try database.store(chats.batch([record]))
+        }
+        database.close()
+        try TestDatabase(folder: folder.path).close()
+        let word = Term.unsent(by: Chats.user)
+        try RawFile(folder.file).run(
+            "DELETE FROM term WHERE word = '\(word)'; PRAGMA user_version = 7")
+        database = try TestDatabase(folder: folder.path)
+        let keys = try database.reader.keys(of: .file, carrying: word, in: chats.shard)
+        #expect(keys.count == 4)
+        try check(database, folder, chats)
+        database.close()
+        // It is done once.
+        try RawFile(folder.file).run("DELETE FROM term WHERE word = '\(word)'")
+        database = try TestDatabase(folder: folder.path)
+        #expect(try database.reader.keys(of: .file, carrying: word, in: chats.shard).isEmpty)
+        database.close()
+    }
+
     @Test func `the index equals a recomputation, whatever is stored`() throws {
         for seed in UInt64(0)..<4 {
             let folder = try TemporaryFolder()

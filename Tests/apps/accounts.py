@@ -642,6 +642,15 @@ def strangers_add_nobody_to_more_than_50_conversations(cluster):
         add(other.at(node), victim, "other", status=429)
         add(spammer.at(node), victim, "spam-a0")
         add(friend.at(node), victim, f"friend-{node.name}")
+    # Many at once are each judged by what the others have done.
+    fresh = sign_up(second, "strangers.fresh")
+    flood = [spammer.at(third) for _ in range(60)]
+    def create(number):
+        body = {"id": f"at-once-{number}", "participants": [fresh.user]}
+        return flood[number].attempt("POST", "conversations", body).status
+    with concurrent.futures.ThreadPoolExecutor(30) as pool:
+        statuses = list(pool.map(create, range(60)))
+    assert sorted(statuses) == 50 * [200] + 10 * [429], statuses
     with down(cluster, first):
         add(other.at(second), victim, "other", status=429)
         victim.at(second).post("conversations/spam-a7/messages", {"text": "what do you want?"})
