@@ -40,26 +40,29 @@ struct WidestCommand: Sendable {
         let pulse = try PingPulse(at: cluster.nodes[0].admin)
         defer { pulse.stop() }
         say("worst wait  answer      bytes  request")
-        var isLate = false
+        var waits: [Double] = []
         for line in WidestState.lines {
-            isLate = try await measure(line, pulse) { () async throws(BenchError) in
+            let wait = try await measure(line, pulse) { () async throws(BenchError) in
                 try await state.ask(line)
-            } || isLate
+            }
+            waits.append(wait)
         }
         for path in WidestState.paths {
-            isLate = try await measure("GET /v1/\(path)", pulse) { () async throws(BenchError) in
+            let wait = try await measure("GET /v1/\(path)", pulse) {
+                () async throws(BenchError) in
                 try state.get(path)
-            } || isLate
+            }
+            waits.append(wait)
         }
-        return isLate ? 1 : 0
+        return waits.contains { $0 > Self.waitMax } ? 1 : 0
     }
 
     /// - Parameter request: makes the request, and returns the size of the answer in bytes.
-    /// - Returns: whether the second client waited for too long.
+    /// - Returns: how long the second client waited, in milliseconds.
     @Stage private func measure(
         _ name: String, _ pulse: PingPulse,
         _ request: @Stage () async throws(BenchError) -> Int
-    ) async throws(BenchError) -> Bool {
+    ) async throws(BenchError) -> Double {
         var (wait, answer, bytes) = (0.0, 0.0, 0)
         for _ in 0..<runs {
             // What came before has ended.
@@ -77,7 +80,7 @@ struct WidestCommand: Sendable {
         ]
         let mark = wait > Self.waitMax ? "  !" : ""
         say(columns.joined(separator: " ") + "  \(name.prefix(60))" + mark)
-        return wait > Self.waitMax
+        return wait
     }
 
     private func fixed(_ milliseconds: Double) -> String {
