@@ -25,7 +25,7 @@ struct BlockCheck: Sendable {
         /// Can transition to: `acquaintance`.
         case accounts
         /// To which conversations others have added the first of these users is asked, and, where
-        /// those are many, whom the user knows of `adders`.
+        /// those are many, whom the user knows of `among`.
         ///
         /// Can transition to: `acquaintance`, `blocks`.
         case acquaintance(of: ArraySlice<UserID>, among: [UserID])

@@ -1170,7 +1170,7 @@ def a_client_that_reads_slowly_costs_little(cluster):
 @check
 def uploads_do_not_hold_others_up(cluster):
     """Ten uploads of 25 MiB at once: what a node answers meanwhile, and what it takes of memory."""
-    alice, bob = chat(cluster, "busy", "alice", "bob")
+    alice, bob = chat(cluster, "busy", "porter", "bob")
     node = cluster.nodes[0]
     path = os.path.join(cluster.folder, "large")
     data = content(FILE_BYTES_MAX, 10)
