@@ -126,11 +126,15 @@ extension AttackRun {
             "\(taken >> 20) MiB written, \(gone) of \(count) ended", true, connections: count)
     }
 
+    /// The users of whom each takes a part in an attack on files.
+    static let uploaders = (0..<400).map { "mallory\($0)" }
+
     /// Creates a conversation of a thousand messages with texts of the greatest length.
     func writeLongHistory() async throws(BenchError) {
         let writer = try await cluster.connect(victim)
         defer { writer.close() }
-        _ = try await cluster.ask("CREATE long alice,bob", on: writer)
+        let uploaders = Self.uploaders.joined(separator: ",")
+        _ = try await cluster.ask("CREATE long alice,bob,\(uploaders)", on: writer)
         let text = String(repeating: "x", count: 16_384)
         for start in stride(from: 0, to: 1_000, by: 100) {
             let sends = (start..<start + 100).map { "SEND long alice id=m\($0) \(text)" }

@@ -60,13 +60,18 @@ extension AttackRun {
 
     // MARK: Requests
 
-    private func upload(_ id: String, _ length: String) -> [UInt8] {
-        request("conversations/long/blobs/\(id)", "\(length)\r\n", method: "PUT")
+    private func upload(_ id: String, _ length: String, by user: String) -> [UInt8] {
+        request(
+            "conversations/long/blobs/\(id)", "\(length)\r\n", method: "PUT",
+            by: AppIdentity.token(of: user))
     }
 
-    private func upload(_ id: String, of count: Int) -> [UInt8] {
-        upload(id, "Content-Length: \(count)")
+    private func upload(_ id: String, of count: Int, by user: String) -> [UInt8] {
+        upload(id, "Content-Length: \(count)", by: user)
     }
+
+    /// Returns one of the attackers: each of them may have only so much that is not sent.
+    private func attacker(_ number: Int) -> String { Self.uploaders[number % Self.uploaders.count] }
 
     private func status(_ intruder: Intruder) -> Int {
         Int(intruder.statusLine.split(separator: " ").dropFirst().first ?? "") ?? 0
@@ -81,7 +86,7 @@ extension AttackRun {
     /// - Returns: the status of the answer; 0 for none.
     private func store(_ bytes: [UInt8], as id: String) async throws(BenchError) -> Int {
         let writer = try await openOne(to: .http)
-        writer.send(upload(id, of: bytes.count) + bytes)
+        writer.send(upload(id, of: bytes.count, by: "alice") + bytes)
         let milliseconds = UInt64(Self.politeMillisecondsMax)
         _ = await holds(within: milliseconds) { !writer.statusLine.isEmpty || writer.isGone }
         let status = status(writer)
@@ -135,7 +140,8 @@ extension AttackRun {
         for round in 0..<rounds {
             let intruders = try await open(count, to: .http)
             for (number, intruder) in intruders.enumerated() {
-                intruder.send(upload("broken\(round)-\(number)", of: 20 << 20))
+                let id = "broken\(round)-\(number)"
+                intruder.send(upload(id, of: 20 << 20, by: attacker(number)))
                 intruder.flood(randomBytes(Self.partBytes), atMost: begun)
             }
             _ = await holds(within: 5_000) { intruders.allSatisfy(\.isPoured) }
@@ -152,7 +158,9 @@ extension AttackRun {
         let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: Self.partBytes - 100)
         var intruders: [Intruder] = []
         while intruders.count < count {
-            let head = upload("slow\(intruders.count)", of: Self.fileBytesMax)
+            let number = intruders.count
+            let head = upload(
+                "slow\(number)", of: Self.fileBytesMax, by: attacker(number / 100))
             intruders += try await open(100, saying: head + bytes)
         }
         for _ in 0..<(command.isLong ? 90 : 3) {
@@ -170,7 +178,9 @@ extension AttackRun {
         var intruders: [Intruder] = []
         for length in lengths {
             for more in ["", "\r\nExpect: 100-continue"] {
-                let head = upload("long\(intruders.count)", "Content-Length: \(length)\(more)")
+                let head = upload(
+                    "long\(intruders.count)", "Content-Length: \(length)\(more)",
+                    by: attacker(intruders.count))
                 intruders += try await open(20, saying: head)
             }
         }
@@ -187,7 +197,9 @@ extension AttackRun {
         var intruders: [Intruder] = []
         for number in 0..<4 {
             intruders += try await open(
-                1, saying: upload("endless\(number)", "Transfer-Encoding: chunked"))
+                1,
+                saying: upload(
+                    "endless\(number)", "Transfer-Encoding: chunked", by: attacker(number)))
         }
         let chunk = Array("10000\r\n".utf8) + piece + Array("\r\n".utf8)
         for intruder in intruders { intruder.flood(chunk, atMost: 4 * Self.fileBytesMax) }
@@ -202,7 +214,7 @@ extension AttackRun {
 
     private func uploadNothing() async throws(BenchError) -> Outcome {
         let count = 1_000
-        let head = upload("nothing", of: Self.fileBytesMax)
+        let head = upload("nothing", of: Self.fileBytesMax, by: "bob")
         let intruders = try await open(count, saying: head)
         let (got, isServed) = try await storePolitely()
         _ = await holds(within: Self.stalledMilliseconds) { intruders.allSatisfy(\.isGone) }
@@ -217,7 +229,8 @@ extension AttackRun {
         let files = (0..<count).map { _ in randomBytes(Self.politeBytes) }
         let intruders = try await open(count, to: .http)
         for (number, intruder) in intruders.enumerated() {
-            intruder.send(upload("many\(number)", of: Self.politeBytes) + files[number])
+            let head = upload("many\(number)", of: Self.politeBytes, by: attacker(number))
+            intruder.send(head + files[number])
         }
         let (got, isServed) = try await storePolitely()
         _ = await holds(within: 20_000) {
