@@ -172,6 +172,17 @@ extension LineError {
     static let documentFull = LineError(
         429, "This has been changed by as many users and processes as it can keep")
 
+    private static let lasting: Set<LineError> = [
+        tooManyEdits, tooManyDevices, tooManyBlocked, conversationFull, deviceFull, documentFull,
+        tooManyParticipants,
+    ]
+
+    /// Whether the same request would be refused in the same way for ever.
+    package var isLastingLimit: Bool { LineError.lasting.contains(self) }
+}
+
+/// The limits that somebody has to do something about before the same request is accepted.
+extension LineError {
     static let tooManyStrangers = LineError(
         429,
         "This user has not answered \(Acquaintance.strangersMax) conversations to which strangers "
@@ -182,17 +193,9 @@ extension LineError {
         "You have uploaded \(File.unsentBytesMax >> 20) MiB that are not sent: send them, or wait "
             + "until they are removed, an hour after their upload")
 
-    private static let lasting: Set<LineError> = [
-        tooManyEdits, tooManyDevices, tooManyBlocked, conversationFull, deviceFull, documentFull,
-        tooManyParticipants,
-    ]
-
-    /// The seconds after which the same request may be accepted, where somebody has to do something
-    /// first: an hour; nil for other errors.
+    /// The seconds after which a request that such a limit refused may be accepted: an hour; nil
+    /// for other errors.
     package var secondsToLastingChange: Int? {
         self == .tooManyStrangers || self == .tooManyUnsentBytes ? 3_600 : nil
     }
-
-    /// Whether the same request would be refused in the same way for ever.
-    package var isLastingLimit: Bool { LineError.lasting.contains(self) }
 }

@@ -75,17 +75,13 @@ struct WidestCommand: Sendable {
             wait = max(wait, try pulse.takeLongest())
         }
         let columns = [
-            padded("\(fixed(wait)) ms", to: 10), padded("\(fixed(answer)) ms", to: 10),
+            padded("\(decimal(wait, digits: 1)) ms", to: 10),
+            padded("\(decimal(answer, digits: 1)) ms", to: 10),
             padded("\(bytes)", to: 9),
         ]
         let mark = wait > Self.waitMax ? "  !" : ""
         say(columns.joined(separator: " ") + "  \(name.prefix(60))" + mark)
         return wait
-    }
-
-    private func fixed(_ milliseconds: Double) -> String {
-        let tenths = Int((milliseconds * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
     }
 
     private func padded(_ text: String, to width: Int) -> String {

@@ -10,8 +10,10 @@ public struct Acquaintance: Hashable, Sendable {
     public struct Question: Hashable, Sendable {
         /// The conversation to which the user is to be added.
         public let beside: ConversationID
-        /// The users of whom it is asked whether the user knows them, ascending; empty where nobody
-        /// is known, and no message is looked for.
+        /// The users of whom it is asked whether the user knows them, ascending.
+        ///
+        /// Empty where only the number of conversations is asked for: then no message is looked
+        /// for, and each conversation to which another has added the user counts as unanswered.
         public let others: [UserID]
 
         public init(beside: ConversationID, others: [UserID] = []) {
@@ -57,9 +59,10 @@ public struct Acquaintance: Hashable, Sendable {
 
     public func knows(_ user: UserID) -> Bool { known.contains(user) }
 
-    /// Whether as many people have added the user whom they do not know as may.
+    /// Whether no further person whom the user does not know may add the user to a conversation.
     public var isFull: Bool {
-        let strangers = unanswered.filter { !knows($0.adder) }
+        let known = Set(known)
+        let strangers = unanswered.filter { !known.contains($0.adder) }
         return strangers.reduce(0) { $0 + $1.count } >= Acquaintance.strangersMax
     }
 
@@ -87,7 +90,7 @@ extension Acquaintance: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         isIn = try reader.readFlag()
-        known = try reader.readUsers().ascending("users", by: \.self)
+        known = try reader.readUsers()
         unanswered = try reader.readList().ascending("users who added another", by: \.adder)
     }
 }
@@ -114,9 +117,6 @@ extension Acquaintance.Question: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         beside = try reader.readName()
-        others = try reader.readUsers()
-        guard others.count <= Query.namesMax else {
-            throw .tooLong(count: UInt64(others.count), limit: Query.namesMax)
-        }
+        others = try Query.readUsers(from: &reader)
     }
 }

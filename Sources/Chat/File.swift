@@ -47,8 +47,8 @@ public struct File: Hashable, Sendable {
     /// The uploads that are open and that no message names.
     var unsent: [OwnerState] { open.filter(\.sendings.isEmpty) }
 
-    /// What a user has uploaded and not sent, in bytes: 256 KiB at least for each upload, so that
-    /// their number has a limit, too, and 5 MiB at least for one that has not ended.
+    /// What a user has uploaded and not sent, in bytes, each upload with a least size, so that
+    /// their number has a limit, too.
     ///
     /// - Parameter arrived: the size of the parts that have arrived; it counts for an upload that
     ///   has not ended.
@@ -56,14 +56,19 @@ public struct File: Hashable, Sendable {
         var bytes: UInt64 = 0
         for state in unsent where state.owner == user {
             if let size = state.size {
-                bytes += min(max(size, 256 << 10), File.bytesMax)
+                bytes += min(max(size, File.unsentBytesMin), File.bytesMax)
             } else {
-                bytes += max(arrived, 5 << 20)
+                bytes += max(arrived, File.arrivingBytesMin)
             }
         }
         return bytes
     }
 
+    /// The bytes as which an unsent file counts at least (256 KiB).
+    private static let unsentBytesMin: UInt64 = 256 << 10
+    /// The bytes as which an upload that has not ended counts at least (5 MiB): it may become
+    /// larger.
+    private static let arrivingBytesMin: UInt64 = 5 << 20
     /// The most bytes of one file.
     public static let bytesMax = UInt64(FilePart.countMax * FilePart.bytesMax)
     /// The most bytes that a user has uploaded and not sent, where another upload begins (100 MiB).

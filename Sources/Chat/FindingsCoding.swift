@@ -92,8 +92,8 @@ extension Findings: WireValue {
         case 32: self = .holders(try reader.readList())
         case 34: self = .blocks(try Blocks(from: &reader))
         case 35: self = .blockViews(try reader.readList())
-        case 37: self = .bytes(try reader.readVarint())
         case 36: self = .acquaintance(try Acquaintance(from: &reader))
+        case 37: self = .bytes(try reader.readVarint())
         default: throw .unknown
         }
     }

@@ -76,8 +76,8 @@ public enum Query: Hashable, Sendable {
     case accountUsers(among: [UserID])
     /// Whom the user knows of those who have added them to conversations.
     indirect case acquaintance(Acquaintance.Question)
-    /// The bytes that the user has uploaded and not sent, without those of a file that they upload
-    /// again.
+    /// The bytes that the user has uploaded and not sent; of a file that they upload again, only
+    /// those beyond the greatest size of a file.
     case unsentBytes(besides: FileID, in: ConversationID)
     /// A query that shows messages, answered without those of senders whom the user has blocked.
     indirect case without(BlockedSenders, Query)

@@ -184,16 +184,16 @@ extension Query: WireValue {
             guard query.showsMessages else { throw .invalid("a query that shows messages") }
             self = .without(senders, query)
         case 40: self = .accountUsers(among: try Query.readUsers(from: &reader))
+        case 41: self = .acquaintance(try Acquaintance.Question(from: &reader))
         case 42:
             self = .unsentBytes(besides: try reader.readName(), in: try reader.readName())
-        case 41: self = .acquaintance(try Acquaintance.Question(from: &reader))
         default: throw .unknown
         }
     }
 }
 
 extension Query {
-    private static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
+    static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
         let users = try reader.readUsers()
         guard users.count <= namesMax else {
             throw .tooLong(count: UInt64(users.count), limit: namesMax)

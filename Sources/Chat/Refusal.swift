@@ -64,8 +64,8 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     case userThemselves = 45
     /// A user who was to be added has no account.
     case userNotFound = 46
-    /// A user who was to be added has not answered as many people whom they do not know as may add
-    /// one.
+    /// A user who was to be added does not know the one who adds them, and has not answered as many
+    /// conversations as strangers may add a user to.
     case tooManyStrangers = 47
     /// The user has uploaded as many bytes that are not sent as one may.
     case tooManyUnsentBytes = 48

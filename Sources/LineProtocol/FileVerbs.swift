@@ -36,8 +36,7 @@ extension Verb {
             about: "Ends the upload of a file: these parts are its content, in this order, and "
                 + "have this many bytes together."
         ) { words throws(LineError) in
-            let limit = FilePart.bytesMax * FilePart.countMax
-            let size = try words.number(.size, in: 0...limit) ?? 0
+            let size = try words.number(.size, in: 0...Int(File.bytesMax)) ?? 0
             return .write(
                 Mutation(
                     .end(size: UInt64(size), parts: try words.parts(ofBytes: size)),

@@ -19,7 +19,8 @@ struct Commit: Sendable {
     /// When it was handed to the store, in microseconds.
     let since: UInt64
 
-    /// The names in the member table that the transaction stores; nil where it stores none.
+    /// The members that have not left in the member table that the transaction stores; nil where it
+    /// stores none.
     var members: Set<NodeName>? {
         guard let table = settings.last(where: { $0.name == SettingName.members }) else {
             return nil

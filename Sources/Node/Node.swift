@@ -57,7 +57,7 @@ package actor Node {
     var waitsToLeave = false
     /// The connections on which no hello has arrived yet, by channel id.
     var greetings: [UInt64: Greeting] = [:]
-    /// The names in the member table on disk.
+    /// The members that the member table on disk has and that have not left.
     var storedMembers: Set<NodeName> = []
     var links = PeerConnections()
     var dialer = Dialer()

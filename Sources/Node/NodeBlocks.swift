@@ -39,8 +39,8 @@ extension Node {
 
     // MARK: Writes
 
-    /// Checks a mutation that adds users to a conversation, or that says how many messages are
-    /// unread.
+    /// Checks a mutation that adds users to a conversation, begins an upload, or says how many
+    /// messages are unread.
     ///
     /// - Returns: the reply to it; nil where it is executed at once.
     func checkBlocks(
