@@ -20,10 +20,44 @@ extension LineError {
         (.signInExpired, "access_token_expired"), (.otherUser, "other_user"),
         (.operatorsOnly, "operators_only"), (.tokenBad, "token_bad"),
         (.tokenOfAnotherCluster, "token_of_another_cluster"),
+        (LineError(OperationFailure.foreignToken), "token_of_another_cluster"),
         (LineError(ShardFailure.store(.full)), "disk_full"),
         (LineError(ShardFailure.behind), "replicas_behind"),
         (LineError(ShardFailure.unreachable), "replicas_unreachable"),
     ]
+
+    /// The sentence as clients of the API are told it: without the verbs of lines.
+    package var sentenceInAPI: String { LineError.inAPI[sentence] ?? sentence }
+
+    /// By the sentence over lines.
+    private static let inAPI = Dictionary(
+        [
+            (tokenBad, "Not the token of an answer: send it whole and unchanged"),
+            (tokenOfAnotherCluster, "The token is of another cluster; begin without one"),
+            (
+                LineError(OperationFailure.foreignToken),
+                "The token is of another cluster; begin without one"
+            ),
+            (LineError(ShardFailure.store(.full)), "The disk of this node is full; deletions work"),
+            (
+                conversationFull,
+                "A conversation keeps all who were ever in it, and this one can keep no more; "
+                    + "create another"
+            ),
+            (
+                deviceFull,
+                "This device keeps as much as it can; deleting its notifications, or the device, "
+                    + "makes room"
+            ),
+            (
+                LineError(OperationFailure.tooManyWatchers),
+                "Too many connections watch on this node; ask another"
+            ),
+            (
+                LineError(OperationFailure.tooManyTyping),
+                "Too many type at once; say so where somebody stops"
+            ),
+        ].map { ($0.sentence, $1) }, uniquingKeysWith: { first, _ in first })
 
     private static let reasonsByCode = [
         400: "bad_request", 401: "not_signed_in", 403: "forbidden", 404: "not_found",

@@ -10,6 +10,10 @@ extension Conversation {
         case create(participants: [UserID], title: String?, isByAccount: Bool = false)
         case invite(UserID)
         case leave
+        /// Leaves, unless the user has left already: a request that may be repeated.
+        case leaveUnlessLeft
+
+        public var isDeparture: Bool { self == .leave || self == .leaveUnlessLeft }
     }
 }
 
@@ -23,6 +27,7 @@ extension Conversation.Action {
             else { throw .conversationExists }
             return false
         }
+        if self == .leaveUnlessLeft, conversation.hasLeft(user) { return false }
         let conversation = try conversation.joined(by: user)
         guard case .invite(let guest) = self else { return true }
         guard !conversation.participants.contains(guest) else { return false }
@@ -56,7 +61,8 @@ extension Conversation.Action: DocumentAction {
         switch self {
         case .create: .new
         case .invite(let guest): content.participants.standing(ofAdding: guest, by: operation)
-        case .leave: content.participants.standing(ofRemoving: user, by: operation)
+        case .leave, .leaveUnlessLeft:
+            content.participants.standing(ofRemoving: user, by: operation)
         }
     }
 
@@ -69,11 +75,11 @@ extension Conversation.Action: DocumentAction {
         switch self {
         case .create: nameBytesMax
         case .invite(let guest): 2 * guest.text.utf8.count
-        case .leave: user.text.utf8.count
+        case .leave, .leaveUnlessLeft: user.text.utf8.count
         }
     }
 
-    var growth: ActionGrowth { self == .leave ? .settles : .adds }
+    var growth: ActionGrowth { isDeparture ? .settles : .adds }
 
     var roughBytes: Int {
         guard case .create(let participants, let title, _) = self else { return 0 }
@@ -82,13 +88,14 @@ extension Conversation.Action: DocumentAction {
         }
     }
 
-    var endsTyping: Bool { self == .leave }
+    var endsTyping: Bool { isDeparture }
 
     var kind: UInt8 {
         switch self {
         case .create(_, _, let isByAccount): isByAccount ? 32 : 1
         case .invite: 9
         case .leave: 10
+        case .leaveUnlessLeft: 44
         }
     }
 
@@ -98,7 +105,7 @@ extension Conversation.Action: DocumentAction {
             participants.encode(into: &writer)
             writer.write(title)
         case .invite(let guest): writer.write(guest)
-        case .leave: break
+        case .leave, .leaveUnlessLeft: break
         }
     }
 
@@ -116,6 +123,7 @@ extension Conversation.Action: DocumentAction {
                 isByAccount: kind == 32)
         case 9: self = .invite(try reader.readName())
         case 10: self = .leave
+        case 44: self = .leaveUnlessLeft
         default: return nil
         }
     }
@@ -129,6 +137,12 @@ extension Conversation? {
         try requireParticipant(user, or: missing)
         guard let self else { throw missing }
         return self
+    }
+
+    /// Whether `user` was a participant and is none any more.
+    public func hasLeft(_ user: UserID) -> Bool {
+        guard let participants = self?.participants else { return false }
+        return participants.hasHeld(user) && !participants.contains(user)
     }
 
     /// Throws unless the conversation exists and `user` is a participant; copies nothing of it.

@@ -72,7 +72,7 @@ extension Query {
         case .acquaintance: .acquaintance(Acquaintance())
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part, .signIn,
-            .holders, .blocks, .blockers, .accountUsers, .unsentBytes:
+            .holders, .blocks, .blockers, .accountUsers, .unsentBytes, .message, .action:
             nil
         case .without(_, let query): query.findsNothing
         }

@@ -401,6 +401,12 @@ extension Mutation {
         }
     }
 
+    /// Whether the mutation ends its user's part in a conversation.
+    public var isDeparture: Bool {
+        guard case .conversation(let action) = action else { return false }
+        return action.isDeparture
+    }
+
     /// Whether the mutation invites a user.
     public var isInvitation: Bool {
         if case .conversation(.invite) = action { return true }

@@ -19,6 +19,8 @@ public enum Query: Hashable, Sendable {
     /// A page of messages as the user sees them, oldest first; it may end once the messages have
     /// more than `bytesMax` bytes, which is no part of the query's own encoding.
     case history(ConversationID, place: Place, limit: Int, bytesMax: Int? = nil)
+    /// A message as the user sees it.
+    case message(MessageID, in: ConversationID)
     /// The texts of a message, oldest first.
     case edits(MessageID, in: ConversationID)
     /// The pinned messages that the user sees, newest pin first.
@@ -38,6 +40,8 @@ public enum Query: Hashable, Sendable {
     case profile(UserID)
     /// The user's action items.
     case actions
+    /// One of the user's action items.
+    case action(ItemID)
     /// A device's document.
     case device(DeviceID, of: UserID)
     /// A user's devices.
@@ -95,6 +99,8 @@ public enum Query: Hashable, Sendable {
     public var partition: String? {
         switch self {
         case .history(let conversation, _, _, _), .edits(_, let conversation): conversation.text
+        case .message(_, let conversation): conversation.text
+        case .action(let item): item.text
         case .pinned(let conversation), .participants(let conversation): conversation.text
         case .chat(let conversation), .marks(let conversation): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
@@ -134,7 +140,7 @@ public enum Query: Hashable, Sendable {
     /// Whether the answer shows messages, which others have sent.
     public var showsMessages: Bool {
         switch self {
-        case .history, .edits, .pinned, .chats, .chat, .unread, .due: true
+        case .history, .message, .edits, .pinned, .chats, .chat, .unread, .due: true
         default: false
         }
     }

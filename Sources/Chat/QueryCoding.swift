@@ -71,6 +71,7 @@ extension Query: WireValue {
             write(file, in: conversation, to: &writer)
             if let tag { writer.write(tag) }
         case .due, .signIn, .holders: encodeOfDevice(into: &writer)
+        case .message, .action: encodeOfOne(into: &writer)
         case .blocks, .blockers, .without, .accountUsers, .acquaintance, .unsentBytes:
             encodeOfOthers(into: &writer)
         }
@@ -99,6 +100,20 @@ extension Query: WireValue {
             writer.write(42)
             write(file, in: conversation, to: &writer)
         default: preconditionFailure("a query about others")
+        }
+    }
+
+    /// Encodes a query about one message or item.
+    private func encodeOfOne(into writer: inout ByteWriter) {
+        switch self {
+        case .message(let message, let conversation):
+            writer.write(43)
+            writer.write(message)
+            writer.write(conversation)
+        case .action(let item):
+            writer.write(44)
+            writer.write(item)
+        default: preconditionFailure("a query about one message or item")
         }
     }
 
@@ -187,6 +202,8 @@ extension Query: WireValue {
         case 41: self = .acquaintance(try Acquaintance.Question(from: &reader))
         case 42:
             self = .unsentBytes(besides: try reader.readName(), in: try reader.readName())
+        case 43: self = .message(try reader.readName(), in: try reader.readName())
+        case 44: self = .action(try reader.readName())
         default: throw .unknown
         }
     }

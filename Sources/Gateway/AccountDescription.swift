@@ -2,6 +2,8 @@ import JSON
 
 /// The description of the requests about accounts (OpenAPI 3.1).
 extension AccountRoute {
+    static let tag = "accounts"
+
     /// Writes their paths.
     static func describe(_ writer: inout JSONWriter) {
         var paths: [String] = []
@@ -16,7 +18,8 @@ extension AccountRoute {
     }
 
     private func describe(_ writer: inout JSONWriter) {
-        writer.pair("operationId", "\(self)")
+        writer.list("tags") { $0.write(AccountRoute.tag) }
+        writer.pair("operationId", operation)
         writer.pair(
             "summary", about + (needsSignIn ? "" : " Nobody has to be signed in."))
         if !needsSignIn { writer.list("security") { _ in } }
@@ -39,7 +42,18 @@ extension AccountRoute {
                 }
                 $0.describeToken()
             }
-            $0.object("default") { $0.pair("$ref", "#/components/responses/Error") }
+            $0.describeErrors(isWrite: true)
+        }
+    }
+
+    private var operation: String {
+        switch self {
+        case .signUp, .signIn, .signOut, .signOutEverywhere: "\(self)"
+        case .renew: "renewSignIn"
+        case .show: "getAccount"
+        case .setPassword: "changePassword"
+        case .setEmail: "changeEmail"
+        case .delete: "deleteAccount"
         }
     }
 

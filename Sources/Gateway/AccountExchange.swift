@@ -4,10 +4,18 @@ import LineProtocol
 import Session
 import Wire
 
-/// A request whose answer is awaited from the accounts.
+/// A request whose answer is awaited: from the accounts, or while it is compressed.
 struct AwaitedAnswer {
     let isHead: Bool
     let closes: Bool
+    /// The bytes of the answer that are held meanwhile.
+    var heldBytes = 0
+
+    init(isHead: Bool, closes: Bool, heldBytes: Int) {
+        self.isHead = isHead
+        self.closes = closes
+        self.heldBytes = heldBytes
+    }
 
     init(_ request: AppRequest) {
         isHead = request.head.method == .head

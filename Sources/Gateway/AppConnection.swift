@@ -1,3 +1,4 @@
+import Compression
 import HTTP
 import LineProtocol
 import Node
@@ -19,7 +20,7 @@ package actor AppConnection: SessionInput {
         /// A file has arrived, and its last parts are being stored.
         case storing(Upload)
         case downloading(Download)
-        /// The accounts are answering.
+        /// The accounts are answering, or the answer is being compressed.
         case awaiting(AwaitedAnswer)
         case events(EventStream)
         case socket(Socket)
@@ -372,13 +373,49 @@ extension AppConnection {
         var response = response
         response.isEncrypted = host.isEncrypted
         response.origin = takeOrigin()
-        response.compress()
+        if response.isToBeCompressed {
+            if response.body.byteCount > AppLimits.compressedAtOnceMax {
+                return compress(response, isHead: isHead)
+            }
+            response.compress(to: GZip.compress(response.body))
+        }
+        send(response, isHead: isHead)
+    }
+
+    private func send(_ response: AppResponse, isHead: Bool) {
         let date = HTTPDate.text(of: clock.wallMilliseconds)
         send(response.head(date: date))
         let remainder = Remainder(isHead ? [] : response.body.reversed(), closes: response.closes)
         phase = .responding(remainder)
         send(remainder)
         if session != nil { askForTurn() }
+    }
+
+    /// Has the long body of a response compressed beside the loop, and sends it then.
+    private func compress(_ response: AppResponse, isHead: Bool) {
+        let awaited = AwaitedAnswer(
+            isHead: isHead, closes: response.closes, heldBytes: response.body.byteCount)
+        phase = .awaiting(awaited)
+        let (source, body) = (signedIn?.access.user.text ?? peer, response.body)
+        host.compress(
+            of: source, { GZip.compress(body) },
+            onDone: { [self] compressed in
+                assumeIsolated { $0.onCompressed(compressed, response, awaited) }
+            })
+        if session != nil { askForTurn() }
+    }
+
+    private func onCompressed(
+        _ compressed: [UInt8]?, _ response: AppResponse, _ awaited: AwaitedAnswer
+    ) {
+        // The client may have gone meanwhile.
+        guard case .awaiting = phase else { return }
+        var response = response
+        response.compress(to: compressed)
+        response.closes = awaited.closes || isDraining
+        send(response, isHead: awaited.isHead)
+        output.flush()
+        if !response.closes { askForTurn() }
     }
 
     /// Returns the origin of the page that may read the answer that begins.
@@ -455,7 +492,8 @@ extension AppConnection {
         case .reading:
             held += queued
             isItsTurn = isItsTurn || queued > 0
-        case .awaiting, .storing, .downloading: held += queued
+        case .awaiting(let awaited): held += awaited.heldBytes + queued
+        case .storing, .downloading: held += queued
         case .answering(let exchange): held += exchange.heldBytes + queued
         case .responding(let remainder):
             held += remainder.pieces.byteCount + queued

@@ -46,6 +46,15 @@ package protocol AppHost: AnyObject, Sendable {
     ///
     /// - Parameter isCounted: whether the bytes have arrived, and count from now on.
     func checkUpload(of bytes: Int, by user: UserID, counted isCounted: Bool) throws(LineError)
+    /// Has an answer compressed beside the loop.
+    ///
+    /// - Parameters:
+    ///   - source: whose answer it is.
+    ///   - work: returns its compressed form, on another thread.
+    ///   - onDone: called on the loop's thread; nil where it is to be sent as it is.
+    func compress(
+        of source: String, _ work: @escaping @Sendable () -> [UInt8]?,
+        onDone: @escaping @Sendable ([UInt8]?) -> Void)
     /// Makes an id that no other thing has.
     func makeID() -> String
     /// The keys of access tokens; nil where nobody can sign in.

@@ -15,6 +15,8 @@ package enum AppLimits {
     package static let namesListed = 8
     /// The bytes of an answer from which on it is compressed on request: less fits one packet.
     package static let compressedBytesMin = 1 << 10
+    /// The most bytes of an answer that is compressed at once; more is compressed beside the loop.
+    package static let compressedAtOnceMax = 16 << 10
     /// The most bytes of an answer that is compressed: some ten milliseconds' work.
     package static let compressedBytesMax = 1 << 20
     /// The most milliseconds from the first byte of a request to its end (408).

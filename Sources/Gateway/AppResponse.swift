@@ -48,8 +48,7 @@ struct AppResponse: Sendable {
     }
 
     init(_ error: LineError) {
-        let error = error.inAPI
-        self.init(HTTPStatus(rawValue: error.code), body: [error.json])
+        self.init(HTTPStatus(rawValue: error.codeInAPI), body: [error.json])
         retryAfter = error.secondsToWait
     }
 
@@ -115,14 +114,18 @@ struct AppResponse: Sendable {
         if isCompressed { head.add("Content-Encoding", "gzip") }
     }
 
-    /// Compresses the body, if that is wanted and worth it.
+    /// Whether the body is to be compressed: that is wanted and worth it.
     ///
     /// What the answers to users' requests say was written by them and by others, and holds no
     /// secret that its length could tell; answers about accounts, with tokens, stay as they are.
-    mutating func compress() {
+    var isToBeCompressed: Bool {
         let range = AppLimits.compressedBytesMin...AppLimits.compressedBytesMax
-        guard mayCompress, range.contains(body.byteCount), let compressed = GZip.compress(body)
-        else { return }
+        return mayCompress && range.contains(body.byteCount)
+    }
+
+    /// Replaces the body by its compressed form, if there is one.
+    mutating func compress(to compressed: [UInt8]?) {
+        guard let compressed else { return }
         body = [compressed]
         isCompressed = true
     }

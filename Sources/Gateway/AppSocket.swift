@@ -71,8 +71,7 @@ final class Socket {
 
     /// Writes that a request was refused, or failed.
     func write(_ id: JSONValue, _ error: LineError) {
-        let error = error.inAPI
-        write(id, error.code, waiting: error.secondsToWait, body: [error.json])
+        write(id, error.codeInAPI, waiting: error.secondsToWait, body: [error.json])
     }
 
     /// Writes the answer to a request.

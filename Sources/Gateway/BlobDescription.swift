@@ -4,6 +4,7 @@ import LineProtocol
 
 /// The description of uploads and downloads (OpenAPI 3.1).
 extension BlobRoute {
+    static let tag = "files"
     private static let all = "/v1/conversations/{conversation}/blobs"
     private static let types = [
         "application/octet-stream", "application/pdf", "image/*", "audio/*", "video/*",
@@ -13,13 +14,12 @@ extension BlobRoute {
     static func describe(_ writer: inout JSONWriter) {
         writer.object(all) {
             write(parameters: ["conversation"], &$0)
-            for method in ["put", "post"] {
-                $0.object(method) { describeUpload("\(method)-blob", isNamed: false, &$0) }
-            }
+            $0.object("put") { describeUpload("putFile", isNamed: false, &$0) }
+            $0.object("post") { describeUpload("uploadFile", isNamed: false, &$0) }
         }
         writer.object(all + "/{file}") {
             write(parameters: ["conversation", "file"], &$0)
-            $0.object("put") { describeUpload("put-named-blob", isNamed: true, &$0) }
+            $0.object("put") { describeUpload("putNamedFile", isNamed: true, &$0) }
             $0.object("get") { describeDownload(&$0) }
         }
     }
@@ -47,6 +47,7 @@ extension BlobRoute {
     private static func describeUpload(
         _ id: String, isNamed: Bool, _ writer: inout JSONWriter
     ) {
+        writer.list("tags") { $0.write(tag) }
         writer.pair("operationId", id)
         writer.pair(
             "summary",
@@ -70,7 +71,7 @@ extension BlobRoute {
                 }
                 $0.describeToken()
             }
-            $0.object("default") { $0.pair("$ref", "#/components/responses/Error") }
+            $0.describeErrors(isWrite: true)
         }
     }
 
@@ -86,7 +87,8 @@ extension BlobRoute {
     }
 
     private static func describeDownload(_ writer: inout JSONWriter) {
-        writer.pair("operationId", "get-blob")
+        writer.list("tags") { $0.write(tag) }
+        writer.pair("operationId", "downloadFile")
         writer.pair("summary", "Downloads a file, or a range of its bytes.")
         writer.list("parameters") { list in
             for name in ["Range", "If-Range", "If-None-Match"] {
@@ -105,7 +107,7 @@ extension BlobRoute {
                 $0.describeToken()
             }
             $0.object("416") { $0.pair("description", "The file has no such range") }
-            $0.object("default") { $0.pair("$ref", "#/components/responses/Error") }
+            $0.describeErrors(isWrite: false)
         }
     }
 

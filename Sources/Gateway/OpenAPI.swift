@@ -20,6 +20,11 @@ enum OpenAPI {
                 $0.pair("description", about)
             }
             $0.object("paths") { write(paths: &$0, hasAccounts) }
+            $0.list("tags") { list in
+                for group in Resource.groups { list.object { $0.pair("name", group.tag) } }
+                list.object { $0.pair("name", BlobRoute.tag) }
+                if hasAccounts { list.object { $0.pair("name", AccountRoute.tag) } }
+            }
             $0.object("components") { write(components: &$0) }
             $0.list("security") { $0.object { $0.list("bearer") { _ in } } }
         }
@@ -30,12 +35,9 @@ enum OpenAPI {
         A chat backend of equal nodes; each node answers every request. The same requests go over \
         a WebSocket at /v1/socket: a message {"id":…,"method":…,"path":…,"body":…} is answered by \
         {"id":…,"status":…,"body":…}, in any order; statuses 429 and 503 have a retryAfter beside \
-        them, in seconds. Events arrive as {"event":…} after GET /v1/events. These requests exist \
-        there alone: \(socketRequests). False flags and missing values are left out of answers.
+        them, in seconds. Events arrive as {"event":…} after GET /v1/events. False flags and \
+        missing values are left out of answers.
         """
-
-    private static let socketRequests = Resource.all.filter(\.isForSockets)
-        .map { "\($0.method.rawValue) \($0.path)" }.joined(separator: ", ")
 
     /// The shapes of data lines that answers consist of.
     private static let shapes: [LineShape] = LineShape.all.filter { $0.noun != "OK" }
@@ -44,21 +46,25 @@ enum OpenAPI {
 
     private static func write(paths writer: inout JSONWriter, _ hasAccounts: Bool) {
         var paths: [String] = []
-        let resources = Resource.all.filter { !$0.isForSockets }
-        for resource in resources where !paths.contains(resource.path) {
+        let resources = Resource.groups.flatMap { group in
+            group.resources.map { (tag: group.tag, resource: $0) }
+        }
+        for (_, resource) in resources where !paths.contains(resource.path) {
             paths.append(resource.path)
         }
         for path in paths {
-            let resources = resources.filter { $0.path == path }
+            let resources = resources.filter { $0.resource.path == path }
             writer.object(path) { writer in
-                if let first = resources.first { write(parametersOf: first, &writer) }
-                for resource in resources {
+                if let first = resources.first { write(parametersOf: first.resource, &writer) }
+                for (tag, resource) in resources {
                     writer.object(resource.method.rawValue.lowercased()) {
+                        $0.list("tags") { $0.write(tag) }
                         write(resource, &$0, hasAccounts)
                     }
                 }
             }
         }
+        describeConnections(&writer)
         BlobRoute.describe(&writer)
         if hasAccounts { AccountRoute.describe(&writer) }
     }
@@ -82,6 +88,10 @@ enum OpenAPI {
     ) {
         writer.pair("operationId", resource.operation)
         writer.pair("summary", resource.verb.about)
+        if resource.isForSockets {
+            writer.pair("description", "Over a WebSocket alone; over HTTP it is 400.")
+        }
+        if resource.isAlias { writer.pair("deprecated", true) }
         let keys = parameters(of: resource, hasAccounts)
         if resource.hasBody {
             let isRequired = keys.contains(where: \.isRequired)
@@ -120,16 +130,14 @@ enum OpenAPI {
             guard !isStream else { return }
             $0.describeToken()
         }
-        writer.object("default") { $0.pair("$ref", "#/components/responses/Error") }
+        writer.describeErrors(isWrite: resource.method != .get)
     }
 
     private static func write(answer resource: Resource, _ writer: inout JSONWriter) {
         switch resource.answer {
         case _ where resource.verb.name == "WATCH": writer.pair("type", "string")
         case .one(let shape): writer.pair("$ref", "#/components/schemas/\(shape.title)")
-        case .status(let keys):
-            let more = resource.sources.contains { if case .newID = $0 { true } else { false } }
-            write(status: keys, &writer, required: more ? ["id"] : []) { _ in }
+        case .status(let keys): write(status: keys, &writer) { _ in }
         case .list(let name, let shape, let keys):
             write(status: keys, &writer, required: [name]) {
                 $0.object(name) {
@@ -141,17 +149,75 @@ enum OpenAPI {
     }
 
     private static func write(
-        status keys: [String], _ writer: inout JSONWriter, required: [String],
+        status keys: [String], _ writer: inout JSONWriter, required: [String] = [],
         _ more: (inout JSONWriter) -> Void
     ) {
         writer.pair("type", "object")
+        let keys = keys + (keys.contains("replicas") ? ["owners"] : [])
         writer.object("properties") {
             more(&$0)
-            for key in LineShape.status.keys where keys.contains(key.name) {
-                $0.object(key.name, schema(of: key.type))
+            for key in keys {
+                let type = LineShape.status.keys.first { $0.name == key }?.type ?? .number
+                $0.object(key, schema(of: type))
             }
         }
-        writer.list("required") { list in for name in required { list.write(name) } }
+        writer.list("required") { list in
+            for name in required + keys where !sometimes.contains(name) { list.write(name) }
+        }
+        writer.pair("additionalProperties", false)
+    }
+
+    /// The keys of a status line that say something about some answers alone.
+    private static let sometimes: Set = ["partial", "next"]
+
+    // MARK: Connections
+
+    /// Writes the paths of what is no request to a session.
+    private static func describeConnections(_ writer: inout JSONWriter) {
+        writer.object("/v1/socket") {
+            $0.object("get") {
+                $0.list("tags") { $0.write("events") }
+                $0.pair("operationId", "openSocket")
+                $0.pair("summary", "Opens a WebSocket, which carries requests and events.")
+                $0.pair(
+                    "description",
+                    """
+                    The upgrade offers the protocol bearer.<access token>, and may offer \
+                    grapevine.v1 before it, which the answer then chooses. A request without an \
+                    upgrade is 426.
+                    """)
+                $0.object("responses") {
+                    $0.object("101") { $0.pair("description", "The WebSocket is open") }
+                    $0.describeErrors(isWrite: false)
+                }
+            }
+        }
+        writer.object("/v1/push") {
+            $0.object("get") {
+                $0.list("tags") { $0.write("devices") }
+                $0.pair("operationId", "getPushKey")
+                $0.pair("summary", "Shows the key with which browsers subscribe to pushes.")
+                $0.object("responses") {
+                    $0.object("200") {
+                        $0.pair("description", "The public key (VAPID), in base64url")
+                        $0.object("content") {
+                            $0.object("application/json") {
+                                $0.object("schema") { write(texts: ["key"], &$0) }
+                            }
+                        }
+                    }
+                    $0.describeErrors(isWrite: false)
+                }
+            }
+        }
+    }
+
+    private static func write(texts: [String], _ writer: inout JSONWriter) {
+        writer.pair("type", "object")
+        writer.object("properties") { properties in
+            for text in texts { properties.object(text) { $0.pair("type", "string") } }
+        }
+        writer.list("required") { list in for text in texts { list.write(text) } }
         writer.pair("additionalProperties", false)
     }
 
@@ -182,16 +248,7 @@ enum OpenAPI {
                 $0.object("schema") { $0.pair("type", "string") }
             }
         }
-        writer.object("responses") {
-            $0.object("Error") {
-                $0.pair("description", "The reason why the request was not answered")
-                $0.object("content") {
-                    $0.object("application/json") {
-                        $0.object("schema") { $0.pair("$ref", "#/components/schemas/Error") }
-                    }
-                }
-            }
-        }
+        writer.object("responses") { $0.describeErrorResponses() }
         writer.object("schemas") { write(schemas: &$0) }
     }
 
@@ -273,6 +330,7 @@ extension OpenAPI {
         case .number: { $0.pair("type", "integer") }
         case .flag: { $0.pair("type", "boolean") }
         case .set: { names(&$0) }
+        case .copies: { $0.pair("type", "integer") }
         }
     }
 
@@ -319,6 +377,9 @@ extension OpenAPI {
                 Parameter(
                     name: $0.name, isRequired: $0.isRequired,
                     schema: schema(of: $0, isQuery: !resource.hasBody))
+            }
+            + resource.additions.compactMap(\.key).map {
+                Parameter(name: $0, isRequired: false, schema: schema(of: .flag))
             }
         guard let key = resource.textKey else { return ofSources + options }
         let text = Parameter(name: key, isRequired: true) {

@@ -88,8 +88,17 @@ extension JSONWriter {
                     }
                 }
             case .text, .name, .time: write(line: value)
+            case .copies: write(copies: value)
             }
         }
+    }
+
+    /// Writes `2/3` as the value of a member, and the number of owners as another member.
+    private mutating func write(copies value: UnsafeRawBufferPointer) {
+        let slash = value.firstIndex(of: UInt8(ascii: "/")) ?? value.endIndex
+        write(raw: UnsafeRawBufferPointer(rebasing: value[..<slash]))
+        name("owners")
+        write(raw: UnsafeRawBufferPointer(rebasing: value[slash...].dropFirst()))
     }
 
     /// Writes a value as a line spells it: as JSON does, but for `\u{…}`, which stands for a
@@ -122,12 +131,11 @@ extension JSONWriter {
 
     /// Writes an error as the API shows it.
     mutating func write(_ error: LineError) {
-        let error = error.inAPI
         object {
             $0.object("error") {
-                $0.pair("code", error.code)
+                $0.pair("code", error.codeInAPI)
                 $0.pair("reason", error.reason)
-                $0.pair("message", error.sentence)
+                $0.pair("message", error.messageInAPI)
             }
         }
     }
@@ -136,31 +144,38 @@ extension JSONWriter {
 extension LineError {
     /// The seconds after which the request may be repeated; nil where that would not help.
     var secondsToWait: Int? {
-        code == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
+        codeInAPI == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
     }
 
     static let answerTooLong = LineError(
         413,
         "The answer would have more than \(AppLimits.answerBytesMax) bytes; ask for less of it")
 
-    /// The error as clients of the API are told it: a limit that no waiting changes is a conflict.
-    var inAPI: LineError {
-        let error = withoutUsage
-        return error.isLastingLimit ? LineError(409, error.sentence) : error
+    /// The status for clients of the API: a limit that no waiting changes is a conflict.
+    var codeInAPI: Int { isLastingLimit ? 409 : code }
+
+    /// The sentence without how a line is written: clients of the API have keys in place of
+    /// `title=`.
+    var messageInAPI: String {
+        let sentence = sentenceInAPI
+        // Looked for by its bytes: a search for a text costs as much as all else of an answer.
+        guard sentence.utf8.contains(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "=") })
+        else { return sentence }
+        var told: [UInt8] = []
+        var rest = sentence.utf8[...]
+        while let byte = rest.first, !LineError.syntax.contains(where: rest.starts) {
+            rest = rest.dropFirst()
+            let isEndOfKey = rest.first.map(LineError.endsOfKeys.contains) ?? true
+            if byte != UInt8(ascii: "=") || !isEndOfKey { told.append(byte) }
+        }
+        return String(decoding: told, as: UTF8.self)
     }
 
-    /// The error without how the line is written, which clients of the API did not write.
-    private var withoutUsage: LineError {
-        // Looked for by its bytes: a search for a text costs as much as all else of an answer.
-        var rest = sentence.utf8[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: ";")) {
-            if rest[end...].starts(with: "; usage: ".utf8) {
-                return LineError(code, String(sentence[..<end]), retryAfter: retryAfter)
-            }
-            rest = rest[end...].dropFirst()
-        }
-        return self
-    }
+    /// What follows the `=` of a key that a sentence names.
+    private static let endsOfKeys = Array(" ;".utf8)
+
+    /// What introduces the syntax of a line at the end of a sentence.
+    private static let syntax = ["; usage: ", "; write -- "].map { Array($0.utf8) }
 
     /// The error as a body of a response.
     var json: [UInt8] {

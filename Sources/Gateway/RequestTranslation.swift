@@ -36,10 +36,7 @@ extension Route {
                 source, of: self, by: user, isRequired: isRequired, makeID: makeID)
         }
         for option in resource.options { try writer.append(option) }
-        // An app may go without a word: what it shows is renewed, or ends.
-        if resource.verb.name == "VIEWING" { writer.line += " lease=true".utf8 }
-        if resource.verb.name == "HISTORY" { writer.line += " bytes=\(AppLimits.pageBytes)".utf8 }
-        if resource.verb.name == "CHATS" { writer.line += " names=\(AppLimits.namesListed)".utf8 }
+        for addition in resource.additions { try writer.append(addition) }
         if let key = resource.textKey { try writer.append(textOf: key) }
         return TranslatedRequest(line: writer.line, newID: writer.newID)
     }
@@ -74,16 +71,16 @@ private struct LineWriter {
         case .names(let key):
             append(word: try names(of: key, mayBeText: true).joined(separator: ","))
         case .toggle(let key):
-            switch value(of: key) {
-            case .flag(let isOn)?: append(word: isOn ? "on" : "off")
-            case nil: throw .missing(key)
-            default: throw LineError(400, "The value of \(key) has to be true or false")
-            }
+            guard let isOn = try flag(of: key) else { throw .missing(key) }
+            append(word: isOn ? "on" : "off")
         }
     }
 
     mutating func append(_ option: Option) throws(LineError) {
-        guard let value = value(of: option.name) else { return }
+        guard let value = value(of: option.name) else {
+            if option.isRequired { throw .missing(option.name) }
+            return
+        }
         let text: String
         switch value {
         case .null where option.isClearable: text = ""
@@ -95,8 +92,15 @@ private struct LineWriter {
         line.appendValue(text)
     }
 
+    mutating func append(_ addition: Resource.Addition) throws(LineError) {
+        switch addition {
+        case .always(let words): append(word: words)
+        case .unless(let key, let words): if try flag(of: key) != true { append(word: words) }
+        }
+    }
+
     mutating func append(textOf key: String) throws(LineError) {
-        guard let text = try text(of: key) else { return }
+        guard let text = try text(of: key) else { throw .missing(key) }
         // A text that is too long is refused here, since the line might be too long as well.
         guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
         line += " -- ".utf8
@@ -132,6 +136,17 @@ private struct LineWriter {
 
     private func value(of key: String) -> JSONValue? {
         parameters.first { $0.name == key }?.value
+    }
+
+    /// Returns the flag of a key, which a query has as a text; nil where it is missing.
+    private func flag(of key: String) throws(LineError) -> Bool? {
+        switch value(of: key) {
+        case nil: return nil
+        case .flag(let isOn)?: return isOn
+        case .text("true")?: return true
+        case .text("false")?: return false
+        default: throw LineError(400, "The value of \(key) has to be true or false")
+        }
     }
 
     /// Returns the text of a key; nil where it is missing.

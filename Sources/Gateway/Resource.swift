@@ -42,6 +42,20 @@ final class Resource: Sendable {
         }
     }
 
+    /// The words that the gateway adds to the verb's line.
+    enum Addition: Sendable {
+        case always(String)
+        /// Added unless a key of the body or the query, a flag, is true.
+        case unless(String, String)
+
+        var key: String? {
+            switch self {
+            case .always: nil
+            case .unless(let key, _): key
+            }
+        }
+    }
+
     /// The content of the answer.
     enum Answer: Sendable {
         /// The pairs of the status line with these keys.
@@ -64,9 +78,10 @@ final class Resource: Sendable {
     let options: [Option]
     /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
     let isForSockets: Bool
+    let additions: [Addition]
     /// The path as documents show it: `/v1/chats/{conversation}`.
     let path: String
-    /// What the request is called in descriptions.
+    /// What the request is called in descriptions, as a client's method would be: `sendMessage`.
     let operation: String
     /// The keys of the body or the query.
     let keys: [String]
@@ -77,14 +92,14 @@ final class Resource: Sendable {
 
     /// - Parameters:
     ///   - path: below `/v1`, its parameters in braces. Each has the name of an argument.
+    ///   - operation: what the request is called in descriptions.
     ///   - sources: those of arguments that are neither in the path nor the signed-in user, by
     ///     their index; by default a key with the argument's name.
     ///   - hasOptions: whether the request has the options of the verb, which may make it a write.
-    ///   - noun: what the request is about, where it is not called by the verb.
     init(
-        _ method: Method, _ path: String, _ verbName: String, _ answer: Answer,
-        sources: [Int: Source] = [:], isForSockets: Bool = false, hasOptions: Bool = true,
-        noun: String? = nil
+        _ method: Method, _ path: String, _ verbName: String, as operation: String,
+        _ answer: Answer, sources: [Int: Source] = [:], isForSockets: Bool = false,
+        hasOptions: Bool = true, adding additions: Addition...
     ) {
         guard let verb = Verb.all.first(where: { $0.name == verbName }) else {
             preconditionFailure("a resource names a verb of the table")
@@ -103,10 +118,8 @@ final class Resource: Sendable {
         let options = hasOptions ? verb.options.filter { !$0.isOfNodes } : []
         self.method = method
         self.path = "/v1/" + path
-        // One verb may read and write.
-        operation =
-            ([method.rawValue] + (noun ?? verb.name).split(separator: " ").map(String.init))
-            .joined(separator: "-").lowercased()
+        self.operation = operation
+        self.additions = additions
         self.segments = segments
         self.verb = verb
         self.sources = sources
@@ -118,7 +131,9 @@ final class Resource: Sendable {
         case .status(let keys), .list(_, _, let keys): status = .status.only(keys)
         }
         self.isForSockets = isForSockets
-        keys = sources.compactMap(\.key) + options.map(\.name) + (textKey.map { [$0] } ?? [])
+        keys =
+            sources.compactMap(\.key) + options.map(\.name) + additions.compactMap(\.key)
+            + (textKey.map { [$0] } ?? [])
         hasBody = [.post, .put, .patch].contains(method) && !keys.isEmpty
     }
 

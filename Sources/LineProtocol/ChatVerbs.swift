@@ -32,11 +32,13 @@ extension Verb {
             return .write(Mutation(.invite(try words.name(2)), in: conversation, by: by))
         },
         Verb(
-            "LEAVECHAT", .writes, ["<conversation>", "<user>"],
+            "LEAVECHAT", .writes, ["<conversation>", "<user>"], options: [.again],
             example: "LEAVECHAT lunch carol", about: "Ends a user's part in a conversation."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .write(Mutation(.leave, in: conversation, by: user))
+            let mayHaveLeft = try words.choice(.again, of: Truth.self) == .yes
+            return .write(
+                Mutation(mayHaveLeft ? .leaveUnlessLeft : .leave, in: conversation, by: user))
         },
     ]
 
@@ -76,6 +78,13 @@ extension Verb {
             let isForward = if case .after = place { true } else { false }
             let cut = HistoryCut(isForward: isForward, bytesMax: bytes)
             return .list(query, of: user, ListPage(historyCut: cut))
+        },
+        Verb(
+            "MESSAGE", .reads, ["<conversation>", "<message>", "<user>"],
+            example: "MESSAGE lunch m1 bob", about: "Shows one message as HISTORY does."
+        ) { words throws(LineError) in
+            let (conversation, message, user) = try words.messageAndUser()
+            return .read(.message(message, in: conversation), of: user)
         },
         Verb(
             "EDIT", .writes, ["<conversation>", "<message>", "<user>"], text: "<text>",

@@ -14,6 +14,8 @@ public struct LineShape: Sendable {
         case flag
         /// Names, sorted, with commas between them.
         case set
+        /// The replicas that have stored something, of those that own it: `2/3`.
+        case copies
     }
 
     public struct Key: Sendable {
@@ -128,7 +130,7 @@ extension LineShape {
     public static let status = LineShape(
         "OK",
         [
-            .name: "id?", .time: "at?", .text: "replicas?", .number: "unread? total?",
+            .name: "id?", .time: "at?", .copies: "replicas?", .number: "unread? total?",
             .flag: "partial?", .text: "next? token?",
         ])
 

@@ -44,6 +44,8 @@ public struct Option: Sendable {
 extension Option {
     static let ack = Option("ack", choices(of: AckLevel.self), isRequired: true)
     static let after = Option("after", "<id>")
+    /// Whether the request may be a repetition of one that was executed.
+    static let again = Option("again", choices(of: Truth.self), isOfNodes: true)
     static let before = Option("before", "<id>")
     static let blob = Option("blob", "<id>")
     /// The most bytes of a page of a history.

@@ -80,6 +80,13 @@ extension Verb {
             return .write(Mutation(.edit(edit), on: item, by: user))
         },
         Verb(
+            "ACTION SHOW", .reads, ["<user>", "<item>"], example: "ACTION SHOW bob i1",
+            about: "Shows one action item as ACTIONS does."
+        ) { words throws(LineError) in
+            let (user, item) = try words.userAndItem()
+            return .read(.action(item), of: user)
+        },
+        Verb(
             "ACTION DONE", .writes, ["<user>", "<item>"], example: "ACTION DONE bob i1",
             about: "Marks an action item as done."
         ) { words throws(LineError) in

@@ -23,9 +23,10 @@ extension ShardMachine {
         } catch {
             // A first attempt may have executed the leave: then the user is not a participant any
             // more.
-            let isAgain = attempt == .again && mutation.action == .conversation(.leave)
-            let wasIn = conversation?.participants.hasHeld(mutation.user) ?? false
-            guard isAgain, wasIn, error == .notParticipant else { throw .refused(error) }
+            let isAgain = attempt == .again && mutation.isDeparture
+            guard isAgain, conversation.hasLeft(mutation.user), error == .notParticipant else {
+                throw .refused(error)
+            }
             isChange = true
         }
         if !isChange {
@@ -33,7 +34,7 @@ extension ShardMachine {
             // earlier attempt was executed.
             isChange =
                 try isRecorded(operation, over: target)
-                || (attempt == .again && mutation.isInvitation)
+                || (attempt == .again && (mutation.isInvitation || mutation.isDeparture))
         }
         if isChange, case .stale(let time) = standing, !isPlantedToWriteStale { throw .stale(time) }
         return isChange

@@ -36,8 +36,7 @@ extension ShardMachine {
         case .due(let query):
             findings = .candidates(try candidates(query, without: senders, in: world))
         case .names, .profiles, .profile, .devices, .device, .accounts, .allAccounts, .signIn,
-            .holders, .signing, .blocks, .blockers, .accountUsers,
-            .unsentBytes:
+            .holders, .signing, .blocks, .blockers, .accountUsers, .action, .unsentBytes:
             findings = try findOfUsers(query, for: user, in: world)
         case .without: preconditionFailure("a query that is not filtered")
         case .history(let conversation, let place, let limit, let bytesMax):
@@ -46,6 +45,14 @@ extension ShardMachine {
             let page = try page(place, limit: limit, in: conversation, world)
             findings = .messages(
                 try list(page, upTo: bytesMax ?? .max, as: listing, in: world))
+        case .message(let id, let conversation):
+            let listing = try listing(
+                of: conversation, for: user, without: senders, query, world)
+            let found = try find(.message(id, in: conversation), in: world)
+            guard let view = found.flatMap({ listing.view(of: $0.document) }) else {
+                throw .refused(.messageNotFound)
+            }
+            findings = .messages([view])
         case .edits(let id, let conversation):
             let listing = try listing(of: conversation, for: user, query, world)
             let message = try message(id, in: conversation, world)
@@ -77,6 +84,12 @@ extension ShardMachine {
             return .devices(try devices(of: owner, in: world))
         case .profile(let owner):
             return .profile(try profile(of: owner, in: world))
+        case .action(let id):
+            let item = try find(.item(id), in: world)?.document.item
+            guard let item, item.owner == user, !item.isDeleted else {
+                throw .refused(.itemNotFound)
+            }
+            return .actions([item.view(as: id)])
         case .device(let device, let owner):
             return .device(try self.device(device, of: owner, in: world))
         case .accounts(let address):

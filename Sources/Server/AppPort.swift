@@ -30,7 +30,8 @@ actor AppPort: AppHost {
     private var keySet: KeySet?
     nonisolated let isBehindProxy: Bool
     private let isSignUpOpen: Bool
-    private nonisolated let worker: PasswordWorker
+    private nonisolated let passwordThread: WorkThread
+    private nonisolated let compressionThread: WorkThread
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
     /// What has lines executed whose replies nobody waits for.
@@ -63,6 +64,10 @@ actor AppPort: AppHost {
     /// The clients that have lost their places, and when they are closed at the latest, in
     /// milliseconds.
     private var leaving: [UInt64: UInt64] = [:]
+    /// The most passwords that wait to be hashed, some 15 ms each: some second's.
+    private static let passwordsMax = 64
+    /// The most answers that wait to be compressed, of a MiB at most; others are sent as they are.
+    private static let compressionsMax = 32
     private static let leavingMilliseconds: UInt64 = 1_000
     private static let leavingMax = 128
     /// The clients whose access token was not seen yet.
@@ -97,7 +102,8 @@ actor AppPort: AppHost {
         }
         pushWeakness = command.pushContact?.weakness
         mayPushToPrivate = command.mayBlock
-        worker = PasswordWorker(on: loop)
+        passwordThread = WorkThread(on: loop, countMax: AppPort.passwordsMax)
+        compressionThread = WorkThread(on: loop, countMax: AppPort.compressionsMax)
         encryption = AppPort.encryption(keys)
         listener = try Listener(address, on: loop)
     }
@@ -439,6 +445,13 @@ extension AppPort: PushHost {
         }
     }
 
+    nonisolated func compress(
+        of source: String, _ work: @escaping @Sendable () -> [UInt8]?,
+        onDone: @escaping @Sendable ([UInt8]?) -> Void
+    ) {
+        compressionThread.start(from: source, work) { onDone($0 ?? nil) }
+    }
+
     nonisolated var pushKey: String? { assumeIsolated { $0.pushFormat?.publicKey } }
 
     var pushCounts: [PushKeeper.Outcome: UInt64] {
@@ -462,7 +475,7 @@ extension AppPort: AccountHost {
         _ work: PasswordWork, from address: String,
         onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
     ) {
-        worker.start(work, from: address, onDone: onDone)
+        passwordThread.start(from: address, { work.run() }, onDone: onDone)
     }
 
     nonisolated func takeSigningNews() -> SigningNews? {

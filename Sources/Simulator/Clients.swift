@@ -209,7 +209,8 @@ extension World {
         case ..<85: return .conversation(.invite(invitee(to: conversationIndex)))
         case ..<87:
             clients.leavers[conversationIndex].append(user)
-            return .conversation(.leave)
+            // Apps, whose users have accounts, may ask again for what was done.
+            return .conversation(plan.hasAccounts ? .leaveUnlessLeft : .leave)
         case ..<91: return .participant(.archive)
         case ..<94: return .participant(.unarchive)
         case ..<96: return .participant(.read(upTo))
@@ -292,9 +293,13 @@ extension World {
         } else {
             let id = workRandom.pick(clients.messages[conversationIndex])
             let place = workRandom.pick([Query.Place.newest, .newest, .before(id), .after(id)])
-            query = .history(
-                clients.conversations[conversationIndex], place: place,
-                limit: workRandom.pick([1, 3, 10, 100]))
+            let (conversation, limit) = (
+                clients.conversations[conversationIndex], workRandom.pick([1, 3, 10, 100])
+            )
+            query =
+                place == .after(id) && limit == 1
+                ? .message(id, in: conversation)
+                : .history(conversation, place: place, limit: limit)
         }
         try ask(query, index, at: node)
     }
@@ -362,6 +367,8 @@ extension Query {
     var name: String {
         switch self {
         case .history: "history"
+        case .message: "message shown"
+        case .action: "action item shown"
         case .edits: "edits"
         case .pinned: "pinned"
         case .participants: "participants"

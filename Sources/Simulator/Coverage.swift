@@ -63,10 +63,11 @@ package struct Coverage: Sendable {
         + ["hide", "retract", "restore", "archive", "unarchive", "leave", "hide chat"]
         + [
             "create", "send", "edit", "pin", "unpin", "invite", "read", "deliver", "profile",
-            "add item", "done", "undone", "delete item",
+            "add item", "done", "undone", "delete item", "leave unless left",
         ].flatMap { [$0, "repeated \($0)"] }
         + [
-            "history", "edits", "pinned", "chats", "unread", "actions", "profile shown",
+            "history", "message shown", "edits", "pinned", "chats", "unread", "actions",
+            "profile shown",
             "edit item",
         ]
         + ["push", "confirm", "summary", "hashes", "offer", "pull", "batch", "done", "broken"]

@@ -182,6 +182,7 @@ extension Mutation.Action {
         case .message(_, .unpin): "unpin"
         case .conversation(.invite): "invite"
         case .conversation(.leave): "leave"
+        case .conversation(.leaveUnlessLeft): "leave unless left"
         case .participant(.archive): "archive"
         case .participant(.unarchive): "unarchive"
         case .participant(.read): "read"
@@ -218,7 +219,8 @@ extension Mutation.Action {
         case .message(let id, .pin): "pin \(id)"
         case .message(let id, .unpin): "unpin \(id)"
         case .conversation(.invite(let user)): "invite \(user)"
-        case .conversation(.leave), .participant(.archive), .participant(.unarchive),
+        case .conversation(.leave), .conversation(.leaveUnlessLeft),
+            .participant(.archive), .participant(.unarchive),
             .participant(.hideChat), .item(.finish), .item(.delete):
             verb
         case .message(let id, .seed(let text)): "seed \(id) '\(text)'"

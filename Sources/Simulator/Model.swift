@@ -307,7 +307,7 @@ extension Ledger.Entry {
     }
 
     func isDeparture(of user: UserID) -> Bool {
-        mutation.action == .conversation(.leave) && mutation.user == user
+        mutation.isDeparture && mutation.user == user
     }
 }
 

@@ -105,6 +105,11 @@ extension World {
                 try checkShown(view, key, request, known, node)
             }
             try checkOrder(views, node)
+        case (.message(let id, let conversation), .messages(let views)):
+            guard let view = views.first, views.count == 1, view.id == id else {
+                throw Violation(invariant: .reads, explanation: "not the message \(id)")
+            }
+            try checkShown(view, .message(id, in: conversation), request, known, node)
         case (.edits(let id, let conversation), .edits(let views)):
             let key = DocumentKey.message(id, in: conversation)
             // Who sent or edited the text.

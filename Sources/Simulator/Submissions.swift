@@ -116,7 +116,8 @@ extension World {
             // A user who is already a participant keeps the earlier invitation.
             let isNoted = document.conversation?.invitation(of: user) == operation
             stamp = isNoted ? operation : nil
-        case .conversation(.leave), .message(_, .hide), .message(_, .retract),
+        case .conversation(.leave), .conversation(.leaveUnlessLeft),
+            .message(_, .hide), .message(_, .retract),
             .message(_, .restore), .participant, .item(.delete):
             stamp = nil
         case .conversation(.create), .message, .profile, .item, .device, .credentials, .signing,

@@ -10,7 +10,7 @@ import Testing
     private func answer(
         _ answer: Resource.Answer, newID: String? = nil, _ lines: String...
     ) -> String {
-        var writer = AnswerWriter(Resource(.get, "test", "PING", answer), newID: newID)
+        var writer = AnswerWriter(Resource(.get, "test", "PING", as: "test", answer), newID: newID)
         var text = ""
         for line in lines {
             Array(line.utf8).withUnsafeBytes { bytes in
@@ -37,7 +37,7 @@ import Testing
         let line = "EDIT at=2026-11-25T00:00:00.000Z text=" + String(repeating: "x", count: 16_384)
         func edits(_ count: Int) -> String {
             var writer = AnswerWriter(
-                Resource(.get, "test", "PING", .list("edits", .edit, [])), newID: nil)
+                Resource(.get, "test", "PING", as: "test", .list("edits", .edit, [])), newID: nil)
             var text = ""
             for line in Array(repeating: line, count: count) + ["OK"] {
                 Array(line.utf8).withUnsafeBytes { bytes in
@@ -102,14 +102,24 @@ import Testing
         #expect(
             answer(.status(["id", "at"]), "OK id=m1 at=2026-11-25T00:00:00.000Z replicas=2/3")
                 == #"{"id":"m1","at":"2026-11-25T00:00:00.000Z"}"#)
+        #expect(
+            answer(.status(["id", "replicas"]), "OK id=m1 replicas=2/3")
+                == #"{"id":"m1","replicas":2,"owners":3}"#)
         #expect(answer(.status(["id"]), newID: "c1", "OK") == #"{"id":"c1"}"#)
     }
 
     @Test func `an error repeats the sentence without how a line is written`() {
-        let error = LineError(400, "Missing <text>; usage: SEND <conversation>")
-        #expect(
-            String(decoding: error.json, as: UTF8.self)
-                == #"{"error":{"code":400,"reason":"bad_request","message":"Missing <text>"}}"#)
+        let told = [
+            "Missing <text>; usage: SEND <conversation>": "Missing <text>",
+            "title= too long: at most 512 bytes": "title too long: at most 512 bytes",
+            "Empty find=; write -- before a text that begins so": "Empty find",
+            "A secret; a=b == c": "A secret; a=b = c",
+        ]
+        for (sentence, message) in told {
+            #expect(
+                String(decoding: LineError(400, sentence).json, as: UTF8.self)
+                    == #"{"error":{"code":400,"reason":"bad_request","message":"\#(message)"}}"#)
+        }
     }
 
     @Test func `a limit that no waiting changes is a conflict, another one says how long to wait`()

@@ -55,6 +55,6 @@ import Testing
         #expect(throws: HTTPError.self) { try Route(.get, ["v1", "users"]) }
         #expect(throws: HTTPError.self) { try Route(.get, ["chats"]) }
         #expect(throws: HTTPError.self) { try Route(.get, []) }
-        #expect(Route.methods(of: ["v1", "items", "i1"]) == [.patch, .delete])
+        #expect(Route.methods(of: ["v1", "items", "i1"]) == [.get, .patch, .delete])
     }
 }

@@ -51,11 +51,24 @@ import Wire
         #expect(
             try translate(.put, "/v1/devices/phone/viewing", #"{"conversation":"c1"}"#)
                 == "VIEWING alice phone c1 lease=true")
+        #expect(
+            try translate(.post, "/v1/conversations/c1/leave") == "LEAVECHAT c1 alice again=true")
+        let notification = "/v1/devices/phone/notifications/n1"
+        #expect(try translate(.delete, notification) == "NOTIFIED alice phone n1 only=true")
+        #expect(
+            try translate(.delete, notification + "?upTo=false")
+                == "NOTIFIED alice phone n1 only=true")
+        #expect(
+            try translate(.delete, notification + "?upTo=true") == "NOTIFIED alice phone n1")
     }
 
     @Test(arguments: [
         (Method.post, "/v1/conversations/c1/messages", #"{"text":"x","user":"bob"}"#),
         (.post, "/v1/conversations/c1/messages", #"{"text":7}"#),
+        (.post, "/v1/conversations/c1/messages", "{}"),
+        (.put, "/v1/devices/phone", "{}"),
+        (.delete, "/v1/devices/phone/notifications/n1?upTo=yes", "{}"),
+        (.delete, "/v1/devices/phone/notifications/n1?only=true", "{}"),
         (.post, "/v1/conversations/a%20b/messages", #"{"text":"x"}"#),
         (.post, "/v1/conversations/a%0Ab/messages", #"{"text":"x"}"#),
         (.post, "/v1/conversations//messages", #"{"text":"x"}"#),

@@ -34,6 +34,23 @@ import Testing
         #expect(client.ask("CHAT c alice", "CHAT x alice") == [Self.notIn, Self.notThere])
     }
 
+    @Test func `MESSAGE shows the line of HISTORY, to whom HISTORY shows it`() {
+        let here = world.n1.connect()
+        let missing = ["ERR 404 Message not found"]
+        _ = here.ask(
+            "CREATE m alice,bob", "SEND m alice id=m1 one", "SEND m bob id=m2 two",
+            "EDIT m m1 alice uno", "PIN m m1 bob", "READ m bob m1")
+        #expect(here.ask("MESSAGE m m1 bob") == [here.ask("HISTORY m bob")[0], "OK"])
+        #expect(here.ask("MESSAGE m m3 bob") == missing)
+        #expect(here.ask("MESSAGE m m1 carol") == ["ERR 403 Only participants can do this"])
+        #expect(here.ask("MESSAGE x m1 bob") == ["ERR 404 Conversation not found"])
+        #expect(here.ask("DELETE m m1 bob", "MESSAGE m m1 bob") == ["OK"] + missing)
+        #expect(here.ask("MESSAGE m m1 alice")[0].contains("text=uno"))
+        #expect(here.ask("BLOCKUSER bob alice", "RESTORE m m1 bob") == ["OK", "OK"])
+        #expect(here.ask("SEND m alice id=m4 four", "MESSAGE m m4 bob").last == missing[0])
+        #expect(here.ask("HIDECHAT m alice", "MESSAGE m m2 alice") == ["OK"] + missing)
+    }
+
     @Test func `CHAT shows what is hidden, without what is hidden of it`() {
         _ = client.ask("SEND c alice id=m hello", "HIDECHAT c bob")
         #expect(client.ask("CHATS bob") == ["OK"])

@@ -28,6 +28,7 @@ extension String {
         case .number: Int64(self) != nil
         case .flag: self == "true" || self == "false"
         case .set: split(separator: ",").allSatisfy { isName($0.utf8) }
+        case .copies: split(separator: "/").compactMap { Int($0) }.count == 2
         }
     }
 }

@@ -35,12 +35,17 @@ import Testing
         #expect(
             client.ask("ACTIONS alice").first
                 == line.replacing("id=i1", with: "id=i1 done=true"))
+        #expect(
+            client.ask("ACTION SHOW alice i1") == client.ask("ACTIONS alice"),
+            "the same line, done")
+        #expect(client.ask("ACTION SHOW bob i1") == ["ERR 404 Action item not found"])
         #expect(client.ask("ACTION UNDONE alice i1") == ["OK id=i1"])
         #expect(client.ask("ACTION EDIT alice i1 due= priority= title=Tea") == ["OK id=i1"])
         #expect(
             client.ask("ACTIONS alice") == ["ACTION id=i1 chat=c message=m title=Tea", "OK"])
         #expect(client.ask("ACTION DELETE alice i1", "ACTION DELETE alice i1").count == 2)
         #expect(client.ask("ACTIONS alice") == ["OK"])
+        #expect(client.ask("ACTION SHOW alice i1") == ["ERR 404 Action item not found"])
         #expect(
             client.ask("ACTION DONE alice i1", "ACTION EDIT alice i1 title=x")
                 == Array(repeating: "ERR 404 Action item not found", count: 2))

@@ -49,6 +49,16 @@ import Testing
         #expect(client.ask("CHATS alice", "UNREAD alice") == ["OK", "OK total=0"])
     }
 
+    @Test func `who asks again to leave has left, whoever comes and goes meanwhile`() {
+        let again = "LEAVECHAT c bob again=true"
+        #expect(client.ask(again, again) == ["OK", "OK"])
+        #expect(client.ask("LEAVECHAT c bob", "HISTORY c bob") == [Self.notIn, Self.notIn])
+        #expect(client.ask("LEAVECHAT c carol again=true") == [Self.notIn])
+        #expect(client.ask("LEAVECHAT x bob again=true") == [Self.notThere])
+        #expect(client.ask("INVITE c alice bob", again) == ["OK", "OK"])
+        #expect(client.ask("HISTORY c bob") == [Self.notIn])
+    }
+
     @Test func `who is invited again finds everything unread, whatever they had read`() {
         send(1...3)
         #expect(client.ask("READ c bob", "UNREAD bob") == ["OK unread=0", "OK total=0"])

@@ -1,13 +1,13 @@
-/// The work with passwords that waits for its thread, of each client's address in turn.
+/// The work that waits for its thread, of each source in turn.
 ///
-/// Where there is too much, the address with the most loses its last, so that a few addresses do
-/// not take all places.
-struct PasswordQueue<Work: Sendable>: Sendable {
-    /// The most work that waits: some second's.
-    static var countMax: Int { 64 }
+/// Where there is too much, the source with the most loses its last, so that a few sources do not
+/// take all places.
+struct WorkQueue<Work: Sendable>: Sendable {
+    /// The most pieces of work that wait.
+    let countMax: Int
 
     private struct Line {
-        let address: String
+        let source: String
         var work: [Work]
     }
 
@@ -15,13 +15,15 @@ struct PasswordQueue<Work: Sendable>: Sendable {
     private var lines: [Line] = []
     private(set) var count = 0
 
+    init(countMax: Int) { self.countMax = countMax }
+
     var isEmpty: Bool { lines.isEmpty }
 
     /// - Returns: the work that is refused for it, which may be itself; nil for none.
-    mutating func add(_ work: Work, from address: String) -> Work? {
+    mutating func add(_ work: Work, from source: String) -> Work? {
         var refused: Work?
-        if count >= PasswordQueue.countMax {
-            let mine = lines.first { $0.address == address }?.work.count ?? 0
+        if count >= countMax {
+            let mine = lines.first { $0.source == source }?.work.count ?? 0
             guard
                 let greedy = lines.indices.max(by: { lines[$0].work.count < lines[$1].work.count }),
                 lines[greedy].work.count > mine + 1
@@ -29,10 +31,10 @@ struct PasswordQueue<Work: Sendable>: Sendable {
             refused = lines[greedy].work.removeLast()
             count -= 1
         }
-        if let index = lines.firstIndex(where: { $0.address == address }) {
+        if let index = lines.firstIndex(where: { $0.source == source }) {
             lines[index].work.append(work)
         } else {
-            lines.append(Line(address: address, work: [work]))
+            lines.append(Line(source: source, work: [work]))
         }
         count += 1
         return refused
