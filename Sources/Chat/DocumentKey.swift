@@ -33,7 +33,7 @@ public struct DocumentKey: Hashable, Sendable {
     public let kind: Kind
     /// The string whose hash determines the shard: the conversation's id for everything that
     /// belongs to a conversation, the user's id for a profile, blocks and devices, an action
-    /// item's own id, the digest of an e-mail address for the accounts that have it.
+    /// item's id, the digest of an e-mail address for the accounts that have it.
     public let partition: String
     /// The id within the partition; empty where the partition has one document of the kind.
     public let id: String
@@ -74,7 +74,13 @@ public struct DocumentKey: Hashable, Sendable {
         DocumentKey(checked: .blocks, partition: user.text, id: "")
     }
 
-    public static func item(_ item: ItemID) -> DocumentKey {
+    /// The key of a user's action item; the items of others may have the same id.
+    public static func item(_ item: ItemID, of owner: UserID) -> DocumentKey {
+        DocumentKey(checked: .item, partition: item.text, id: owner.text)
+    }
+
+    /// The key of an action item that an earlier version added: one for each id, whoever owns it.
+    public static func sharedItem(_ item: ItemID) -> DocumentKey {
         DocumentKey(checked: .item, partition: item.text, id: "")
     }
 

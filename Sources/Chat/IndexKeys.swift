@@ -14,6 +14,9 @@ public enum Term {
     /// The term of every action item of `user` that is not deleted.
     public static func owner(_ user: UserID) -> String { user.text }
 
+    /// The term of every action item that has its owner in its key; it is no name.
+    public static let item = "*"
+
     /// The term of every conversation that `user` has left and of every deleted action item of
     /// theirs; no list shows these, but a watcher that resumes receives their events.
     ///
@@ -81,7 +84,9 @@ extension Document {
             Set(conversation.participants.removed.map(Term.former)).sorted()
                 + conversation.participants.elements.map(Term.participant)
         case .message(let message): message.isPinned ? [Term.pinned] : []
-        case .item(let item): [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]
+        case .item(let item):
+            ((key.id.isEmpty ? [] : [Term.item])
+                + [item.isDeleted ? Term.former(item.owner) : Term.owner(item.owner)]).sorted()
         case .device(let device):
             device.isRegistered
                 ? (device.registration == nil ? [] : device.token.map { [Term.token($0)] } ?? [])

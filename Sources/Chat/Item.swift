@@ -24,10 +24,13 @@ public struct DueTime: Hashable, Comparable, Sendable {
 
 /// An action item: something that its owner means to do.
 ///
-/// Of two items, added under one id on two sides of a network partition, the earlier wins. The
-/// changes that an owner made since are kept under the owner's name, so that nobody changes or
-/// deletes an item that turns out to be another user's. A deletion is final, in every order of
-/// events.
+/// Ids are the owner's own: the items of others may have the same. Of two items that a user added
+/// under one id, on two sides of a network partition, the earlier wins. A deletion is final, in
+/// every order of events.
+///
+/// With earlier versions all users had one item under an id; of two users' items, added on two
+/// sides, the earlier won. The changes that an owner made are therefore kept under the owner's
+/// name, so that nobody changes or deletes an item that turned out to be another user's.
 public struct Item: Hashable, Sendable {
     /// The immutable part of an item, set when it is added.
     public struct Header: Hashable, Sendable {

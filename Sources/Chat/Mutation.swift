@@ -211,7 +211,7 @@ extension Mutation.Action {
         case (.user(let user), .device(let device, _)): .device(device, of: user)
         case (.user(let user), .blocks): .blocks(user)
         case (.user(let user), _): .profile(user)
-        case (.item(let item), _): .item(item)
+        case (.item(let item), _): .item(item, of: user)
         case (.address(let address), _): .credentials(address)
         case (.signing, _): .signing
         }

@@ -197,9 +197,9 @@ extension ShardMachine {
         let (user, senders) = (reading.user, reading.senders)
         guard let document = try find(key, in: world)?.document else { return nil }
         if let item = document.item {
-            guard item.owner == user, !item.isDeleted, let id = ItemID(key.partition) else {
-                return nil
-            }
+            guard item.owner == user, !item.isDeleted, let id = ItemID(key.partition),
+                try counts(item, at: key, in: world)
+            else { return nil }
             return .actions([item.view(as: id)])
         }
         guard let id = ConversationID(key.partition), let chat = document.conversation,

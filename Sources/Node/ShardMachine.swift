@@ -145,8 +145,8 @@ extension ShardMachine {
         let conversation = try mutation.conversation.flatMap { id throws(ShardFailure) in
             try find(.conversation(id), in: world)
         }
-        let key = mutation.key
-        let target = attempt == .minted ? nil : try find(key, in: world)
+        let target = attempt == .minted ? nil : try target(of: mutation, in: world)
+        let key = target?.document.key ?? mutation.key
         let isUnreadable =
             conversation?.document.isUnreadable ?? false
             || target?.document.isUnreadable ?? false

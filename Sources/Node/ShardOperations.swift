@@ -25,7 +25,7 @@ extension ShardMachine {
             // more.
             let isAgain = attempt == .again && mutation.isDeparture
             guard isAgain, conversation.hasLeft(mutation.user), error == .notParticipant else {
-                throw .refused(error)
+                throw .refused(try refusal(error, of: mutation, in: world))
             }
             isChange = true
         }

@@ -85,8 +85,8 @@ extension ShardMachine {
         case .profile(let owner):
             return .profile(try profile(of: owner, in: world))
         case .action(let id):
-            let item = try find(.item(id), in: world)?.document.item
-            guard let item, item.owner == user, !item.isDeleted else {
+            let item = try find(item: id, of: user, in: world)?.document.item
+            guard let item, !item.isDeleted else {
                 throw .refused(.itemNotFound)
             }
             return .actions([item.view(as: id)])

@@ -13,10 +13,7 @@ extension Reader {
         do throws(StorageError) {
             guard try self.document(document.key, in: shard) == document else { return false }
             for term in document.indexKeys {
-                let keys = try keys(
-                    of: document.key.kind, carrying: term, in: shard,
-                    partition: document.key.partition)
-                guard keys.contains(document.key) else { return false }
+                guard try finds(document.key, by: term, in: shard) else { return false }
             }
             for dot in document.changedBy.dots {
                 guard try leads(dot, to: document.key, in: shard) else { return false }

@@ -7,6 +7,7 @@ struct TermIndex {
     let ofShard: Statement
     let ofPartition: Statement
     let ofPage: Statement
+    let ofDocument: Statement
     let ofUser: Statement
     let participantStates: Statement
 
@@ -25,6 +26,7 @@ struct TermIndex {
         ofShard = try prepare("")
         ofPartition = try prepare("AND partition = ?4")
         ofPage = try prepare("AND (partition, id) > (?4, ?5)", "LIMIT ?6")
+        ofDocument = try prepare("AND partition = ?4 AND id = ?5")
         let isConcerned = (0..<TermIndex.concerning).map { number in
             """
             EXISTS(SELECT 1 FROM term t WHERE t.shard = held.shard
@@ -89,6 +91,25 @@ extension Reader {
         let added = (overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? [])
             .filter { key in last.map { $0 < key } ?? true }
         return added.isEmpty ? keys : Array(Set(keys + added).sorted().prefix(limit))
+    }
+
+    /// Whether a document is found by a term.
+    ///
+    /// - Throws: `badIndex` at a damaged row.
+    func finds(
+        _ key: DocumentKey, by term: String, in shard: ShardID
+    ) throws(StorageError) -> Bool {
+        try checkOpen()
+        let statement = indexKeys.ofDocument
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(Int64(key.kind.number), at: 2)
+        try statement.bind(term, at: 3)
+        try statement.bind(key.partition, at: 4)
+        try statement.bind(key.id, at: 5)
+        let stored = try readKeys(of: key.kind, carrying: term, in: shard, statement)
+        guard stored.isEmpty else { return true }
+        let journaled = overlay.layers(of: shard)?.keys(of: key.kind, carrying: term)
+        return journaled?.contains(key) ?? false
     }
 
     private func readKeys(

@@ -7,7 +7,8 @@ import Wire
 
 struct ItemTests {
     static let item = ItemID(checked: "i1")
-    static let key = DocumentKey.item(item)
+    /// That of an item of an earlier version, which may have several owners.
+    static let key = DocumentKey.sharedItem(item)
 
     private static func newItem(_ random: inout SplitMix64) -> Item.NewItem {
         Item.NewItem(
@@ -39,7 +40,7 @@ struct ItemTests {
         let mutation = Mutation(action, on: item, by: owner)
         let judge = Judge(wallMilliseconds: 0, editWindowMilliseconds: 0)
         let isChange = try? mutation.judge(conversation: nil, target: document, by: judge)
-        return isChange == true ? author.apply(mutation, to: document) : document
+        return isChange == true ? author.handle(action, by: owner, to: document) : document
     }
 
     @Test func `an action item merges as a join, any order gives the same bytes`() throws {
@@ -61,6 +62,13 @@ struct ItemTests {
             #expect(merged.concerns(People.alice) && !merged.concerns(People.bob))
         }
         #expect(added.indexKeys == ["alice"] && !added.purges)
+        let mutation = Mutation(Item.Action.delete, on: ItemTests.item, by: People.bob)
+        #expect(mutation.key == .item(ItemTests.item, of: People.bob))
+        var author = Author(3)
+        let own = author.apply(
+            Mutation(.add(Item.NewItem(title: "t")), on: ItemTests.item, by: People.bob), to: nil)
+        #expect(own.indexKeys == [Term.item, "bob"])
+        #expect(author.apply(mutation, to: own).indexKeys == [Term.former(People.bob), Term.item])
     }
 
     @Test func `of two added under one id the earlier wins, and only its owner's changes count`()
@@ -141,6 +149,8 @@ extension Author {
     mutating func handle(
         _ action: Item.Action, by owner: UserID = People.alice, to target: Document?
     ) -> Document {
-        apply(Mutation(action, on: ItemTests.item, by: owner), to: target)
+        let document = apply(Mutation(action, on: ItemTests.item, by: owner), to: target)
+        guard target == nil, let dot = document.changedBy.dots.first else { return document }
+        return Document(document.content, at: ItemTests.key, by: dot)
     }
 }

@@ -29,7 +29,7 @@ struct OwnRequestTests {
         let line =
             "ACTION ADD alice id=i chat=c message=m due=1970-01-01T01:00:01+01:00 priority=low x"
         let full = added(line)
-        #expect(change(line)?.key == .item(ItemID(checked: "i")))
+        #expect(change(line)?.key == .item(ItemID(checked: "i"), of: alice))
         #expect(full?.due == DueTime(milliseconds: 1_000))
         #expect(full?.priority == .low)
         #expect(full?.chat?.text == "c" && full?.message?.text == "m")

@@ -38,7 +38,7 @@ private func blocked(_ user: UserID) throws -> BlockedSenders {
 }
 
 /// A shard's machine with a disk in memory, driven by a seed, beside a naive model of it.
-private struct Driven {
+struct Driven {
     var machine: ShardMachine
     let store = MemoryStore()
     let entropy: SeededEntropy

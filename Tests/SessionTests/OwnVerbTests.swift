@@ -56,7 +56,7 @@ import Testing
         #expect(client.ask(add, "ACTION DONE alice i1", add).last == "OK id=i1")
         #expect(client.ask("ACTION EDIT alice i1 title=Sell", add).last == "OK id=i1")
         for other in [
-            "ACTION ADD alice id=i1 Buy", "ACTION ADD bob id=i1 due=2026-12-01T10:00:00Z Buy",
+            "ACTION ADD alice id=i1 Buy",
             "ACTION ADD alice id=i1 due=2026-12-01T10:00:00Z priority=low Buy",
         ] {
             #expect(client.ask(other).first?.hasPrefix("ERR 409 Action item exists") == true)
@@ -68,6 +68,15 @@ import Testing
         let minted = client.ask("ACTION ADD bob Something")
         #expect(minted.first?.hasPrefix("OK id=") == true)
         #expect(client.ask("ACTIONS bob").count == 2)
+    }
+
+    @Test func `an id is the user's own`() {
+        #expect(client.ask("ACTION ADD alice id=i1 Buy", "ACTION ADD bob id=i1 Sell").count == 2)
+        #expect(client.ask("ACTION DONE bob i1", "ACTION DELETE alice i1").count == 2)
+        #expect(client.ask("ACTIONS bob") == ["ACTION id=i1 done=true title=Sell", "OK"])
+        #expect(client.ask("ACTIONS alice") == ["OK"])
+        #expect(client.ask("ACTION SHOW bob i1").count == 2)
+        #expect(client.ask("ACTION ADD alice id=i1 Rent", "ACTIONS alice").last == "OK")
     }
 
     @Test func `items of every shard stand by due time, those without one last`() {

@@ -1,0 +1,65 @@
+import CRDT
+import Chat
+import Replication
+import Wire
+
+/// A shard's action items, which are their owners' own: those of others may have the same ids.
+///
+/// Earlier versions kept one item under an id, whoever owned it. Such a document stays where it is
+/// for its owner, unless the owner has one under the key of today: that one counts then.
+extension ShardMachine {
+    /// Returns the document that a mutation changes; nil where there is none yet.
+    mutating func target(
+        of mutation: Mutation, in world: ShardWorld
+    ) throws(ShardFailure) -> ShardDocuments.Found? {
+        guard let item = mutation.item else { return try find(mutation.key, in: world) }
+        return try find(item: item, of: mutation.user, in: world)
+    }
+
+    mutating func find(
+        item: ItemID, of owner: UserID, in world: ShardWorld
+    ) throws(ShardFailure) -> ShardDocuments.Found? {
+        if let own = try find(.item(item, of: owner), in: world) { return own }
+        let shared = try find(.sharedItem(item), in: world)
+        guard let document = shared?.document else { return nil }
+        return document.isUnreadable || document.item?.owner == owner ? shared : nil
+    }
+
+    /// Whether an item under a key is one that its owner sees: not one of an earlier version beside
+    /// one of today.
+    mutating func counts(
+        _ item: Item, at key: DocumentKey, in world: ShardWorld
+    ) throws(ShardFailure) -> Bool {
+        guard key.id.isEmpty, let id = ItemID(key.partition) else { return true }
+        return try find(.item(id, of: item.owner), in: world) == nil
+    }
+
+    /// Returns why a mutation is refused: an item that the user does not have is not the user's
+    /// where somebody else has it.
+    mutating func refusal(
+        _ refusal: Refusal, of mutation: Mutation, in world: ShardWorld
+    ) throws(ShardFailure) -> Refusal {
+        guard refusal == .itemNotFound, let item = mutation.item,
+            try target(of: mutation, in: world) == nil, try hasItem(item, in: world)
+        else { return refusal }
+        return .notOwner
+    }
+
+    /// Whether anybody has an item under this id.
+    private mutating func hasItem(
+        _ item: ItemID, in world: ShardWorld
+    ) throws(ShardFailure) -> Bool {
+        let shared = DocumentKey.sharedItem(item)
+        if try find(shared, in: world) != nil { return true }
+        let isPending = documents.pending.keys.contains {
+            $0.kind == .item && $0.partition == item.text
+        }
+        if isPending { return true }
+        let shard = replica.shard
+        let next = try read { () throws(StoreFailure) in
+            try world.reader.keys(
+                of: .item, carrying: Term.item, in: shard, after: shared, limit: 1)
+        }
+        return next.first?.partition == item.text
+    }
+}
