@@ -58,7 +58,8 @@ extension Message {
         shown.header.attachment = try fields.take(FieldNumber.attachment)
         otherFiles = try fields.take(FieldNumber.otherFiles, orEmpty: [], "other files")
             .ascending("other files", by: \.self)
-        guard Set(otherFiles).isDisjoint(with: self.header.files) else {
+        // Nearly all messages were sent once, without a file: what they lack costs nothing.
+        guard otherFiles.isEmpty || Set(otherFiles).isDisjoint(with: self.header.files) else {
             throw .invalid("other files")
         }
         losingSends = try fields.take(
@@ -74,18 +75,26 @@ extension Message {
         shown.orphanedEdits = try fields.take(
             FieldNumber.orphanedEdits, orEmpty: [], "edits of other sendings"
         ).ascending("edits of other sendings", by: \.self)
-        let kept = self.header.sending
-        guard shown.orphanedEdits.allSatisfy({ $0.sending != kept }) else {
-            throw .invalid("edits of other sendings")
+        if !shown.orphanedEdits.isEmpty {
+            let kept = self.header.sending
+            guard shown.orphanedEdits.allSatisfy({ $0.sending != kept }) else {
+                throw .invalid("edits of other sendings")
+            }
         }
         guard shown.isNormal else { throw .invalid("a deleted message without its text") }
         if let bytes = fields.removeField(FieldNumber.otherSends) {
-            var reader = ByteReader(bytes)
-            let count = try reader.readNumber()
-            guard count > 0, count <= reader.remaining else { throw .invalid("other sends") }
-            for _ in 0..<count { others.append(try Send(from: &reader, changedBy: changedBy)) }
-            try reader.finish()
+            try readOthers(bytes, changedBy: changedBy)
         }
+    }
+
+    private mutating func readOthers(
+        _ bytes: [UInt8], changedBy: Context
+    ) throws(WireError) {
+        var reader = ByteReader(bytes)
+        let count = try reader.readNumber()
+        guard count > 0, count <= reader.remaining else { throw .invalid("other sends") }
+        for _ in 0..<count { others.append(try Send(from: &reader, changedBy: changedBy)) }
+        try reader.finish()
         let sends = [shown] + others
         let isInOrder = zip(sends, others).allSatisfy { $0.header < $1.header }
         guard isInOrder, Set(sends.map(\.header.sender)).count == sends.count else {

@@ -100,7 +100,7 @@ extension AppConnection {
         guard host.isBehindProxy,
             let last = head.fields.values(of: "x-forwarded-for").last?
                 .split(separator: ",").last
-        else { return clientAddress(peer[...]) }
+        else { return peerAddress }
         return clientAddress(last)
     }
 }

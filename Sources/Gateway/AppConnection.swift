@@ -44,6 +44,8 @@ package actor AppConnection: SessionInput {
     package nonisolated let id: UInt64
     /// The address of the other end.
     let peer: String
+    /// The same as limits count it.
+    let peerAddress: String
     let host: any AppHost
     let clock: any Clock
     let output: any SessionOutput
@@ -90,6 +92,7 @@ package actor AppConnection: SessionInput {
     ) {
         self.id = id
         self.peer = peer
+        peerAddress = clientAddress(peer[...])
         self.host = host
         self.clock = clock
         self.output = output

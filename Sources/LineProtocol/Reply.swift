@@ -188,9 +188,19 @@ public struct ReplyPairs: Sendable {
     }
 
     private mutating func append(hexadecimal number: UInt64) {
-        for shift in stride(from: 60, through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xF
-            bytes.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+        // All at once: sixteen digits that are appended one by one take as long as all else of a
+        // message's line.
+        var digits: (UInt64, UInt64) = (0, 0)
+        withUnsafeMutableBytes(of: &digits) { digits in
+            var rest = number
+            var index = digits.count
+            while index > 0 {
+                index -= 1
+                let digit = UInt8(truncatingIfNeeded: rest) & 0xF
+                digits[index] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                rest >>= 4
+            }
+            bytes.append(contentsOf: digits)
         }
     }
 }

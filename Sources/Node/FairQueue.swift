@@ -1,49 +1,79 @@
 /// The queue of what waits for a turn, in which the sources have equal shares.
 ///
 /// Each source has one turn, and then each its next one, however much of one source waits. Taking
-/// and appending cost the same at any length. Source: fair queueing (J. Nagle, RFC 970).
+/// and appending cost the same at any length; where one thing of each source waits, as mostly, they
+/// allocate nothing for it. Source: fair queueing (J. Nagle, RFC 970).
 package struct FairQueue<Source: Hashable & Sendable, Element: Sendable>: Sendable {
-    private var sources = Line<Source>()
-    private var elements: [Source: Line<Element>] = [:]
-    package private(set) var count = 0
+    /// What waits of one source: the first, and the rest behind it.
+    @usableFromInline
+    struct Waiting: Sendable {
+        @usableFromInline var first: Element
+        @usableFromInline var rest = WaitingLine<Element>()
 
-    package init() {}
-
-    package var isEmpty: Bool { count == 0 }
-
-    /// The number of sources of which something waits.
-    package var sourceCount: Int { elements.count }
-
-    package mutating func append(_ element: Element, of source: Source) {
-        if elements[source] == nil { sources.append(source) }
-        elements[source, default: Line()].append(element)
-        count += 1
+        @inlinable
+        init(_ first: Element) { self.first = first }
     }
 
-    package mutating func takeFirst() -> Element? {
-        guard let source = sources.takeFirst() else { return nil }
-        let element = elements[source]?.takeFirst()
-        if elements[source]?.isEmpty ?? true {
-            elements[source] = nil
+    @usableFromInline var sources = WaitingLine<Source>()
+    @usableFromInline var waiting: [Source: Waiting] = [:]
+    @usableFromInline var size = 0
+
+    @inlinable
+    package init() {}
+
+    @inlinable
+    package var count: Int { size }
+
+    @inlinable
+    package var isEmpty: Bool { size == 0 }
+
+    /// The number of sources of which something waits.
+    @inlinable
+    package var sourceCount: Int { waiting.count }
+
+    @inlinable
+    package mutating func append(_ element: Element, of source: Source) {
+        if let index = waiting.index(forKey: source) {
+            waiting.values[index].rest.append(element)
         } else {
             sources.append(source)
+            waiting[source] = Waiting(element)
         }
-        count -= 1
+        size += 1
+    }
+
+    @inlinable
+    package mutating func takeFirst() -> Element? {
+        guard let source = sources.takeFirst(), let index = waiting.index(forKey: source) else {
+            return nil
+        }
+        let element = waiting.values[index].first
+        if let next = waiting.values[index].rest.takeFirst() {
+            waiting.values[index].first = next
+            sources.append(source)
+        } else {
+            waiting.remove(at: index)
+        }
+        size -= 1
         return element
     }
 }
 
 /// The elements of a queue, in the order in which they came.
-private struct Line<Element: Sendable>: Sendable {
-    private var elements: [Element] = []
-    private var first = 0
+@usableFromInline
+struct WaitingLine<Element: Sendable>: Sendable {
+    @usableFromInline var elements: [Element] = []
+    @usableFromInline var first = 0
 
-    var isEmpty: Bool { first == elements.count }
+    @inlinable
+    init() {}
 
+    @inlinable
     mutating func append(_ element: Element) { elements.append(element) }
 
+    @inlinable
     mutating func takeFirst() -> Element? {
-        guard !isEmpty else { return nil }
+        guard first < elements.count else { return nil }
         let element = elements[first]
         first += 1
         // Half of the array at most is behind its beginning, so that each is moved once.

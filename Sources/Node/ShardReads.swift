@@ -173,11 +173,17 @@ private struct Listing {
     let senders: BlockedSenders
 
     func view(of document: Document) -> MessageView? {
-        guard let id = MessageID(document.key.id), !document.isSent(within: hidden),
-            !senders.hides(document)
-        else { return nil }
-        return document.message.map(senders.shown)?.view(
-            as: id, for: user, among: chat.participants, progress: progress)
+        guard let id = MessageID(document.key.id), !document.isSent(within: hidden) else {
+            return nil
+        }
+        // Nearly nobody has blocked anybody, and a message is large to copy.
+        if senders.isEmpty { return document.message.flatMap { view(of: $0, as: id) } }
+        guard !senders.hides(document) else { return nil }
+        return document.message.map(senders.shown).flatMap { view(of: $0, as: id) }
+    }
+
+    private func view(of message: Message, as id: MessageID) -> MessageView? {
+        message.view(as: id, for: user, among: chat.participants, progress: progress)
     }
 }
 

@@ -54,6 +54,8 @@ actor AppPort: AppHost {
     private var lastSession = SessionBit.app
     /// The connections that have asked for a turn, each once.
     private var turns = FairQueue<ClientPlaces.Holder?, UInt64>()
+    /// Whether the loop has another turn in any case, after which turns are given.
+    private var isWoken = false
     /// The time of this turn that is left for what clients send, in microseconds.
     private var microsecondsLeft = SessionLimits.turnMicrosecondsMax
     /// Whether lines wait unread because the node has too much to do.
@@ -318,7 +320,18 @@ extension AppPort {
     }
 
     nonisolated func askForTurn(of connection: UInt64) {
-        assumeIsolated { $0.turns.append(connection, of: $0.places.holder(of: connection)) }
+        assumeIsolated { $0.awaitTurn(connection) }
+    }
+
+    private func awaitTurn(_ connection: UInt64) {
+        turns.append(connection, of: places.holder(of: connection))
+        wake()
+    }
+
+    /// Has the loop have another turn, after which turns are given.
+    private func wake() {
+        guard !isWoken else { return }
+        isWoken = true
         loop.post {}
     }
 
@@ -334,13 +347,14 @@ extension AppPort {
     /// A connection that asks again meanwhile has its next turn after the others of its user.
     func giveTurns() {
         let end = clock.microseconds + SessionLimits.turnMicrosecondsMax
+        isWoken = false
         var due = turns.count
         while due > 0, let connection = turns.takeFirst() {
             due -= 1
             clients[connection]?.requests.assumeIsolated { $0.onTurn() }
             if clock.microseconds >= end { break }
         }
-        if !turns.isEmpty { loop.post {} }
+        if !turns.isEmpty { wake() }
         microsecondsLeft = SessionLimits.turnMicrosecondsMax
     }
 
