@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Node
+@testable import Wire
 
 @Suite struct FairQueueTests {
     private var queue = FairQueue<String, Int>()

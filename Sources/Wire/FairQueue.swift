@@ -3,47 +3,37 @@
 /// Each source has one turn, and then each its next one, however much of one source waits. Taking
 /// and appending cost the same at any length; where one thing of each source waits, as mostly, they
 /// allocate nothing for it. Source: fair queueing (J. Nagle, RFC 970).
-package struct FairQueue<Source: Hashable & Sendable, Element: Sendable>: Sendable {
+public struct FairQueue<Source: Hashable & Sendable, Element: Sendable>: Sendable {
     /// What waits of one source: the first, and the rest behind it.
-    @usableFromInline
-    struct Waiting: Sendable {
-        @usableFromInline var first: Element
-        @usableFromInline var rest = WaitingLine<Element>()
+    private struct Waiting: Sendable {
+        var first: Element
+        var rest = WaitingLine<Element>()
 
-        @inlinable
         init(_ first: Element) { self.first = first }
     }
 
-    @usableFromInline var sources = WaitingLine<Source>()
-    @usableFromInline var waiting: [Source: Waiting] = [:]
-    @usableFromInline var size = 0
+    private var sources = WaitingLine<Source>()
+    private var waiting: [Source: Waiting] = [:]
+    public private(set) var count = 0
 
-    @inlinable
-    package init() {}
+    public init() {}
 
-    @inlinable
-    package var count: Int { size }
-
-    @inlinable
-    package var isEmpty: Bool { size == 0 }
+    public var isEmpty: Bool { count == 0 }
 
     /// The number of sources of which something waits.
-    @inlinable
-    package var sourceCount: Int { waiting.count }
+    public var sourceCount: Int { waiting.count }
 
-    @inlinable
-    package mutating func append(_ element: Element, of source: Source) {
+    public mutating func append(_ element: Element, of source: Source) {
         if let index = waiting.index(forKey: source) {
             waiting.values[index].rest.append(element)
         } else {
             sources.append(source)
             waiting[source] = Waiting(element)
         }
-        size += 1
+        count += 1
     }
 
-    @inlinable
-    package mutating func takeFirst() -> Element? {
+    public mutating func takeFirst() -> Element? {
         guard let source = sources.takeFirst(), let index = waiting.index(forKey: source) else {
             return nil
         }
@@ -54,24 +44,18 @@ package struct FairQueue<Source: Hashable & Sendable, Element: Sendable>: Sendab
         } else {
             waiting.remove(at: index)
         }
-        size -= 1
+        count -= 1
         return element
     }
 }
 
 /// The elements of a queue, in the order in which they came.
-@usableFromInline
-struct WaitingLine<Element: Sendable>: Sendable {
-    @usableFromInline var elements: [Element] = []
-    @usableFromInline var first = 0
+private struct WaitingLine<Element: Sendable>: Sendable {
+    private var elements: [Element] = []
+    private var first = 0
 
-    @inlinable
-    init() {}
-
-    @inlinable
     mutating func append(_ element: Element) { elements.append(element) }
 
-    @inlinable
     mutating func takeFirst() -> Element? {
         guard first < elements.count else { return nil }
         let element = elements[first]
