@@ -82,13 +82,32 @@ package struct DeferredReply: Sendable {
         case awaited(bytes: Int)
     }
 
+    /// The part of a list that is asked for: a connection keeps the place of each reply, and most
+    /// replies are no part.
+    private enum Part: Sendable {
+        case whole
+        indirect case page(ListPage)
+    }
+
     let form: Form
     /// Whether a write that is stored on too few owners is answered with 504.
-    var isStrict = false
-    /// The part of a list that is asked for.
-    var page = ListPage.whole
+    let isStrict: Bool
+    private var part: Part
     /// The shard replicas that the reply shows.
-    package var seen: [Observation] = []
+    package var seen: [Observation]
+
+    /// - Parameter page: the part of a list that is asked for.
+    init(
+        form: Form, isStrict: Bool = false, page: ListPage = .whole, seen: [Observation] = []
+    ) {
+        self.form = form
+        self.isStrict = isStrict
+        part = page == .whole ? .whole : .page(page)
+        self.seen = seen
+    }
+
+    /// The part of a list that is asked for.
+    var page: ListPage { if case .page(let page) = part { page } else { .whole } }
 
     /// The size assumed for a listing of other nodes until it arrives, in bytes; it keeps one
     /// connection from requesting more at once than may wait for it.
