@@ -62,7 +62,7 @@ def read_blocks():
                 (before if kind is None else text).append(line)
             elif kind is None:
                 kind, start = line[3:].strip(), number
-                assert kind in ("sh", "text", "python", "js"), f"API.md:{number}: a block of {kind!r}"
+                assert kind in ("sh", "text", "python"), f"API.md:{number}: a block of {kind!r}"
             else:
                 blocks.append(Block(kind, start, "".join(text), "".join(before)))
                 kind, text, before = None, [], []
