@@ -382,7 +382,7 @@ extension OpenAPI {
                 Parameter(name: $0, isRequired: false, schema: schema(of: .flag))
             }
         guard let key = resource.textKey else { return ofSources + options }
-        let text = Parameter(name: key, isRequired: true) {
+        let text = Parameter(name: key, isRequired: !resource.mayLackText) {
             $0.pair("type", "string")
             $0.pair("pattern", Pattern.body)
         }
@@ -447,9 +447,24 @@ extension OpenAPI {
         }
         if keys.contains(where: { $0.name == "preview" }) {
             writer.object("dependentRequired") { $0.list("preview") { $0.write("blob") } }
+            // A picture or a recording may go without words.
+            writer.object("if") {
+                $0.object("properties") {
+                    $0.object("type") {
+                        $0.list("enum") { for type in ["image", "voice"] { $0.write(type) } }
+                    }
+                }
+                $0.list("required") { $0.write("type") }
+            }
+            writer.object("else") { $0.list("required") { $0.write("text") } }
         }
         writer.pair("additionalProperties", false)
     }
+}
+
+extension Resource {
+    /// Whether some requests go without the text of the verb.
+    var mayLackText: Bool { verb.name == "SEND" }
 }
 
 extension Option {

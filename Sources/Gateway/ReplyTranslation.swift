@@ -155,21 +155,24 @@ extension LineError {
     var codeInAPI: Int { isLastingLimit ? 409 : code }
 
     /// The sentence without how a line is written: clients of the API have keys in place of
-    /// `title=`.
+    /// `title=` and `<title>`.
     var messageInAPI: String {
         let sentence = sentenceInAPI
         // Looked for by its bytes: a search for a text costs as much as all else of an answer.
-        guard sentence.utf8.contains(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "=") })
-        else { return sentence }
+        guard sentence.utf8.contains(where: LineError.ofSyntax.contains) else { return sentence }
         var told: [UInt8] = []
         var rest = sentence.utf8[...]
         while let byte = rest.first, !LineError.syntax.contains(where: rest.starts) {
             rest = rest.dropFirst()
             let isEndOfKey = rest.first.map(LineError.endsOfKeys.contains) ?? true
+            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") { continue }
             if byte != UInt8(ascii: "=") || !isEndOfKey { told.append(byte) }
         }
         return String(decoding: told, as: UTF8.self)
     }
+
+    /// The characters of which a sentence with syntax has one at least.
+    private static let ofSyntax = Array(";=<".utf8)
 
     /// What follows the `=` of a key that a sentence names.
     private static let endsOfKeys = Array(" ;".utf8)

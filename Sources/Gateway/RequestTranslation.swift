@@ -100,7 +100,7 @@ private struct LineWriter {
     }
 
     mutating func append(textOf key: String) throws(LineError) {
-        guard let text = try text(of: key) else { throw .missing(key) }
+        guard let text = try text(of: key) else { return }
         // A text that is too long is refused here, since the line might be too long as well.
         guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
         line += " -- ".utf8

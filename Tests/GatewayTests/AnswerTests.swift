@@ -110,7 +110,7 @@ import Testing
 
     @Test func `an error repeats the sentence without how a line is written`() {
         let told = [
-            "Missing <text>; usage: SEND <conversation>": "Missing <text>",
+            "Missing <text>; usage: SEND <conversation>": "Missing text",
             "title= too long: at most 512 bytes": "title too long: at most 512 bytes",
             "Empty find=; write -- before a text that begins so": "Empty find",
             "A secret; a=b == c": "A secret; a=b = c",
