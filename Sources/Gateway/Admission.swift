@@ -47,8 +47,9 @@ extension AppConnection {
         if let page = page(for: head) { return page }
         let isDescription = path == ["v1", "openapi.json"]
         let isSocket = path == ["v1", "socket"]
-        if isDescription || isSocket {
-            guard head.method == .get || head.method == .head && isDescription else {
+        let isPush = path == ["v1", "push"]
+        if isDescription || isSocket || isPush {
+            guard head.method == .get || head.method == .head && !isSocket else {
                 var response = AppResponse(HTTPError.noSuchMethod)
                 response.allowed = allowed(path)
                 return .refused(response)
@@ -61,9 +62,7 @@ extension AppConnection {
             let access = try self.access(head, onSocket: isSocket)
             guard host.admits(access.user) else { throw .tooManyRequests }
             if let ofAccount { return .account(ofAccount, access) }
-            if path == ["v1", "push"], head.method == .get || head.method == .head {
-                return pushKey()
-            }
+            if isPush { return pushKey() }
             if let route = BlobRoute(head.method, path) { return .blob(route, access.user) }
             return isSocket ? .socket(access) : resource(head, access.user)
         } catch {

@@ -94,7 +94,7 @@ enum OpenAPI {
         if resource.isAlias { writer.pair("deprecated", true) }
         let keys = parameters(of: resource, hasAccounts)
         if resource.hasBody {
-            let isRequired = keys.contains(where: \.isRequired)
+            let isRequired = resource.mayLackText || keys.contains(where: \.isRequired)
             writer.object("requestBody") {
                 $0.pair("required", isRequired)
                 $0.object("content") {
