@@ -4,13 +4,16 @@
 # .cluster/nK.pid and its output in .cluster/nK.log (.log.1 is the output of its life before);
 # cluster/play has port 7500. A
 # second cluster beside it has GRAPEVINE_STATE, another folder in place of .cluster, and
-# GRAPEVINE_PORTS, another number in place of 7100. With GRAPEVINE_KEY_FILE the nodes prove that key
+# GRAPEVINE_PORTS, another number in place of 7100, which the folder remembers. With GRAPEVINE_KEY_FILE the nodes prove that key
 # to each other and encrypt.
 # shellcheck shell=sh disable=SC2154 # the scripts set usage
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 state=${GRAPEVINE_STATE:-$root/.cluster}
-ports=${GRAPEVINE_PORTS:-7100}
+# A folder remembers the ports of its nodes.
+ports=7100
+if [ -f "$state/ports" ]; then read -r ports <"$state/ports"; fi
+ports=${GRAPEVINE_PORTS:-$ports}
 binary=${GRAPEVINE_BIN:-$root/.build/release/grapevine}
 
 misused() {
@@ -134,6 +137,7 @@ launch() {
     done
     if is_fresh; then join=; fi
     mkdir -p "$state/$name"
+    echo "$ports" >"$state/ports"
     options="--faults --ops-web $(web_addresses ops_port "$name" "$@") ${GRAPEVINE_NODE_OPTIONS-}"
     case " $options " in
     *" --http "*) ;;

@@ -1,8 +1,11 @@
 """Rows about a message: its options, edits and deletion."""
 
+import re
+
 from playwright.sync_api import expect
 
-from world import PHONE, world
+import pages
+from world import PHONE, User, world
 
 # A desk on which a few messages fill more than the list.
 LOW = {"width": 1280, "height": 420}
@@ -279,3 +282,71 @@ def w_loading(browser, place):
         alice.send("waits")
         expect(alice.button("Waiting to be sent")).to_be_visible()
         expect(alice.button("Waiting to be sent")).to_be_hidden()
+
+
+def w_long_text(browser, place):
+    """A text is counted in bytes, as a node does, and never cut."""
+    with world(browser, place) as w:
+        alice, bob = w.pair("noodles?")
+        field = alice.page.get_by_label("Message", exact=True)
+        field.fill("é" * 8_193)
+        alice.button("Send").click()
+        expect(alice.dialog).to_contain_text("2 bytes too long")
+        alice.button("OK", alice.dialog).click()
+        assert len(field.input_value()) == 8_193
+        field.fill("é" * 8_192)
+        alice.button("Send").click()
+        expect(field).to_have_value("")
+        expect(bob.message("é" * 100)).to_be_visible()
+
+
+def w_draft(browser, place):
+    """What is typed and not sent survives a reload, and ends with the sign-in."""
+    with world(browser, place) as w:
+        alice, _ = w.pair("noodles?")
+        field = alice.page.get_by_label("Message", exact=True)
+        field.fill("half a thought")
+        alice.reload()
+        expect(field).to_have_value("half a thought")
+        alice.leave_chat()
+        alice.reload()
+        alice.open_chat("Lunch")
+        expect(field).to_have_value("half a thought")
+        alice.button("Settings").click()
+        alice.button("Sign Out", alice.dialog).click()
+        expect(alice.page.get_by_label("Password")).to_be_visible()
+        assert "half a thought" not in alice.page.evaluate("JSON.stringify({ ...localStorage })")
+        alice.sign_in()
+        alice.open_chat("Lunch")
+        expect(field).to_have_value("")
+
+
+def w_unknown_chat(browser, place):
+    """A link to a chat that does not exist says so, and leads to the list."""
+    place.need_nodes()
+    with world(browser, place) as w:
+        alice, _ = w.pair("noodles?")
+        alice.page.evaluate("location.hash = '#/chat/nowhere'")
+        expect(alice.dialog).to_contain_text("This chat does not exist, or you are not in it.")
+        alice.button("OK", alice.dialog).click()
+        expect(alice.page).to_have_url(re.compile(r"#/$"))
+        alice.open_chat("Lunch")
+        expect(alice.message("noodles?")).to_be_visible()
+
+
+def w_ended_elsewhere(browser, place):
+    """A page whose sign-in was ended on another device says why it asks for the password."""
+    place.need_nodes()
+    with world(browser, place, is_fresh=True) as w:
+        alice, _ = w.pair("noodles?")
+        other = User(pages.make(browser, w.options), place, alice.name, alice.email)
+        w.users.append(other)
+        other.sign_in()
+        other.button("Settings").click()
+        other.button("Sign Out on All Devices", other.dialog).click()
+        expect(alice.page.get_by_label("Password")).to_be_visible()
+        expect(alice.dialog).to_contain_text("sign in again")
+        alice.button("OK", alice.dialog).click()
+        alice.sign_in()
+        alice.open_chat("Lunch")
+        expect(alice.message("noodles?")).to_be_visible()

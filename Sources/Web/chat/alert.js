@@ -39,6 +39,11 @@ export function showFailure(failure, otherwise = texts.noNode) {
     openDialog(makeAlert(sentenceOf(failure) ?? otherwise));
 }
 
+/** Says that a text has so many bytes too many. @param {number} excess */
+export function showTooLong(excess) {
+    openDialog(makeAlert(texts.composer.tooLong(excess)));
+}
+
 /**
  * Waits for an attempt, and shows its failure.
  *

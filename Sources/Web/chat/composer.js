@@ -1,4 +1,4 @@
-import { showFailure } from "./alert.js";
+import { showFailure, showTooLong } from "./alert.js";
 import { iconButton } from "./button.js";
 import { element, setShown, setText } from "./dom.js";
 import { formatDuration } from "./formats.js";
@@ -119,6 +119,8 @@ export class Composer {
 
     #sendText() {
         if (this.#field.isBlank) return;
+        const { excess } = this.#field;
+        if (excess > 0) return showTooLong(excess);
         const text = this.#field.value;
         this.draft = "";
         this.#endTyping();

@@ -48,12 +48,13 @@ export class ConversationPage {
     /** @type {string | undefined} */
     #wanted;
     #lastHeard = "";
-    #drafts = new Drafts();
+    #drafts;
 
     /** @param {ConversationContext} context */
     constructor(context) {
         this.context = context;
         this.client = context.client;
+        this.#drafts = new Drafts(context.client.user ?? "");
         this.edit = new MessageEdit(
             context.client,
             () => this.#id,
@@ -128,7 +129,21 @@ export class ConversationPage {
             await this.client.openConversation(id);
         } catch (error) {
             console.error("grapevine: a conversation was not loaded:", error);
+            const { code } = /** @type {import("../client/types.js").Failure} */ (error);
+            if (code === 403 || code === 404) this.#leaveUnknown(id);
         }
+    }
+
+    /**
+     * Says that there is no such conversation, as after a link to one that the user is not in; one
+     * that has just been created is not known to the nodes yet.
+     *
+     * @param {string} id
+     */
+    #leaveUnknown(id) {
+        if (id !== this.#id || this.client.conversation(id).chat) return;
+        location.replace(chatsAddress);
+        showFailure(new Error(texts.conversation.unknown), texts.conversation.unknown);
     }
 
     /** A hidden page reads nothing: what arrives meanwhile stays unread, below the line "New". */
@@ -136,6 +151,8 @@ export class ConversationPage {
         this.client.isVisible = !document.hidden;
         this.#tellView();
         if (!this.#id) return;
+        // A page that is reloaded or closed is hidden before.
+        this.#drafts.keep(this.#id, this.view.composer.draft);
         this.#firstNew = undefined;
         this.#unread = document.hidden ? 0 : this.client.conversation(this.#id).chat?.unread ?? 0;
         this.render();
@@ -219,6 +236,7 @@ export class ConversationPage {
     /** Closes what belongs to the conversation, when the user signs out. */
     dispose() {
         this.close();
+        this.#drafts.forget();
         closeDialog();
     }
 }

@@ -1,3 +1,4 @@
+import { showTooLong } from "./alert.js";
 import { iconButton } from "./button.js";
 import { element, setShown } from "./dom.js";
 import { TextField } from "./text-field.js";
@@ -57,6 +58,9 @@ export class EditBar {
     }
 
     #onSave() {
-        if (!this.#save.disabled) this.actions.save(this.#field.value);
+        if (this.#save.disabled) return;
+        const { excess } = this.#field;
+        if (excess > 0) showTooLong(excess);
+        else this.actions.save(this.#field.value);
     }
 }

@@ -153,6 +153,8 @@ export class Root {
     #onChange(change) {
         if (change.kind === "refused") {
             this.#onRefused(change.operation.action, change.error);
+        } else if (change.kind === "ended") {
+            showFailure(change.reason);
         } else if (change.kind === "notify") {
             this.notifications.show(change, this.people.findName(change.from));
         } else this.render();

@@ -1,9 +1,14 @@
 import { element } from "./dom.js";
 
-/** What a node accepts as a text: 16,384 bytes, and four of them for the rarest letters. */
-const textMax = 4096;
+/** The most bytes of UTF-8 that a node accepts as a text. */
+const textBytesMax = 16_384;
 
-/** A field for a text of several lines, which is as high as its text; the style sheet limits it. */
+/**
+ * A field for a text of several lines, which is as high as its text; the style sheet limits it.
+ *
+ * It takes any text, since a browser would cut one that is pasted; `excess` tells of what is too
+ * much.
+ */
 export class TextField {
     /**
      * @param {string} name for screen readers, and in the empty field
@@ -14,7 +19,6 @@ export class TextField {
         this.onEnter = onEnter;
         this.element = element("textarea", {
             rows: 1,
-            maxlength: textMax,
             placeholder: name,
             "aria-label": name,
             dir: "auto",
@@ -34,6 +38,11 @@ export class TextField {
     set value(text) {
         this.element.value = text;
         this.fit();
+    }
+
+    /** The bytes that are too many for a node; 0 for none. */
+    get excess() {
+        return Math.max(0, new TextEncoder().encode(this.value).length - textBytesMax);
     }
 
     get isBlank() {

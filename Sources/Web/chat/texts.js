@@ -123,6 +123,7 @@ export const texts = {
         empty: "No messages yet",
         emptyText: "Say hello.",
         choose: "The chat that you open appears here.",
+        unknown: "This chat does not exist, or you are not in it.",
         messages: "Messages",
         pinned: "Pinned Messages",
         options: "Chat Options",
@@ -199,6 +200,8 @@ export const texts = {
         recording: "Recording",
         noMicrophone: "The microphone cannot be used",
         tooLarge: "A file can have at most 25 MB",
+        tooLong: (/** @type {number} */ excess) =>
+            `This text is ${excess} bytes too long for one message. Send it in parts.`,
     },
 
     settings: {

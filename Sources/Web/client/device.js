@@ -56,11 +56,16 @@ export class Device {
         await this.#start(this.#parts.session.user ?? "");
     }
 
-    /** The sign-in is over: what waits is kept until the same user signs in again. */
-    onSessionEnd() {
+    /**
+     * The sign-in is over: what waits is kept until the same user signs in again.
+     *
+     * @param {import("./types.js").Failure} reason
+     */
+    onSessionEnd(reason) {
         this.tellTabs();
         this.#parts.connection.stop("signedOut");
         this.#parts.changes.add({ kind: "session" });
+        this.#parts.changes.add({ kind: "ended", reason });
     }
 
     /** The user has signed out: nothing is kept. */

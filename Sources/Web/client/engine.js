@@ -88,7 +88,7 @@ export class Engine {
                 const { isLoaded, token } = this.persistence.confirmed;
                 return isLoaded ? token : undefined;
             },
-            onSessionEnd: () => this.device.onSessionEnd(),
+            onSessionEnd: (reason) => this.device.onSessionEnd(reason),
             onStatus: () => this.feed.onStatus(),
             onEvent: (event) => this.feed.onEvent(event),
             onWatching: (token, isResumed) => this.feed.onWatching(token, isResumed),

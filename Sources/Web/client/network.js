@@ -10,7 +10,7 @@ export class Network {
      * @param {import("./engine.js").CompleteOptions} options
      * @param {{
      *   since: () => string | undefined,
-     *   onSessionEnd: () => void,
+     *   onSessionEnd: (reason: import("./types.js").Failure) => void,
      *   onStatus: () => void,
      *   onEvent: (event: any) => void,
      *   onWatching: (token: string, isResumed: boolean) => void,

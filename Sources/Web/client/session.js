@@ -36,7 +36,7 @@ export class Session {
      *   clock: Clock,
      *   calls: Calls,
      *   makeID: () => string,
-     *   onEnd: () => void,
+     *   onEnd: (reason: import("./types.js").Failure) => void,
      * }} parts
      */
     constructor(parts) {
@@ -136,7 +136,7 @@ export class Session {
                 const failed = asFailure(error);
                 if (failed.code !== 401 && failed.code !== 403) throw noAnswer;
                 await this.end();
-                this.#parts.onEnd();
+                this.#parts.onEnd(failed);
             }
         });
     }
