@@ -137,6 +137,8 @@ static const struct {
 #embed "chat/people.js"
     FILE("chat/photo-viewer.js")
 #embed "chat/photo-viewer.js"
+    FILE("chat/photo.js")
+#embed "chat/photo.js"
     FILE("chat/pinned-view.js")
 #embed "chat/pinned-view.js"
     FILE("chat/profile-form.js")

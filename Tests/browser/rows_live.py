@@ -2,6 +2,7 @@
 
 import base64
 import json
+import zlib
 
 from playwright.sync_api import expect
 
@@ -66,6 +67,41 @@ def w_types(browser, place):
         expect(bob.page.get_by_role("slider", name="Position")).to_be_enabled()
         bob.leave_chat()
         expect(bob.chat("Lunch")).to_contain_text("Voice message")
+
+
+def w_photo_notes(browser, place):
+    """A picture is sent without what a camera notes in it; what is no picture is not sent."""
+    note = b"a place that nobody is told"
+    with world(browser, place) as w:
+        alice, bob = w.pair("noodles?")
+        drawn = alice.page.evaluate("""() => {
+            const canvas = document.createElement("canvas");
+            canvas.width = canvas.height = 8;
+            canvas.getContext("2d").fillRect(0, 0, 8, 8);
+            return canvas.toDataURL("image/jpeg").split(",")[1];
+        }""")
+        photo = base64.b64decode(drawn)
+        exif = b"Exif\0\0" + note
+        photo = photo[:2] + b"\xff\xe1" + (len(exif) + 2).to_bytes(2, "big") + exif + photo[2:]
+        text = b"tEXtComment\0" + note
+        end = PIXEL.rindex(b"IEND") - 4
+        noted = (PIXEL[:end] + (len(text) - 4).to_bytes(4, "big") + text
+                 + zlib.crc32(text).to_bytes(4, "big") + PIXEL[end:])
+        field = alice.page.locator(".composer input[type=file]")
+        for name, kind, content in (
+                ("view.jpeg", "image/jpeg", photo), ("view.png", "image/png", noted)):
+            field.set_input_files({"name": name, "mimeType": kind, "buffer": content})
+        expect(bob.page.locator("img.photo")).to_have_count(2)
+        for user in (alice, bob):
+            for index in range(2):
+                sent = user.page.locator("img.photo").nth(index).evaluate(
+                    "async (image) => (await (await fetch(image.src)).text())")
+                assert len(sent) > 0 and note.decode() not in sent, sent
+        field.set_input_files(
+            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"})
+        expect(alice.dialog).to_contain_text("This file is no picture")
+        alice.button("OK", alice.dialog).click()
+        expect(alice.page.locator("img.photo")).to_have_count(2)
 
 
 def w_delete_live(browser, place):

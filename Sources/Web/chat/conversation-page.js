@@ -6,9 +6,9 @@ import { Drafts } from "./drafts.js";
 import { makeMessageActions } from "./message-actions.js";
 import { MessageEdit } from "./message-edit.js";
 import { spokenText } from "./message-row.js";
+import { preparePhoto } from "./photo.js";
 import { chatsAddress, pinsAddress } from "./route.js";
 import { texts } from "./texts.js";
-import { makeThumbnail } from "./thumbnail.js";
 import { firstUnread } from "./timeline.js";
 
 /**
@@ -223,8 +223,11 @@ export class ConversationPage {
         if (file.size > fileBytesMax) {
             return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
         }
-        const preview = await makeThumbnail(file);
-        this.client.sendFile(id, file, { type: "image", preview });
+        const photo = await preparePhoto(file);
+        if (!photo) {
+            return showFailure(new Error(texts.composer.noPicture), texts.composer.noPicture);
+        }
+        this.client.sendFile(id, photo.file, { type: "image", preview: photo.preview });
         this.context.onSent();
     }
 

@@ -13,11 +13,25 @@ async function findNodes() {
     try {
         const answer = await fetch("/nodes.json");
         const { nodes } = answer.ok ? await answer.json() : { nodes: [] };
-        if (nodes.length > 0) return nodes;
+        if (nodes.length > 0) return ordered(nodes);
     } catch (error) {
         console.warn("grapevine: no list of nodes:", error);
     }
     return [location.origin];
+}
+
+/**
+ * The node that served the page first, since it answers; the others in an order of chance, so that
+ * the pages of a node that ends spread over all of them.
+ *
+ * @param {string[]} nodes
+ */
+function ordered(nodes) {
+    const others = nodes.filter((node) => node !== location.origin);
+    const drawn = others.map((node) => ({ node, number: Math.random() }));
+    drawn.sort((left, right) => left.number - right.number);
+    const own = nodes.filter((node) => node === location.origin);
+    return [...own, ...drawn.map(({ node }) => node)];
 }
 
 const client = await Client.open({ nodes: await findNodes() });
