@@ -146,7 +146,7 @@ extension LineError {
             self.init(503, "The password of this account is being changed; try again")
         case .notOwner: self.init(403, "Only the owner can do this")
         case .itemExists:
-            self.init(409, "Action item exists with another owner, title, link or time")
+            self.init(409, "Action item exists with another title, link or time")
         }
     }
 }

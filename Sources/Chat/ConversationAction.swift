@@ -67,6 +67,8 @@ extension Conversation.Action: DocumentAction {
     }
 
     func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
+        // A late invitation of the same client finds that the user left after it.
+        if self == .leaveUnlessLeft { return true }
         guard case .invite(let guest) = self else { return false }
         return (content.participants.lastAdded(guest) ?? .zero) <= time
     }

@@ -19,7 +19,7 @@ public enum Refusal: UInt8, Error, CaseIterable, Hashable, Sendable {
     /// The item does not exist or is deleted.
     case itemNotFound = 12
     case notOwner = 13
-    /// The item was added by another owner or with other content.
+    /// The user has added an item under this id with other content.
     case itemExists = 14
     /// The device was never added, or is removed.
     case deviceNotFound = 20

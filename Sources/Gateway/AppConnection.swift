@@ -399,7 +399,7 @@ extension AppConnection {
         let awaited = AwaitedAnswer(
             isHead: isHead, closes: response.closes, heldBytes: response.body.byteCount)
         phase = .awaiting(awaited)
-        let (source, body) = (signedIn?.access.user.text ?? peer, response.body)
+        let (source, body) = (signedIn?.access.user.text ?? peerAddress, response.body)
         host.compress(
             of: source, { GZip.compress(body) },
             onDone: { [self] compressed in

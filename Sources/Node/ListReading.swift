@@ -98,10 +98,7 @@ struct ListReading: Sendable {
             guard partitions.contains(partition) || document.concerns(user) else { return }
             // What has come to the list since may change again once it is read.
             partitions.insert(partition)
-            let key = query.listedKind.map {
-                DocumentKey(checked: $0, partition: partition, id: "")
-            }
-            if let key { changed.insert(key) }
+            changed.formUnion(query.listedKeys(in: partition, of: user))
         }
 
         mutating func takeAll() -> [DocumentKey] {
@@ -118,6 +115,14 @@ enum ListSlice: Sendable {
 }
 
 extension Query {
+    /// The keys of the documents of a partition that may each give a part of a user's list.
+    func listedKeys(in partition: String, of user: UserID) -> [DocumentKey] {
+        guard let kind = listedKind else { return [] }
+        let shared = DocumentKey(checked: kind, partition: partition, id: "")
+        guard kind == .item else { return [shared] }
+        return [shared, DocumentKey(checked: kind, partition: partition, id: user.text)]
+    }
+
     /// The kind of the documents that each give a part of a user's list; nil where the query is no
     /// such list.
     var listedKind: DocumentKey.Kind? {

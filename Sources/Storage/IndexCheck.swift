@@ -12,7 +12,9 @@ extension Reader {
     ) throws(StorageError) -> Bool {
         do throws(StorageError) {
             guard try self.document(document.key, in: shard) == document else { return false }
-            for term in document.indexKeys {
+            // A node of an earlier version that held an item gave it no term of items: that tells
+            // whether others have an item, and nobody lacks it.
+            for term in document.indexKeys where term != Term.item {
                 guard try finds(document.key, by: term, in: shard) else { return false }
             }
             for dot in document.changedBy.dots {

@@ -29,6 +29,7 @@ private struct Busy {
     var random: SplitMix64
     var number: UInt64 = 0
     var ticket: UInt64 = 0
+    var hasItems = false
 
     init(seed: UInt64) {
         machine = ShardMachine(
@@ -48,8 +49,22 @@ private struct Busy {
             entropy: entropy, reader: store)
     }
 
+    private mutating func changeOfItem() -> Mutation {
+        let id = ItemID(checked: "i\(random.below(10))")
+        let user = UserID(checked: random.pick(["alice", "bob"]))
+        let action: Item.Action =
+            switch random.below(6) {
+            case 0, 1: .add(Item.NewItem(title: "title \(number)"))
+            case 2: .delete
+            case 3: .edit(Item.Edit(title: FieldText("edited \(number)")))
+            default: .finish(random.below(2) == 0)
+            }
+        return Mutation(action, on: id, by: user)
+    }
+
     mutating func change() throws {
         number += 1
+        if hasItems, random.below(2) == 0 { return submit(changeOfItem()) }
         let id = ConversationID(checked: "c\(random.below(10))")
         let message = MessageID(checked: "m\(random.below(20))")
         let user = UserID(checked: random.pick(["alice", "bob"]))
@@ -66,9 +81,12 @@ private struct Busy {
             case 4: .message(message, .retract)
             default: send(message.text).action
             }
+        submit(Mutation(action, in: id, by: user))
+    }
+
+    private mutating func submit(_ mutation: Mutation) {
         operations.observe(machine.greatestTime, at: world.judge.wall)
-        let operation = Operation(
-            Mutation(action, in: id, by: user), operations.next(at: world.judge.wall))
+        let operation = Operation(mutation, operations.next(at: world.judge.wall))
         _ = try? machine.submit(
             operation, for: ReplySlot(session: 1, number: number), level: .local, in: world)
         if random.below(3) == 0 { store(completing: random.below(2) == 0) }
@@ -109,9 +127,10 @@ private struct Busy {
 @Suite struct ListReadingTests {
     /// What was read first is as old as the first slice, unless it is read again: a client that
     /// resumed from the list's token would never hear of what was sent meanwhile.
-    @Test(arguments: [Query.chats(.all), .chats(.active), .unread, .contacts], 1...100)
+    @Test(arguments: [Query.chats(.all), .chats(.active), .unread, .contacts, .actions], 1...100)
     func aListThatIsReadInSlicesShowsOneState(_ query: Query, seed: Int) throws {
         var busy = Busy(seed: UInt64(seed))
+        busy.hasItems = query == .actions
         for _ in 0..<60 { try busy.change() }
         for _ in 0..<10 {
             let (sliced, whole) = try busy.readBothWays(query)

@@ -227,6 +227,9 @@ export class ConversationPage {
         if (!photo) {
             return showFailure(new Error(texts.composer.noPicture), texts.composer.noPicture);
         }
+        if (photo.file.size > fileBytesMax) {
+            return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
+        }
         this.client.sendFile(id, photo.file, { type: "image", preview: photo.preview });
         this.context.onSent();
     }
@@ -239,7 +242,6 @@ export class ConversationPage {
     /** Closes what belongs to the conversation, when the user signs out. */
     dispose() {
         this.close();
-        this.#drafts.forget();
         closeDialog();
     }
 }

@@ -4,22 +4,20 @@ const storageKey = "grapevine.drafts";
 /**
  * The texts of a user that are typed and not sent, by conversation; of too many the oldest goes.
  *
- * They survive a reload, and end with the sign-in.
+ * They survive a reload, and end with a sign-out. Each is read and written where it is stored,
+ * since other tabs of the user have drafts, too.
  */
 export class Drafts {
-    /** @type {Map<string, string>} */
-    #texts;
     #user;
 
     /** @param {string} user */
     constructor(user) {
         this.#user = user;
-        this.#texts = new Map(stored(user));
     }
 
     /** @param {string} conversation */
     of(conversation) {
-        return this.#texts.get(conversation) ?? "";
+        return this.#read().get(conversation) ?? "";
     }
 
     /**
@@ -27,38 +25,34 @@ export class Drafts {
      * @param {string} text
      */
     keep(conversation, text) {
-        if (this.of(conversation) === text) return;
-        this.#texts.delete(conversation);
-        if (text !== "") this.#texts.set(conversation, text);
-        const [oldest] = this.#texts.keys();
-        if (this.#texts.size > draftsMax) this.#texts.delete(oldest);
-        this.#store();
-    }
-
-    forget() {
-        this.#texts.clear();
-        localStorage.removeItem(storageKey);
-    }
-
-    #store() {
+        const texts = this.#read();
+        if ((texts.get(conversation) ?? "") === text) return;
+        texts.delete(conversation);
+        if (text !== "") texts.set(conversation, text);
+        const [oldest] = texts.keys();
+        if (texts.size > draftsMax) texts.delete(oldest);
         try {
-            const kept = { user: this.#user, texts: [...this.#texts] };
-            localStorage.setItem(storageKey, JSON.stringify(kept));
+            localStorage.setItem(
+                storageKey,
+                JSON.stringify({ user: this.#user, texts: [...texts] }),
+            );
         } catch (error) {
-            console.error("grapevine: drafts were not stored:", error);
+            console.error("grapevine: a draft was not stored:", error);
+        }
+    }
+
+    /** @returns {Map<string, string>} */
+    #read() {
+        try {
+            const kept = JSON.parse(localStorage.getItem(storageKey) ?? "{}");
+            return new Map(kept.user === this.#user ? kept.texts : []);
+        } catch {
+            return new Map();
         }
     }
 }
 
-/**
- * @param {string} user
- * @returns {[string, string][]}
- */
-function stored(user) {
-    try {
-        const kept = JSON.parse(localStorage.getItem(storageKey) ?? "{}");
-        return kept.user === user ? kept.texts : [];
-    } catch {
-        return [];
-    }
+/** Forgets all drafts, when the user signs out. */
+export function forgetDrafts() {
+    localStorage.removeItem(storageKey);
 }

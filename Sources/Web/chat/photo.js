@@ -1,7 +1,9 @@
 import { makeThumbnail } from "./thumbnail.js";
 
-/** What a photo is encoded with anew: nobody sees the difference. */
+/** What a picture is encoded with anew: nobody sees the difference. */
 const quality = 0.92;
+/** The most pixels of a canvas that every browser has. */
+const pixelsMax = 16_000_000;
 
 /** The chunks of a PNG that are no part of the picture. */
 const notesOfPNG = new Set(["eXIf", "tEXt", "zTXt", "iTXt", "tIME"]);
@@ -12,8 +14,8 @@ const announcedNotes = 0x08 | 0x04;
 /**
  * A picture as it is sent: without what a camera notes beside it, such as where it was taken.
  *
- * A JPEG is encoded anew, since its orientation is among those notes; other pictures keep every
- * byte that is shown.
+ * A PNG, a WebP or a GIF keeps every byte that is shown. All others are encoded anew, a JPEG since
+ * its orientation is among those notes.
  *
  * @param {Blob} file
  * @returns {Promise<{file: Blob, preview: Blob | undefined} | undefined>} undefined for what this
@@ -23,9 +25,11 @@ export async function preparePhoto(file) {
     try {
         const image = await createImageBitmap(file);
         const bytes = new Uint8Array(await file.arrayBuffer());
-        const sent = begins(bytes, [0xFF, 0xD8])
-            ? await encoded(image)
-            : new Blob([/** @type {BlobPart} */ (withoutNotes(bytes))], { type: file.type });
+        const kept = withoutNotes(bytes);
+        const sent = kept
+            ? new Blob([/** @type {BlobPart} */ (kept)], { type: file.type })
+            : await encoded(image);
+        image.close();
         return { file: sent, preview: await makeThumbnail(file) };
     } catch (error) {
         console.warn("grapevine: a file is no picture:", error);
@@ -35,16 +39,24 @@ export async function preparePhoto(file) {
 
 /** @param {ImageBitmap} image */
 function encoded(image) {
-    const canvas = new OffscreenCanvas(image.width, image.height);
-    canvas.getContext("2d")?.drawImage(image, 0, 0);
+    const scale = Math.min(1, Math.sqrt(pixelsMax / (image.width * image.height)));
+    const width = Math.max(1, Math.floor(image.width * scale));
+    const height = Math.max(1, Math.floor(image.height * scale));
+    const canvas = new OffscreenCanvas(width, height);
+    const context = canvas.getContext("2d");
+    if (!context) throw new Error("no canvas of this size");
+    context.drawImage(image, 0, 0, width, height);
     return canvas.convertToBlob({ type: "image/jpeg", quality });
 }
 
-/** @param {Uint8Array} bytes */
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Uint8Array | undefined} undefined for a format of which the notes are not known
+ */
 function withoutNotes(bytes) {
-    if (begins(bytes, [0x89, 0x50, 0x4E, 0x47])) return pngWithoutNotes(bytes);
+    if (word(bytes, 1) === "PNG\r") return pngWithoutNotes(bytes);
     if (word(bytes, 0) === "RIFF" && word(bytes, 8) === "WEBP") return webPWithoutNotes(bytes);
-    return bytes;
+    return word(bytes, 0) === "GIF8" ? bytes : undefined;
 }
 
 /** @param {Uint8Array} bytes */
@@ -54,8 +66,10 @@ function pngWithoutNotes(bytes) {
     let place = 8;
     while (place + 12 <= bytes.length) {
         const end = Math.min(place + 12 + view.getUint32(place), bytes.length);
-        if (!notesOfPNG.has(word(bytes, place + 4))) kept.push(bytes.subarray(place, end));
-        place = end;
+        const kind = word(bytes, place + 4);
+        if (!notesOfPNG.has(kind)) kept.push(bytes.subarray(place, end));
+        // What stands behind the end is no part of it.
+        place = kind === "IEND" ? bytes.length : end;
     }
     return joined(kept);
 }
@@ -87,14 +101,6 @@ function joined(parts) {
         place += part.length;
     }
     return whole;
-}
-
-/**
- * @param {Uint8Array} bytes
- * @param {number[]} first
- */
-function begins(bytes, first) {
-    return first.every((byte, index) => bytes[index] === byte);
 }
 
 /**

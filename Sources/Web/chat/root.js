@@ -1,6 +1,7 @@
 import { Announcer } from "./announcer.js";
 import { attempt, showFailure } from "./alert.js";
 import { element, setChildren } from "./dom.js";
+import { forgetDrafts } from "./drafts.js";
 import { MainPage } from "./main-page.js";
 import { Notifications } from "./notifications.js";
 import { People } from "./people.js";
@@ -29,6 +30,8 @@ export class Root {
     #announcer = new Announcer();
     #content = element("div", { class: "root" });
     #isSigningUp = false;
+    /** Why the cluster has ended the sign-in. @type {import("../client/types.js").Failure | undefined} */
+    #endReason;
     /** @type {import("./sign-in.js").SignIn | undefined} */
     #signIn;
 
@@ -54,12 +57,17 @@ export class Root {
         // The client tells of the new session before the sign-up is answered.
         if (this.#isSigningUp) return;
         if (client.user === undefined) {
+            const reason = this.#endReason;
+            this.#endReason = undefined;
             if (this.#main) {
                 this.#main.dispose();
                 this.notifications.unregister();
+                // What waits is kept for who has not signed out.
+                if (!reason) forgetDrafts();
             }
             this.#main = undefined;
             attempt(this.#showSignIn());
+            if (reason) showFailure(reason);
         } else if (localStorage.getItem(firstRunKey) === client.user) {
             attempt(this.#showFirstProfile(client.user));
         } else {
@@ -154,7 +162,7 @@ export class Root {
         if (change.kind === "refused") {
             this.#onRefused(change.operation.action, change.error);
         } else if (change.kind === "ended") {
-            showFailure(change.reason);
+            this.#endReason = change.reason;
         } else if (change.kind === "notify") {
             this.notifications.show(change, this.people.findName(change.from));
         } else this.render();

@@ -64,8 +64,8 @@ export class Device {
     onSessionEnd(reason) {
         this.tellTabs();
         this.#parts.connection.stop("signedOut");
-        this.#parts.changes.add({ kind: "session" });
         this.#parts.changes.add({ kind: "ended", reason });
+        this.#parts.changes.add({ kind: "session" });
     }
 
     /** The user has signed out: nothing is kept. */

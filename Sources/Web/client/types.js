@@ -110,7 +110,7 @@
 /**
  * What a listener is told, once a turn for each kind and conversation.
  *
- * "session" says that the user changed, "ended" why the cluster ended the sign-in. "refused" says that the cluster refused an operation for
+ * "session" says that the user changed, "ended", just before it, why the cluster ended the sign-in. "refused" says that the cluster refused an operation for
  * good, which is out of the view already. "notify" asks for a notification of a message that was
  * sent while its conversation was not open; `withdrawn` that one be taken back.
  *
