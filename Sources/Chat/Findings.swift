@@ -43,7 +43,8 @@ extension Findings {
             (.signing, .signing),
             (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders),
             (.blocks, .blocks), (.users, .blockers), (.users, .accountUsers),
-            (.acquaintance, .acquaintance), (.bytes, .unsentBytes):
+            (.acquaintance, .acquaintance), (.bytes, .unsentBytes), (.messages, .message),
+            (.actions, .action):
             true
         case (_, .without(_, let query)): answers(query)
         default: false

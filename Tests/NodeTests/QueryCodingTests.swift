@@ -29,7 +29,8 @@ import Wire
             .blocks(of: users[0]), .blockers(among: users), .accountUsers(among: users),
             .acquaintance(Acquaintance.Question(beside: room)),
             .acquaintance(Acquaintance.Question(beside: room, others: users)),
-            .unsentBytes(besides: file, in: room),
+            .unsentBytes(besides: file, in: room), .message(id, in: room),
+            .action(ItemID(checked: "i")),
         ]
     private static let users = [UserID(checked: "a"), UserID(checked: "b")]
     private static let file = FileID(checked: "f")

@@ -88,16 +88,17 @@ import Testing
         let other = world.join("n2")
         let clients = [world.n1.connect(), other.connect()]
         func all(_ client: TestClient) -> [String] {
-            client.feed("CHAT c bob\nMARKS c bob\nDEVICES bob\n")
+            client.feed(
+                "CHAT c bob\nMARKS c bob\nDEVICES bob\nMESSAGE c m bob\nACTION SHOW bob i\n")
             world.settle(world.n1, other)
             return client.heard()
         }
         clients[0].feed(
             "CREATE c alice,bob\nSEND c alice id=m hi\nREAD c bob\nARCHIVE c bob\n"
-                + "DEVICE ADD bob phone token=t\n")
+                + "DEVICE ADD bob phone token=t\nACTION ADD bob id=i t\n")
         world.settle(world.n1, other)
         _ = clients[0].heard()
         let replies = clients.map(all)
-        #expect(replies[0].count == 6 && replies[0] == replies[1])
+        #expect(replies[0].count == 10 && replies[0] == replies[1])
     }
 }
