@@ -404,7 +404,7 @@ def a_conversation_has_one_path(cluster):
     page = alice.get("conversations?limit=1").json
     assert len(page["conversations"]) == 1
     allowed = alice.request("PUT", "conversations/path", {}, status=405).headers["Allow"]
-    assert allowed == "GET, HEAD, OPTIONS", allowed
+    assert allowed == "GET, DELETE, HEAD, OPTIONS", allowed
 
 
 @check
