@@ -87,21 +87,22 @@ def w_photo_notes(browser, place):
         end = PIXEL.rindex(b"IEND") - 4
         noted = (PIXEL[:end] + (len(text) - 4).to_bytes(4, "big") + text
                  + zlib.crc32(text).to_bytes(4, "big") + PIXEL[end:])
+        for kind, content in (("image/jpeg", photo), ("image/png", noted)):
+            sent = alice.page.evaluate("""async ([kind, content]) => {
+                const { preparePhoto } = await import("/chat/photo.js");
+                const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+                const photo = await preparePhoto(new Blob([bytes], { type: kind }));
+                return [photo.file.type, await photo.file.text()];
+            }""", [kind, base64.b64encode(content).decode()])
+            assert sent[0] == kind and sent[1] and note.decode() not in sent[1], sent
         field = alice.page.locator(".composer input[type=file]")
-        for name, kind, content in (
-                ("view.jpeg", "image/jpeg", photo), ("view.png", "image/png", noted)):
-            field.set_input_files({"name": name, "mimeType": kind, "buffer": content})
-        expect(bob.page.locator("img.photo")).to_have_count(2)
-        for user in (alice, bob):
-            for index in range(2):
-                sent = user.page.locator("img.photo").nth(index).evaluate(
-                    "async (image) => (await (await fetch(image.src)).text())")
-                assert len(sent) > 0 and note.decode() not in sent, sent
+        field.set_input_files({"name": "view.jpeg", "mimeType": "image/jpeg", "buffer": photo})
+        expect(bob.page.locator("img.photo")).to_have_count(1)
         field.set_input_files(
             {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"})
         expect(alice.dialog).to_contain_text("This file is no picture")
         alice.button("OK", alice.dialog).click()
-        expect(alice.page.locator("img.photo")).to_have_count(2)
+        expect(alice.page.locator("img.photo")).to_have_count(1)
 
 
 def w_delete_live(browser, place):

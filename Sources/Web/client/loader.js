@@ -28,6 +28,8 @@ export class Loader {
     #isScheduled = false;
     /** What is being asked for. @type {Map<string, Promise<void>>} */
     #underWay = new Map();
+    /** Where the nodes say that the user is not in it. @type {Set<string>} */
+    #unknown = new Set();
     /** How often a history was read in vain, when it is read again, and after which event it was
      * read. @type {Map<string, {count: number, until: number, events: number}>} */
     #tries = new Map();
@@ -71,6 +73,15 @@ export class Loader {
     }
 
     /**
+     * Whether the nodes have last said that the user is in no such conversation.
+     *
+     * @param {string} id
+     */
+    isUnknown(id) {
+        return this.#unknown.has(id);
+    }
+
+    /**
      * Reads the newest messages of a conversation, its pins and its marks.
      *
      * @param {string} id
@@ -87,7 +98,12 @@ export class Loader {
                 this.#read(`${path}/messages?limit=${limit}`),
                 this.#read(`${path}/pins`),
                 this.#read(`${path}/marks`),
-            ]);
+            ]).catch((error) => {
+                const { code } = asFailure(error);
+                if (code === 403 || code === 404) this.#unknown.add(id);
+                throw error;
+            });
+            this.#unknown.delete(id);
             if (!this.#isCurrent(conversation)) return;
             const { isSure, body: { messages, next } } = history;
             const known = conversation.stretch[0];

@@ -72,8 +72,10 @@ export class Screen {
         this.#open.add(id);
         this.tellViewing();
         this.markRead(id);
-        if (connection.isOnline) await loader.loadConversation(id);
-        else persistence.confirmed.staleHistories.add(id);
+        if (connection.isOnline) {
+            await loader.loadConversation(id);
+            if (loader.isUnknown(id)) throw { code: 404, message: "Conversation not found" };
+        } else persistence.confirmed.staleHistories.add(id);
     }
 
     /** @param {string} id */
