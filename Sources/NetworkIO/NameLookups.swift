@@ -64,14 +64,7 @@ private final class Lookup: Sendable {
         self.find = find
     }
 
-    func start() -> Bool {
-        do throws(NetworkError) {
-            pthread_detach(try startThread { self.run() })
-            return true
-        } catch {
-            return false
-        }
-    }
+    func start() -> Bool { launchThread { self.run() } }
 
     private func run() {
         let answer = find(name, endpoint.port)

@@ -28,3 +28,15 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(NetworkE
     }
     return thread
 }
+
+/// Runs a body on a new thread, which nothing waits for.
+///
+/// - Returns: false where the system has no thread left.
+package func launchThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    do throws(NetworkError) {
+        pthread_detach(try startThread(body))
+        return true
+    } catch {
+        return false
+    }
+}

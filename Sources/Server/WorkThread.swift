@@ -1,4 +1,3 @@
-import Glibc
 import NetworkIO
 
 /// A thread for work that keeps a processor busy for milliseconds.
@@ -47,21 +46,12 @@ final class WorkThread: Sendable {
             return (refused, !state.isRunning)
         }
         if let refused { loop.post { refused.refuse() } }
-        guard begins, !launch() else { return }
+        guard begins, !launchThread({ self.run() }) else { return }
         let unstarted = state.withLock { state in
             state.isRunning = false
             return state.waiting.removeAll()
         }
         for order in unstarted { loop.post { order.refuse() } }
-    }
-
-    private func launch() -> Bool {
-        do throws(NetworkError) {
-            pthread_detach(try startThread { self.run() })
-            return true
-        } catch {
-            return false
-        }
     }
 
     /// Does what waits, then ends the thread.

@@ -61,9 +61,7 @@ extension Reader {
     ) throws(StorageError) -> [DocumentKey] {
         try checkOpen()
         let statement = partition == nil ? indexKeys.ofShard : indexKeys.ofPartition
-        try statement.bind(Int64(shard.number), at: 1)
-        try statement.bind(Int64(kind.number), at: 2)
-        try statement.bind(term, at: 3)
+        try bind(statement, to: kind, carrying: term, in: shard)
         if let partition { try statement.bind(partition, at: 4) }
         let keys = try readKeys(of: kind, carrying: term, in: shard, statement)
         let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
@@ -81,9 +79,7 @@ extension Reader {
     ) throws(StorageError) -> [DocumentKey] {
         try checkOpen()
         let statement = indexKeys.ofPage
-        try statement.bind(Int64(shard.number), at: 1)
-        try statement.bind(Int64(kind.number), at: 2)
-        try statement.bind(term, at: 3)
+        try bind(statement, to: kind, carrying: term, in: shard)
         try statement.bind(last?.partition ?? "", at: 4)
         try statement.bind(last?.id ?? "", at: 5)
         try statement.bind(Int64(limit), at: 6)
@@ -101,15 +97,21 @@ extension Reader {
     ) throws(StorageError) -> Bool {
         try checkOpen()
         let statement = indexKeys.ofDocument
-        try statement.bind(Int64(shard.number), at: 1)
-        try statement.bind(Int64(key.kind.number), at: 2)
-        try statement.bind(term, at: 3)
+        try bind(statement, to: key.kind, carrying: term, in: shard)
         try statement.bind(key.partition, at: 4)
         try statement.bind(key.id, at: 5)
         let stored = try readKeys(of: key.kind, carrying: term, in: shard, statement)
         guard stored.isEmpty else { return true }
         let journaled = overlay.layers(of: shard)?.keys(of: key.kind, carrying: term)
         return journaled?.contains(key) ?? false
+    }
+
+    private func bind(
+        _ statement: Statement, to kind: DocumentKey.Kind, carrying term: String, in shard: ShardID
+    ) throws(StorageError) {
+        try statement.bind(Int64(shard.number), at: 1)
+        try statement.bind(Int64(kind.number), at: 2)
+        try statement.bind(term, at: 3)
     }
 
     private func readKeys(
