@@ -376,7 +376,8 @@ extension ShardMachine {
         if let item = document.item {
             let owners = [item.owner, change.before?.item?.owner].compactMap(\.self)
             guard owners.contains(where: isWatched) else { return nil }
-            // Beside an item of today, one of an earlier version does not count.
+            // A document of an earlier version does not count where the owner has one under the key
+            // of this version.
             if document.key.id.isEmpty, let id = ItemID(document.key.partition) {
                 let own = DocumentKey.item(id, of: item.owner)
                 let found = try documents.find(own, in: replica.shard, reader: world.reader)

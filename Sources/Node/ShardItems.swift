@@ -6,7 +6,7 @@ import Wire
 /// A shard's action items, which are their owners' own: those of others may have the same ids.
 ///
 /// Earlier versions kept one item under an id, whoever owned it. Such a document stays where it is
-/// for its owner, unless the owner has one under the key of today: that one counts then.
+/// for its owner, unless the owner has one under the key of this version: that one counts then.
 extension ShardMachine {
     /// Returns the document that a mutation changes; nil where there is none yet.
     mutating func target(
@@ -25,8 +25,8 @@ extension ShardMachine {
         return document.isUnreadable || document.item?.owner == owner ? shared : nil
     }
 
-    /// Whether an item under a key is one that its owner sees: not one of an earlier version beside
-    /// one of today.
+    /// Whether the owner of an item sees it under a key: not under that of an earlier version where
+    /// the owner has an item under the key of this version.
     mutating func counts(
         _ item: Item, at key: DocumentKey, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {

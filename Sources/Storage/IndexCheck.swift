@@ -12,8 +12,8 @@ extension Reader {
     ) throws(StorageError) -> Bool {
         do throws(StorageError) {
             guard try self.document(document.key, in: shard) == document else { return false }
-            // A node of an earlier version that held an item gave it no term of items: that tells
-            // whether others have an item, and nobody lacks it.
+            // An earlier version stored no term of all items for those that it replicated. Without
+            // it an item is found all the same; only a refusal is 404 in place of 403.
             for term in document.indexKeys where term != Term.item {
                 guard try finds(document.key, by: term, in: shard) else { return false }
             }

@@ -28,7 +28,7 @@ export class Loader {
     #isScheduled = false;
     /** What is being asked for. @type {Map<string, Promise<void>>} */
     #underWay = new Map();
-    /** Where the nodes say that the user is not in it. @type {Set<string>} */
+    /** The conversations that the user is not in, as nodes last said. @type {Set<string>} */
     #unknown = new Set();
     /** How often a history was read in vain, when it is read again, and after which event it was
      * read. @type {Map<string, {count: number, until: number, events: number}>} */
