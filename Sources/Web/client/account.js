@@ -48,10 +48,13 @@ export class Account {
         }
     }
 
-    /** @param {boolean} everywhere */
-    async signOut(everywhere) {
+    /**
+     * @param {{accessToken: () => Promise<string>}} session
+     * @param {boolean} everywhere
+     */
+    async signOut(session, everywhere) {
         const path = everywhere ? "/v1/sessions" : "/v1/sessions/current";
-        await this.#calls.send({ method: "DELETE", path }, this.#session);
+        await this.#calls.send({ method: "DELETE", path }, session);
     }
 
     /**
@@ -73,10 +76,13 @@ export class Account {
         return this.#accept("PUT", "/v1/account/email", body, email, this.#session);
     }
 
-    /** @param {string} password */
-    async deleteAccount(password) {
+    /**
+     * @param {{accessToken: () => Promise<string>}} session
+     * @param {string} password
+     */
+    async deleteAccount(session, password) {
         const call = { method: "POST", path: "/v1/account/delete", body: { password } };
-        await this.#calls.send(call, this.#session);
+        await this.#calls.send(call, session);
     }
 
     /**

@@ -138,10 +138,12 @@ export class Client {
      * @param {{everywhere?: boolean}} [options]
      */
     async signOut({ everywhere = false } = {}) {
-        const { account, device } = this.#engine;
-        if (everywhere) await account.signOut(true);
-        else await account.signOut(false).catch(() => {});
-        await device.forget();
+        const { account, device, session } = this.#engine;
+        await session.leave(async (signedIn) => {
+            if (everywhere) await account.signOut(signedIn, true);
+            else await account.signOut(signedIn, false).catch(() => {});
+            await device.forget();
+        });
     }
 
     /**
@@ -167,8 +169,11 @@ export class Client {
 
     /** @param {string} password */
     async deleteAccount(password) {
-        await this.#engine.account.deleteAccount(password);
-        await this.#engine.device.forget();
+        const { account, device, session } = this.#engine;
+        await session.leave(async (signedIn) => {
+            await account.deleteAccount(signedIn, password);
+            await device.forget();
+        });
     }
 
     // Chats.

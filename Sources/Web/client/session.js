@@ -100,6 +100,21 @@ export class Session {
         return /** @type {string | undefined} */ (entry?.[1]);
     }
 
+    /**
+     * Signs out. No tab renews the tokens meanwhile: nodes that have ended the sign-in refuse it,
+     * and the user would be told that it was ended elsewhere.
+     *
+     * @param {(session: {accessToken: () => Promise<string>}) => Promise<void>} action asks the
+     *     nodes, and calls `end`
+     */
+    async leave(action) {
+        // Renewed before: whoever renews needs the lock. Without a network they stay as they are.
+        await this.accessToken().catch(() => {});
+        const accessToken = this.#signIn?.accessToken ?? "";
+        const session = { accessToken: () => Promise.resolve(accessToken) };
+        await this.#parts.tabs.lock(LOCK, () => action(session));
+    }
+
     /** Forgets the tokens. */
     async end() {
         this.#signIn = undefined;

@@ -1,0 +1,52 @@
+import { Session } from "../../Sources/Web/client/session.js";
+import { MemoryStore } from "../../Sources/Web/client/store.js";
+import { SingleTab } from "../../Sources/Web/client/tabs.js";
+import { assertEquals, assertRefused } from "./assertions.js";
+import { VirtualClock } from "./clock.js";
+
+/** The sign-in of a device whose nodes have ended it: they refuse to renew it. */
+class Device {
+    ends = /** @type {unknown[]} */ ([]);
+    session;
+
+    constructor() {
+        const calls = { send: () => Promise.reject({ code: 401, message: "It was ended" }) };
+        this.session = new Session({
+            store: new MemoryStore(),
+            tabs: new SingleTab(),
+            clock: new VirtualClock(),
+            calls: /** @type {any} */ (calls),
+            makeID: () => "renewal",
+            onEnd: (reason) => this.ends.push(reason),
+        });
+    }
+
+    async signIn() {
+        const tokens = { user: "alice", accessToken: "a", refreshToken: "r", expiresIn: 900 };
+        await this.session.accept(tokens, "alice@example.org");
+    }
+}
+
+Deno.test("a sign-in that was ended elsewhere is told of", async () => {
+    const device = new Device();
+    await device.signIn();
+    await assertRefused(device.session.accessToken("a"), 401);
+    assertEquals(device.ends, [{ code: 401, message: "It was ended" }]);
+});
+
+Deno.test("one that the user ends is not, though nodes refuse its token before they answer", async () => {
+    const device = new Device();
+    await device.signIn();
+    /** @type {Promise<string> | undefined} */
+    let refused;
+    await device.session.leave(async ({ accessToken }) => {
+        assertEquals(await accessToken(), "a");
+        // The node closes the socket of the sign-in.
+        refused = device.session.accessToken("a");
+        refused.catch(() => {});
+        await new Promise((resolve) => setTimeout(resolve));
+        await device.session.end();
+    });
+    await assertRefused(/** @type {Promise<string>} */ (refused), 401);
+    assertEquals(device.ends, []);
+});
