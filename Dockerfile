@@ -9,7 +9,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libcurl4-openssl-dev libidn2-dev libncurses-dev libsimdjson-dev libsodium-dev \
+        esbuild libcurl4-openssl-dev libidn2-dev libncurses-dev libsimdjson-dev libsodium-dev \
         libsqlite3-dev libssl-dev libunistring-dev libuv1-dev libxxhash-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /grapevine
@@ -17,7 +17,7 @@ COPY Package.swift ./
 COPY Sources ./Sources
 # The package names its tests: they have to be there, and are not built.
 COPY Tests ./Tests
-RUN swift build -c release --product grapevine --static-swift-stdlib -Xlinker -s \
+RUN Sources/Web/bundle && swift build -c release --product grapevine --static-swift-stdlib -Xlinker -s \
     && install .build/release/grapevine /usr/local/bin/
 
 FROM debian:bookworm-slim

@@ -203,7 +203,7 @@ func compiledC(_ name: String, linking libraries: [String] = []) -> Target {
 /// The files of the web pages, which `files.c` embeds.
 func web(_ name: String) -> Target {
     .target(
-        name: name, exclude: ["chat", "client", "cluster", "deno.json"],
+        name: name, exclude: ["bundle", "chat", "client", "cluster", "deno.json"],
         cSettings: [.treatAllWarnings(as: .error)])
 }
 

@@ -60,18 +60,18 @@ extension AppConnection {
         }
     }
 
-    /// Creates a conversation with the user whom an e-mail address finds.
+    /// Creates a conversation with the users whom e-mail addresses find.
     func begin(
         _ request: AppRequest, _ route: Route, by user: UserID,
-        with members: [JSONValue.Member], finding email: String
+        with members: [JSONValue.Member], finding emails: [String]
     ) throws(LineError) {
         guard let accounts = host.accounts else { throw .noAccounts }
         let awaited = AwaitedAnswer(request)
         phase = .awaiting(awaited)
         Task(executorPreference: accounts.tasks) { [self] in
             do throws(LineError) {
-                let other = try await accounts.find(email, for: user)
-                try await resume(request, route, by: user, with: try members.adding(other))
+                let others = try await accounts.find(emails, for: user)
+                try await resume(request, route, by: user, with: try members.adding(others))
             } catch {
                 await finish(awaited, AppResponse(error))
             }
@@ -106,9 +106,24 @@ extension AppConnection {
 }
 
 extension Route {
-    /// The e-mail address of the user with whom a conversation is to be created, if it has one.
-    func email(in parameters: [JSONValue.Member]) -> String? {
-        resource.verb.name == "CREATE" ? parameters.email : nil
+    /// The e-mail addresses of the users with whom a conversation is to be created, of `email` and
+    /// of `emails`.
+    ///
+    /// - Throws: 400 for what is no list of texts, or a list that is too long.
+    func emails(in parameters: [JSONValue.Member]) throws(LineError) -> [String] {
+        guard resource.verb.name == "CREATE" else { return [] }
+        let one = parameters.email.map { [$0] } ?? []
+        guard let value = parameters.first(where: { $0.name == "emails" })?.value else {
+            return one
+        }
+        guard case .list(let list) = value, list.count <= AppLimits.emailsMax else {
+            throw .notEmails
+        }
+        return try one
+            + list.map { element throws(LineError) in
+                guard case .text(let text) = element else { throw .notEmails }
+                return text
+            }
     }
 
     /// Checks that a profile gets no other e-mail address than the account's, by which people would
@@ -136,20 +151,23 @@ extension [JSONValue.Member] {
         return email
     }
 
-    /// Adds a user to the participants, and takes the e-mail address out.
+    /// Adds users to the participants, and takes the e-mail addresses out.
     ///
     /// - Throws: 400 for participants that are no list.
-    func adding(_ user: UserID) throws(LineError) -> [JSONValue.Member] {
-        let rest = filter { $0.name != "email" && $0.name != "participants" }
+    func adding(_ others: [UserID]) throws(LineError) -> [JSONValue.Member] {
+        let rest = filter { !["email", "emails", "participants"].contains($0.name) }
         var users: [JSONValue] = []
         if let value = first(where: { $0.name == "participants" })?.value {
             guard case .list(let list) = value else { throw .notNames("participants") }
             users = list
         }
-        return rest + [JSONValue.Member("participants", .list(users + [.text(user.text)]))]
+        users += others.map { .text($0.text) }
+        return rest + [JSONValue.Member("participants", .list(users))]
     }
 }
 
 extension LineError {
     static let noAccounts = LineError(404, "This cluster has no accounts of its own")
+    static let notEmails = LineError(
+        400, "emails has to be a list of at most \(AppLimits.emailsMax) e-mail addresses")
 }

@@ -186,15 +186,23 @@ extension Accounts {
         try await remove(account, at: address)
     }
 
-    /// Returns the account that an address finds.
+    /// Returns the accounts that addresses find.
     ///
-    /// - Throws: 404, or 429 for a user who looks many addresses up.
-    func find(_ email: String, for user: UserID) async throws(LineError) -> UserID {
-        try begin([.lookUps(by: user)])
-        guard let first = try await accounts(of: email).first else {
-            throw LineError(404, "No account has this e-mail address")
+    /// - Throws: 404 for one that finds none, or 429 for a user who looks many addresses up.
+    func find(_ emails: [String], for user: UserID) async throws(LineError) -> [UserID] {
+        var found: [UserID] = []
+        for email in emails {
+            try begin([.lookUps(by: user)])
+            guard let first = try await accounts(of: email).first else {
+                throw LineError(
+                    404,
+                    emails.count == 1
+                        ? "No account has this e-mail address"
+                        : "No account has the e-mail address \(email)")
+            }
+            found.append(first.user)
         }
-        return first.user
+        return found
     }
 
     /// Returns the account of a user who is signed in.

@@ -11,6 +11,8 @@ package enum AppLimits {
     /// The bytes at which a page of a history ends before it has as many messages as were asked
     /// for: each may have six times as many in JSON.
     package static let pageBytes = 1 << 20
+    /// The most e-mail addresses with which one conversation is created (400).
+    package static let emailsMax = 20
     /// The most participants that a list names of each conversation, beside their number.
     package static let namesListed = 8
     /// The bytes of an answer from which on it is compressed on request: less fits one packet.

@@ -150,7 +150,8 @@ extension ResponseHead {
         add("Access-Control-Allow-Origin", origin)
         add(
             "Access-Control-Expose-Headers",
-            "Accept-Ranges, Content-Disposition, Content-Range, ETag, Grapevine-Token, Retry-After")
+            "Accept-Ranges, Content-Disposition, Content-Range, Date, ETag, Grapevine-Token, "
+                + "Retry-After")
         add("Vary", "Origin")
     }
 }

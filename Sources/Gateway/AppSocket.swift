@@ -252,10 +252,11 @@ extension AppConnection {
             let (route, parameters) = try message.route()
             try route.checkEmail(in: parameters, of: signedIn?.access)
             try admitGuests(in: parameters, by: socket.user)
-            if let email = route.email(in: parameters) {
-                try find(email, for: id, route, parameters, of: socket)
-            } else {
+            let emails = try route.emails(in: parameters)
+            if emails.isEmpty {
                 try append(route, parameters, for: id, of: socket, to: &lines)
+            } else {
+                try find(emails, for: id, route, parameters, of: socket)
             }
         } catch {
             socket.write(id, error)
@@ -281,18 +282,18 @@ extension AppConnection {
                 id: id, answer: AnswerWriter(route.resource, newID: translated.newID)))
     }
 
-    /// Makes the user whom an e-mail address finds a participant of a new conversation.
+    /// Makes the users whom e-mail addresses find participants of a new conversation.
     private func find(
-        _ email: String, for id: JSONValue, _ route: Route, _ parameters: [JSONValue.Member],
+        _ emails: [String], for id: JSONValue, _ route: Route, _ parameters: [JSONValue.Member],
         of socket: Socket
     ) throws(LineError) {
         guard let accounts = host.accounts else { throw .noAccounts }
         socket.isFinding = true
         let user = socket.user
         Task(executorPreference: accounts.tasks) { [self] in
-            let found: Result<UserID, LineError>
+            let found: Result<[UserID], LineError>
             do throws(LineError) {
-                found = .success(try await accounts.find(email, for: user))
+                found = .success(try await accounts.find(emails, for: user))
             } catch {
                 found = .failure(error)
             }
@@ -301,7 +302,7 @@ extension AppConnection {
     }
 
     private func onFound(
-        _ found: Result<UserID, LineError>, for id: JSONValue, _ route: Route,
+        _ found: Result<[UserID], LineError>, for id: JSONValue, _ route: Route,
         _ parameters: [JSONValue.Member]
     ) {
         // The client may have gone meanwhile.

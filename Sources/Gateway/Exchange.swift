@@ -58,8 +58,9 @@ extension AppConnection {
         let parameters = try request.members(hasBody: resource.hasBody)
         try admitGuests(in: parameters, by: user)
         try route.checkEmail(in: parameters, of: signedIn?.access)
-        if let email = route.email(in: parameters) {
-            return try begin(request, route, by: user, with: parameters, finding: email)
+        let emails = try route.emails(in: parameters)
+        guard emails.isEmpty else {
+            return try begin(request, route, by: user, with: parameters, finding: emails)
         }
         try begin(request, route, by: user, with: parameters)
     }

@@ -370,7 +370,16 @@ extension OpenAPI {
             $0.pair("type", "string")
             $0.pair("format", "email")
         }
-        let finds = hasAccounts && resource.verb.name == "CREATE" ? [email] : []
+        let emails = Parameter(name: "emails", isRequired: false) {
+            $0.pair("type", "array")
+            $0.pair("minItems", 1)
+            $0.pair("maxItems", AppLimits.emailsMax)
+            $0.object("items") {
+                $0.pair("type", "string")
+                $0.pair("format", "email")
+            }
+        }
+        let finds = hasAccounts && resource.verb.name == "CREATE" ? [email, emails] : []
         let options =
             finds
             + resource.options.map {

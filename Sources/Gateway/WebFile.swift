@@ -7,14 +7,11 @@ struct WebFile: Sendable {
     let contentType: String
     let bytes: [UInt8]
     let tag: EntityTag
-    /// Whether it is sent without comments where it is compressed.
-    let mayLoseComments: Bool
 
     /// - Parameter name: tells the type, by its ending.
     init(_ bytes: [UInt8], named name: String) {
         self.bytes = bytes
         contentType = WebFile.contentType(of: name)
-        mayLoseComments = name.hasSuffix(".js") || name.hasSuffix(".css")
         // Sixty-four bits: the tag only tells the versions of one file apart.
         tag = EntityTag(String(Hash128(of: bytes).description.prefix(16)))
     }

@@ -15,8 +15,7 @@ package actor WebPages {
         case cluster
     }
 
-    /// The bytes of a file from which on it is compressed: a page has dozens of small ones, whose
-    /// comments go with it.
+    /// The bytes of a file from which on it is compressed.
     private static let compressedBytesMin = 256
 
     private nonisolated let executor: any SerialExecutor
@@ -89,8 +88,7 @@ package actor WebPages {
         if let form = compressed[path] { return form }
         guard file.bytes.count >= WebPages.compressedBytesMin else { return nil }
         // The tag is weak: both forms mean the same to a browser.
-        let bytes = file.mayLoseComments ? withoutCommentsAndIndents(file.bytes) : file.bytes
-        let form = GZip.compress([bytes], effort: .most)
+        let form = GZip.compress([file.bytes], effort: .most)
         compressed[path] = form
         return form
     }

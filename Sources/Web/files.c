@@ -4,6 +4,13 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+// The page as one script and one sheet, where Sources/Web/bundle has made them.
+#if __has_embed("../../.build-pages/page.js") && __has_embed("../../.build-pages/page.css")
+#define HAS_BUNDLE 1
+#else
+#define HAS_BUNDLE 0
+#endif
+
 // Begins the next file; its bytes follow by #embed, which needs a line of its own and which clang
 // compiles again when the file has changed. The files are texts: a zero byte ends each of them.
 #define FILE(path) , 0 } }, { path, (const unsigned char[]) {
@@ -13,6 +20,8 @@ static const struct {
     const unsigned char *bytes;
 } files[] = { { "", (const unsigned char[]) { 0
 
+    FILE("chat/account-forms.js")
+#embed "chat/account-forms.js"
     FILE("chat/action-items.js")
 #embed "chat/action-items.js"
     FILE("chat/active-row.js")
@@ -25,6 +34,8 @@ static const struct {
 #embed "chat/avatar.js"
     FILE("chat/banner.js")
 #embed "chat/banner.js"
+    FILE("chat/blocked-people.js")
+#embed "chat/blocked-people.js"
     FILE("chat/button.js")
 #embed "chat/button.js"
     FILE("chat/chat-actions.js")
@@ -39,6 +50,8 @@ static const struct {
 #embed "chat/columns.js"
     FILE("chat/composer.js")
 #embed "chat/composer.js"
+    FILE("chat/confirm.js")
+#embed "chat/confirm.js"
     FILE("chat/conversation-page.js")
 #embed "chat/conversation-page.js"
     FILE("chat/conversation.css")
@@ -59,6 +72,8 @@ static const struct {
 #embed "chat/edit-history.js"
     FILE("chat/empty-state.js")
 #embed "chat/empty-state.js"
+    FILE("chat/file-content.js")
+#embed "chat/file-content.js"
     FILE("chat/file-urls.js")
 #embed "chat/file-urls.js"
     FILE("chat/form-field.js")
@@ -97,6 +112,8 @@ static const struct {
 #embed "chat/item-row.js"
     FILE("chat/keyed-list.js")
 #embed "chat/keyed-list.js"
+    FILE("chat/load-retry.js")
+#embed "chat/load-retry.js"
     FILE("chat/long-press.js")
 #embed "chat/long-press.js"
     FILE("chat/main-page.js")
@@ -133,6 +150,18 @@ static const struct {
 #embed "chat/options-sheet.js"
     FILE("chat/pane.js")
 #embed "chat/pane.js"
+    FILE("chat/page.css")
+#if HAS_BUNDLE
+#embed "../../.build-pages/page.css"
+#else
+#embed "chat/page.css"
+#endif
+    FILE("chat/page.js")
+#if HAS_BUNDLE
+#embed "../../.build-pages/page.js"
+#else
+#embed "chat/page.js"
+#endif
     FILE("chat/people.js")
 #embed "chat/people.js"
     FILE("chat/photo-viewer.js")

@@ -36,6 +36,7 @@ import Wire
             "| files that are not sent | \(File.unsentBytesMax >> 20) MiB",
             "| participants of a conversation | \(grouped(ChatLimits.participantsMax)) |",
             "| edits of a message | \(ChatLimits.editsMax), within 15 minutes",
+            "a conversation is created | \(AppLimits.emailsMax) |",
             "| devices of a user | \(ChatLimits.devicesMax) |",
             "| sign-ins of an account | \(Credentials.SignIn.countMax) |",
             "| users whom a user has blocked | \(Blocks.countMax) |",

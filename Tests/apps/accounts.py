@@ -959,6 +959,26 @@ def a_conversation_is_begun_by_an_address(cluster):
 
 
 @check
+def a_conversation_is_begun_by_several_addresses(cluster):
+    first, second, third = cluster.nodes
+    ida, jon, kim = sign_up(first, "ida"), sign_up(second, "jon"), sign_up(third, "kim")
+    body = {"id": "byaddresses", "emails": [jon.email, kim.email]}
+    assert ida.post("conversations", body).json == {"id": "byaddresses"}
+    assert ida.get("conversations/byaddresses").json["participants"] == sorted(
+        [ida.user, jon.user, kim.user])
+    answer = ida.post(
+        "conversations", {"emails": [jon.email, "nobody@example.org"]}, status=404)
+    assert answer.error == "No account has the e-mail address nobody@example.org"
+    for wrong in ("no list", [5], [jon.email] * 21):
+        ida.post("conversations", {"emails": wrong}, status=400)
+    with socket_of(ida) as line:
+        line.send(json.dumps({"id": 1, "method": "POST", "path": "/v1/conversations",
+                              "body": {"id": "bysockets", "emails": body["emails"]}}))
+        assert json.loads(line.recv(timeout=5))["status"] == 200
+    assert len(kim.get("conversations/bysockets").json["participants"]) == 3
+
+
+@check
 def both_sides_of_a_cut_sign_one_address_up(cluster):
     """Each user keeps the account, and the address finds the earlier one on every node."""
     first, second, third = cluster.nodes

@@ -53,6 +53,10 @@ export class Client {
         return this.#isOffline ? "offline" : "online";
     }
 
+    get now() {
+        return Date.now();
+    }
+
     get user() {
         return this.#session?.user;
     }
@@ -270,9 +274,9 @@ export class Client {
         return this.#do({ kind: "unpin", conversation, message });
     }
 
-    async createConversation({ title, email }) {
+    async createConversation({ title, emails }) {
         const conversation = crypto.randomUUID();
-        await this.#do({ kind: "create", conversation, title, email }, true);
+        await this.#do({ kind: "create", conversation, title, emails }, true);
         return conversation;
     }
 

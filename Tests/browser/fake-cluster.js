@@ -45,12 +45,12 @@ export function apply(cluster, action, by, at) {
 }
 
 function create(cluster, action, by, at) {
-    const account = cluster.accounts[action.email.toLowerCase()];
-    if (!account) throw failure(404, "No account has this e-mail address");
+    const accounts = action.emails.map((email) => cluster.accounts[email.toLowerCase()]);
+    if (accounts.includes(undefined)) throw failure(404, "No account has this e-mail address");
     cluster.conversations[action.conversation] ??= {
         id: action.conversation,
         title: action.title,
-        participants: [...new Set([by, account.user])],
+        participants: [...new Set([by, ...accounts.map(({ user }) => user)])],
         createdAt: at,
         messages: [],
         marks: {},

@@ -24,12 +24,12 @@ def w_new_chat(browser, place):
         bob = w.user("Bob").sign_up()
         alice = w.user("Alice").sign_up()
         alice.page.locator(".side-header").get_by_role("button", name="New Chat").click()
-        alice.page.get_by_label("Recipient’s e-mail address").fill("who@example.org")
+        alice.page.get_by_label("E-mail addresses").fill("who@example.org")
         alice.dialog.get_by_label("Title").fill("Lunch")
         alice.button("Start Chat").click()
         expect(alice.dialog.get_by_role("alert")).to_have_text(
             "No account has this e-mail address")
-        alice.page.get_by_label("Recipient’s e-mail address").fill(bob.email)
+        alice.page.get_by_label("E-mail addresses").fill(bob.email)
         alice.button("Start Chat").click()
         expect(alice.dialog).to_have_count(0)
         expect(alice.page.locator(".pane-title")).to_have_text("Lunch")
@@ -231,3 +231,51 @@ def w_sample_data(browser, place):
         expect(carol.page.locator(".item-list li")).to_have_count(3)
         carol.open_chat("Lunch on Friday")
         expect(carol.message("Noodles on Friday?").locator(".sender")).to_have_text("Alice")
+
+
+def w_people(browser, place):
+    """A chat with several people, without a title, is named after them."""
+    with world(browser, place) as w:
+        bob = w.user("Bob").sign_up()
+        carol = w.user("Carol").sign_up()
+        alice = w.user("Alice").sign_up()
+        alice.page.locator(".side-header").get_by_role("button", name="New Chat").click()
+        alice.page.get_by_label("E-mail addresses").fill(f"{bob.email}, {carol.email}")
+        alice.button("Start Chat").click()
+        expect(alice.page.locator(".pane-title")).to_have_text("Bob, Carol")
+        expect(bob.page.locator(".chat-title")).to_have_text("Alice, Carol")
+        expect(carol.page.locator(".chat-title")).to_have_text("Alice, Bob")
+
+
+def w_back(browser, place):
+    """Back closes what lies over the page first, also after others were closed in another way."""
+    with world(browser, place) as w:
+        alice, _ = w.pair("noodles?")
+        for _ in range(2):
+            alice.options("noodles?")
+            alice.button("Cancel", alice.dialog).click()
+        alice.options("noodles?")
+        alice.page.go_back()
+        expect(alice.dialog).to_have_count(0)
+        expect(alice.page.locator(".pane-title")).to_have_text("Lunch")
+        alice.button("Chat Options").click()
+        alice.page.keyboard.press("Escape")
+        expect(alice.dialog).to_have_count(0)
+        alice.page.go_back()
+        expect(alice.page.locator(".pane-title")).to_have_count(0)
+
+
+def w_leave_asks(browser, place):
+    """Leaving a chat asks first."""
+    with world(browser, place) as w:
+        alice, bob = w.pair("noodles?")
+        alice.button("Chat Options").click()
+        alice.button("Leave Chat", alice.dialog).click()
+        expect(alice.dialog).to_contain_text("You will see no more of it")
+        alice.button("Cancel", alice.dialog).click()
+        expect(alice.message("noodles?")).to_be_visible()
+        alice.button("Chat Options").click()
+        alice.button("Leave Chat", alice.dialog).click()
+        alice.button("Leave Chat", alice.dialog).click()
+        expect(alice.chat("Lunch")).to_have_count(0)
+        expect(bob.message("noodles?")).to_be_visible()

@@ -99,7 +99,7 @@ def w_photo_notes(browser, place):
         field.set_input_files({"name": "view.jpeg", "mimeType": "image/jpeg", "buffer": photo})
         expect(bob.page.locator("img.photo")).to_have_count(1)
         field.set_input_files(
-            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"})
+            {"name": "view.png", "mimeType": "image/png", "buffer": b"no picture"})
         expect(alice.dialog).to_contain_text("This file is no picture")
         alice.button("OK", alice.dialog).click()
         expect(alice.page.locator("img.photo")).to_have_count(1)
@@ -257,7 +257,7 @@ def w_offline_3(browser, place):
 
 
 def w_load_fails(browser, place):
-    """A-35: a failed load is logged, and the spinner ends."""
+    """A-35: a failed load is logged and told, the spinner ends, and it is asked for again."""
     place.need_fake()
     with world(browser, place) as w:
         alice, _ = w.pair("noodles?")
@@ -265,9 +265,13 @@ def w_load_fails(browser, place):
         alice.leave_chat()
         alice.fail_loads(True)
         alice.page.evaluate("chat => location.hash = chat.replace('#/chat/', '#/pins/')", chat)
-        expect(alice.page.get_by_text("No Pinned Messages")).to_be_visible()
+        expect(alice.page.get_by_text("Messages could not be loaded.")).to_be_visible()
         expect(alice.page.locator(".pane .spinner:visible")).to_have_count(0)
         assert any("not loaded" in line for line in alice.log), alice.log
+        alice.fail_loads(False)
+        alice.button("Try Again").click()
+        expect(alice.page.get_by_text("No Pinned Messages")).to_be_visible()
+        expect(alice.page.get_by_text("Messages could not be loaded.")).to_be_hidden()
 
 
 def w_two_tabs(browser, place):
@@ -312,3 +316,32 @@ def note_sent(page):
 
     page.on("websocket", lambda socket: socket.on("framesent", on_frame))
     return texts
+
+
+def w_opens_at_new(browser, place):
+    """A chat opens at the first message that was not read, which may be beyond the first page."""
+    with world(browser, place) as w:
+        alice, bob = w.pair("seen")
+        bob.leave_chat()
+        alice.send(*[f"number {number}" for number in range(70)])
+        alice.choose("number 69", "Delete for Everyone")
+        expect(bob.chat("Lunch").locator(".badge")).to_contain_text("69")
+        bob.open_chat("Lunch")
+        line = bob.page.locator(".message-row").filter(has=bob.page.locator(".new-line:visible"))
+        expect(line.locator(".text-content")).to_have_text("number 0")
+        expect(line).to_be_in_viewport()
+
+
+def w_files(browser, place):
+    """Any file can be sent; its name saves it as it was."""
+    content = b"%PDF-1.7 what was agreed"
+    with world(browser, place) as w:
+        alice, bob = w.pair("noodles?")
+        alice.page.locator(".composer input[type=file]").set_input_files(
+            {"name": "plan.pdf", "mimeType": "application/pdf", "buffer": content})
+        expect(bob.message("plan.pdf")).to_be_visible()
+        with bob.page.expect_download() as download:
+            bob.button("plan.pdf").click()
+        assert download.value.suggested_filename == "plan.pdf", download.value.suggested_filename
+        with open(download.value.path(), "rb") as saved:
+            assert saved.read() == content

@@ -17,10 +17,10 @@ def w_action_sheet(browser, place):
         alice, bob = w.pair("noodles?")
         sheet = alice.options("noodles?")
         assert alice.choices() == [
-            "Edit", "Pin", "Create Action Item", "Delete for Me", "Delete for Everyone"]
+            "Edit", "Pin", "Copy", "Create Action Item", "Delete for Me", "Delete for Everyone"]
         icons = sheet.locator(".sheet-choice .icon").evaluate_all(
             "icons => icons.map(icon => icon.dataset.icon)")
-        assert icons == ["pencil", "pin", "item", "trash", "trashFilled"], icons
+        assert icons == ["pencil", "pin", "copy", "item", "trash", "trashFilled"], icons
         for name in ["Delete for Me", "Delete for Everyone"]:
             expect(alice.button(name, sheet)).to_have_css("color", "rgb(192, 31, 46)")
         expect(sheet).to_have_css("border-radius", "16px")
@@ -32,7 +32,7 @@ def w_action_sheet(browser, place):
         expect(sheet).to_have_count(0)
         expect(alice.message("noodles?")).to_be_visible()
         bob.options("noodles?")
-        assert bob.choices() == ["Pin", "Create Action Item", "Delete for Me"], bob.choices()
+        assert bob.choices() == ["Pin", "Copy", "Create Action Item", "Delete for Me"], bob.choices()
         bob.page.keyboard.press("Escape")
         expect(bob.dialog).to_have_count(0)
 

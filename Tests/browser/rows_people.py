@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from world import PHONE, world
+from world import PASSWORD, PHONE, world
 
 
 def w_root(browser, place):
@@ -111,3 +111,64 @@ def w_phone(browser, place):
         alice.open_chat("Lunch")
         alice.page.go_back()
         expect(alice.page.locator(".sidebar")).to_be_visible()
+
+
+def w_account(browser, place):
+    """A user changes the password and the e-mail address, and deletes the account."""
+    place.need_nodes()
+    with world(browser, place) as w:
+        alice = w.user("Alice").sign_up()
+        change(alice, "Change Password", {"Password": "not-the-password",
+                                          "New password": "lantern-walnut"})
+        expect(alice.dialog.get_by_role("alert")).to_have_text("Wrong password")
+        alice.dialog.get_by_label("Password", exact=True).fill(PASSWORD)
+        alice.button("Change Password", alice.dialog).click()
+        expect(alice.toast).to_contain_text("Password changed")
+        alice.email = f"new-{alice.email}"
+        change(alice, "Change E-mail Address", {"New e-mail address": alice.email,
+                                                "Password": "lantern-walnut"})
+        expect(alice.toast).to_contain_text("E-mail address changed")
+        sign_out(alice)
+        alice.sign_in("lantern-walnut")
+        expect(alice.page.locator(".sidebar")).to_be_visible()
+        change(alice, "Delete Account", {"Password": "lantern-walnut"})
+        expect(alice.page.get_by_role("heading", name="Sign In")).to_be_visible()
+        alice.sign_in("lantern-walnut")
+        expect(alice.page.get_by_role("alert")).to_have_text("Wrong e-mail address or password")
+
+
+def change(user, name, fields):
+    """Opens a form of the settings, fills it in, and sends it."""
+    user.button("Settings").click()
+    user.button(name, user.dialog).click()
+    for label, text in fields.items():
+        user.dialog.get_by_label(label, exact=True).fill(text)
+    user.button(name, user.dialog).click()
+
+
+def sign_out(user):
+    user.button("Settings").click()
+    user.button("Sign Out").click()
+    expect(user.page.get_by_role("heading", name="Sign In")).to_be_visible()
+
+
+def w_block(browser, place):
+    """What a blocked person sends is not shown, until the block is ended."""
+    place.need_nodes()
+    with world(browser, place) as w:
+        alice, bob = w.pair("noodles?")
+        bob.send("heard")
+        expect(alice.message("heard")).to_be_visible()
+        alice.button("Chat Options").click()
+        alice.button("Block Bob", alice.dialog).click()
+        expect(alice.toast).to_contain_text("Bob is blocked")
+        bob.send("not heard")
+        alice.page.wait_for_timeout(1000)
+        expect(alice.message("not heard")).to_have_count(0)
+        alice.button("Settings").click()
+        alice.button("Blocked People", alice.dialog).click()
+        expect(alice.dialog.get_by_role("listitem")).to_have_text("BobUnblock")
+        alice.button("Unblock", alice.dialog).click()
+        expect(alice.dialog).to_contain_text("Nobody Is Blocked")
+        alice.button("Close", alice.dialog).click()
+        expect(alice.message("not heard")).to_be_visible()

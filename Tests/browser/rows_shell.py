@@ -1,18 +1,11 @@
 """Rows about the page as a whole: its size, its start without a network, long lists, the keyboard."""
 
-import re
-
 from playwright.sync_api import expect
 
-from server import WEB
 from world import DESK, world
 
 TRANSFER_MAX = 100_000
-# What the page loads after the list of chats.
-LATER = re.compile(
-    r"/((conversation-page|pinned-view|new-chat|profile-form|sample-data|search-results|settings"
-    r"|sign-in)\.js|conversation\.css)"
-)
+REQUESTS_MAX = 12
 ROWS_MAX = 60
 # A step of scrolling takes 2.5 layouts and 7 ms of a busy machine; a screen is drawn every 16 ms.
 LAYOUTS_MAX = 6
@@ -52,24 +45,24 @@ IS_KEPT = """async () => {
 
 
 def w_first_paint(browser, place):
-    """The list of chats is painted within 100 KB of transfer, heads included, all of the page's own
-    origin."""
+    """A first visit takes one script, one style sheet and twelve requests at most, and 100 KB, heads
+    included, all of the page's own origin."""
+    place.need_nodes()
     with world(browser, place, is_fresh=True) as w:
         page = w.user("Alice").sign_up().page
         page.wait_for_load_state("networkidle")
-        # What is asked for after the list is no part of its paint.
-        page.route(LATER, lambda _: None)
         urls, sizes = transfers(page)
         page.reload()
         expect(page.get_by_text("No Chats Yet")).to_be_visible()
+        page.wait_for_load_state("networkidle")
         page.wait_for_timeout(300)
-        # What was held back until here arrives from here on.
-        paint = list(sizes)
-        page.unroute_all()
         strangers = [url for url in urls if not url.startswith(tuple(place.addresses))]
         assert not strangers, strangers
-        assert len(paint) > 50, f"only {len(paint)} answers"
-        assert sum(paint) <= TRANSFER_MAX, f"{sum(paint)} bytes in {len(paint)} answers"
+        assert len(urls) <= REQUESTS_MAX, urls
+        for kind in (".js", ".css"):
+            files = [url for url in urls if url.endswith(kind) and "worker" not in url]
+            assert len(files) == 1, files
+        assert sum(sizes) <= TRANSFER_MAX, f"{sum(sizes)} bytes in {len(sizes)} answers"
 
 
 def transfers(page):
@@ -82,22 +75,6 @@ def transfers(page):
     network.send("Network.setBypassServiceWorker", {"bypass": True})
     network.send("Network.setCacheDisabled", {"cacheDisabled": True})
     return urls, sizes
-
-
-def w_preloads(browser, place):
-    """Every module of the page is preloaded, so that a start needs two round trips."""
-    page = (WEB / "chat/index.html").read_text()
-    preloaded = {WEB / path for path in re.findall(r'rel="modulepreload" href="/([^"]+)"', page)}
-    needed, waiting = set(), [WEB / "chat/main.js"]
-    while waiting:
-        path = waiting.pop()
-        text = path.read_text()
-        for name in re.findall(r'^(?:import|export)[^;]*? from "([^"]+)"', text, re.MULTILINE):
-            module = (path.parent / name).resolve()
-            if module not in needed:
-                needed.add(module)
-                waiting.append(module)
-    assert preloaded == needed, f"missing {needed - preloaded}, needless {preloaded - needed}"
 
 
 def w_offline_start(browser, place):
@@ -155,7 +132,7 @@ def w_keyboard(browser, place):
         expect(alice.message("one")).to_be_focused()
         keyboard.press("Enter")
         expect(alice.dialog.get_by_role("heading")).to_have_text("Message Options")
-        for _ in range(3):
+        for _ in range(4):
             keyboard.press("ArrowDown")
         expect(alice.button("Delete for Me", alice.dialog)).to_be_focused()
         keyboard.press("Enter")

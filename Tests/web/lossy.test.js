@@ -129,7 +129,7 @@ Deno.test({
         const [alice, bob] = [new Person(0), new Person(1)];
         const [client, other] = [await alice.open(), await bob.open()];
         await healed(() => client.connection === "online", "online");
-        const chat = await client.createConversation({ title: "Lunch", email: bob.email });
+        const chat = await client.createConversation({ title: "Lunch", emails: [bob.email] });
         await healed(() => other.chats().length === 1, "the chat at bob's");
         await Promise.all([client.openConversation(chat), other.openConversation(chat)]);
         const people = [alice, bob];

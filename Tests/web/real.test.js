@@ -36,7 +36,7 @@ function withTwoUsers(test) {
         await alice.signUp(email, password);
         await bob.signUp(bobs, password);
         await until(() => alice.connection === "online" && bob.connection === "online", "online");
-        const chat = await alice.createConversation({ title: "Lunch", email: bobs });
+        const chat = await alice.createConversation({ title: "Lunch", emails: [bobs] });
         await until(() => bob.chats().length === 1, "the chat at bob's");
         await Promise.all([alice.openConversation(chat), bob.openConversation(chat)]);
         try {
@@ -210,7 +210,7 @@ test(
         await bob.openConversation(chat);
         assertEquals(texts(bob, chat), ["again"]);
         await assertRefused(
-            alice.createConversation({ title: "", email: address("nobody") }),
+            alice.createConversation({ title: "", emails: [address("nobody")] }),
             404,
         );
         assertEquals(alice.chats().length, 1);

@@ -39,7 +39,7 @@ Deno.test("one that the user ends is not, though nodes refuse its token before t
     await device.signIn();
     /** @type {Promise<string> | undefined} */
     let refused;
-    await device.session.leave(async ({ accessToken }) => {
+    await device.session.change(async ({ accessToken }) => {
         assertEquals(await accessToken(), "a");
         // The node closes the socket of the sign-in.
         refused = device.session.accessToken("a");

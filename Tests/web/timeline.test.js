@@ -83,8 +83,17 @@ Deno.test("the line New stands before the first of the unread messages of others
         message("d", "bob", noon),
     ];
     assertEqual(firstUnread(messages, 2), "b");
-    assertEqual(firstUnread(messages, 9), "a");
+    assertEqual(firstUnread(messages, 9), undefined);
     assertEqual(firstUnread(messages, 0), undefined);
+});
+
+Deno.test("a message that was deleted is not one of the unread ones", () => {
+    const messages = [
+        message("a", "bob", noon),
+        message("b", "bob", noon, { deletedForEveryone: true }),
+        message("c", "bob", noon),
+    ];
+    assertEqual(firstUnread(messages, 2), "a");
 });
 
 Deno.test("a message is edited for fifteen minutes, and not exactly at their end", () => {

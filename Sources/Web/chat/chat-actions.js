@@ -1,4 +1,5 @@
 import { attempt } from "./alert.js";
+import { openConfirm } from "./confirm.js";
 import { openSheet } from "./options-sheet.js";
 import { chatsAddress } from "./route.js";
 import { texts } from "./texts.js";
@@ -8,16 +9,30 @@ import { texts } from "./texts.js";
  * @typedef {import("./chat-row.js").ChatActions} ChatActions
  */
 
+/**
+ * What is done in an open chat; `blockable` is the other person of a chat of two.
+ *
+ * @typedef {{
+ *   leave: (chat: Chat) => void,
+ *   block: (user: string) => void,
+ *   blockable: (chat: Chat) => {user: string, name: string} | undefined,
+ * }} PersonActions
+ */
+
 const words = texts.chats;
 
 /**
  * Makes the actions on a chat as a whole.
  *
- * @param {{client: import("../client/client.js").Client, toast: import("./toast.js").Toast}} context
+ * @param {{
+ *   client: import("../client/client.js").Client,
+ *   people: import("./people.js").People,
+ *   toast: import("./toast.js").Toast,
+ * }} context
  * @param {() => string | undefined} openChat the id of the chat beside the list
- * @returns {ChatActions & {leave: (chat: Chat) => void}}
+ * @returns {ChatActions & PersonActions}
  */
-export function makeChatActions({ client, toast }, openChat) {
+export function makeChatActions({ client, people, toast }, openChat) {
     const actions = {
         archive: (/** @type {Chat} */ { id }) => {
             attempt(client.archive(id));
@@ -33,8 +48,25 @@ export function makeChatActions({ client, toast }, openChat) {
             toast.show(words.deleted);
         },
         leave: (/** @type {Chat} */ { id }) => {
-            attempt(client.leave(id));
-            location.hash = chatsAddress;
+            const { leave: title, leaveText: text } = texts.conversation;
+            openConfirm({ title, text, confirm: title }, () => {
+                attempt(client.leave(id));
+                location.hash = chatsAddress;
+            });
+        },
+        block: (/** @type {string} */ user) => {
+            const { name } = people.person(user);
+            const undo = () => attempt(client.unblock(user));
+            const notice = texts.blocks.blocked(name);
+            attempt(
+                client.block(user).then(() =>
+                    toast.show(notice, { label: texts.undo, action: undo })
+                ),
+            );
+        },
+        blockable: (/** @type {Chat} */ chat) => {
+            const [user, ...more] = people.others(chat);
+            return user && more.length === 0 ? { user, name: people.person(user).name } : undefined;
         },
         openOptions: (/** @type {Chat} */ chat) => openChatOptions(chat, actions),
     };
@@ -45,10 +77,10 @@ export function makeChatActions({ client, toast }, openChat) {
  * Opens the sheet "Chat Options".
  *
  * @param {Chat} chat
- * @param {Omit<ChatActions, "openOptions"> & {leave?: (chat: Chat) => void}} actions
- * @param {{canLeave?: boolean}} [options]
+ * @param {Omit<ChatActions, "openOptions"> & Partial<PersonActions>} actions
+ * @param {{isOpen?: boolean}} [options] whether the chat is open, which offers more
  */
-export function openChatOptions(chat, actions, { canLeave = false } = {}) {
+export function openChatOptions(chat, actions, { isOpen = false } = {}) {
     /** @type {import("./options-sheet.js").Choice[]} */
     const choices = [
         chat.isArchived
@@ -61,7 +93,16 @@ export function openChatOptions(chat, actions, { canLeave = false } = {}) {
             action: () => actions.hide(chat),
         },
     ];
-    if (canLeave) {
+    if (isOpen) {
+        const person = actions.blockable?.(chat);
+        if (person) {
+            choices.push({
+                title: texts.blocks.block(person.name),
+                icon: "blocked",
+                style: "destructive",
+                action: () => actions.block?.(person.user),
+            });
+        }
         choices.push({
             title: texts.conversation.leave,
             icon: "leave",

@@ -17,7 +17,7 @@ import { texts } from "./texts.js";
  *   chat: Chat,
  *   title: string,
  *   preview: string,
- *   photo?: string,
+ *   face: {key: string, photo?: string},
  *   isTyping: boolean,
  *   isSelected: boolean,
  * }} ChatRowView
@@ -69,10 +69,10 @@ export class ChatRow {
     }
 
     /** @param {ChatRowView} view */
-    render({ chat, title, preview, photo, isTyping, isSelected }) {
+    render({ chat, title, preview, face, isTyping, isSelected }) {
         this.#chat = chat;
         this.element.dataset.id = chat.id;
-        this.#avatar.render({ key: chat.id, name: title, photo });
+        this.#avatar.render({ ...face, name: title });
         setText(this.#title, title);
         const at = chat.lastAt ?? chat.createdAt;
         setText(this.#time, formatListTime(at));

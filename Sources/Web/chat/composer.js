@@ -32,7 +32,6 @@ export class Composer {
     );
     #file = element("input", {
         type: "file",
-        accept: "image/*",
         hidden: true,
         onchange: () => this.#takeFile(),
     });
@@ -64,7 +63,7 @@ export class Composer {
     /**
      * @param {{
      *   send: (text: string) => void,
-     *   sendPhoto: (file: Blob) => void,
+     *   sendFile: (file: File) => void,
      *   sendVoice: (file: Blob, duration: string) => void,
      *   setTyping: (isTyping: boolean) => void,
      * }} actions
@@ -130,18 +129,17 @@ export class Composer {
 
     /** @param {ClipboardEvent} event */
     #onPaste(event) {
-        const files = [...event.clipboardData?.files ?? []];
-        const photo = files.find((file) => file.type.startsWith("image/"));
-        if (!photo) return;
+        const [file] = event.clipboardData?.files ?? [];
+        if (!file) return;
         event.preventDefault();
-        this.actions.sendPhoto(photo);
+        this.actions.sendFile(file);
     }
 
     #takeFile() {
         const [file] = this.#file.files ?? [];
         // The same file can be chosen again.
         this.#file.value = "";
-        if (file) this.actions.sendPhoto(file);
+        if (file) this.actions.sendFile(file);
     }
 
     async #startRecording() {

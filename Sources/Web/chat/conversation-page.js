@@ -1,4 +1,4 @@
-import { attempt, showFailure } from "./alert.js";
+import { showFailure } from "./alert.js";
 import { openChatOptions } from "./chat-actions.js";
 import { Conversation } from "./conversation.js";
 import { closeDialog } from "./dialog.js";
@@ -34,6 +34,8 @@ import { firstUnread } from "./timeline.js";
  */
 
 const fileBytesMax = 25 * 1024 * 1024;
+/** The most messages that are loaded to find the first of those that were not read. */
+const searchedMax = 500;
 
 /**
  * The open conversation: it gives the component its view, and turns what the user does into
@@ -45,6 +47,10 @@ export class ConversationPage {
     #unread = 0;
     /** @type {string | undefined} */
     #firstNew;
+    /** The number of messages in which the first that was not read was looked for. */
+    #searched = 0;
+    /** Whether the conversation was opened, and has still to be scrolled to what is new. */
+    #isOpening = false;
     /** @type {string | undefined} */
     #wanted;
     #lastHeard = "";
@@ -83,8 +89,10 @@ export class ConversationPage {
             this.#id = id;
             this.#lastHeard = "";
             this.#unread = this.client.conversation(id).chat?.unread ?? 0;
+            this.#searched = 0;
+            this.#isOpening = message === undefined;
             this.view.composer.draft = this.#drafts.of(id);
-            this.#load(id);
+            this.view.retry.ask(() => this.#load(id));
             this.#tellView();
         }
         this.render();
@@ -93,6 +101,7 @@ export class ConversationPage {
     close() {
         if (!this.#id) return;
         this.view.composer.leave();
+        this.view.retry.forget();
         this.#drafts.keep(this.#id, this.view.composer.draft);
         this.client.closeConversation(this.#id);
         this.#id = undefined;
@@ -120,6 +129,9 @@ export class ConversationPage {
             edit: this.edit.view,
         });
         if (this.#wanted && this.view.list.reveal(this.#wanted)) this.#wanted = undefined;
+        if (this.#isOpening && this.#firstNew && this.view.list.scrollTo(this.#firstNew)) {
+            this.#isOpening = false;
+        }
         this.#announce(state.messages);
     }
 
@@ -128,9 +140,10 @@ export class ConversationPage {
         try {
             await this.client.openConversation(id);
         } catch (error) {
-            console.error("grapevine: a conversation was not loaded:", error);
             const { code } = /** @type {import("../client/types.js").Failure} */ (error);
-            if (code === 403 || code === 404) this.#leaveUnknown(id);
+            if (code !== 403 && code !== 404) throw error;
+            console.warn("grapevine: no such conversation:", error);
+            this.#leaveUnknown(id);
         }
     }
 
@@ -162,10 +175,21 @@ export class ConversationPage {
         this.context.onView(document.hidden ? undefined : this.#id);
     }
 
-    /** @param {import("../client/types.js").ConversationView} state */
-    #markFirstNew({ isLoaded, messages }) {
+    /**
+     * Finds where what is new begins; earlier messages are loaded until it is found.
+     *
+     * @param {import("../client/types.js").ConversationView} state
+     */
+    #markFirstNew({ hasEarlier, isLoaded, messages }) {
         if (!isLoaded || this.#unread === 0 || this.#firstNew) return;
         this.#firstNew = firstUnread(messages, this.#unread);
+        if (this.#firstNew) return;
+        if (!hasEarlier || messages.length >= searchedMax) {
+            this.#firstNew = messages.find(({ isMine }) => !isMine)?.id;
+        } else if (this.#searched !== messages.length) {
+            this.#searched = messages.length;
+            this.view.retry.ask(() => this.client.loadEarlier(this.#id ?? ""));
+        }
     }
 
     /** @param {Message[]} messages */
@@ -199,12 +223,12 @@ export class ConversationPage {
             back: () => location.hash = chatsAddress,
             openPins: () => location.hash = pinsAddress(id()),
             openChatOptions: () => this.#openOptions(),
-            loadEarlier: () => attempt(client.loadEarlier(id())),
+            loadEarlier: () => client.loadEarlier(id()),
             send: (text) => {
                 client.send(id(), text);
                 context.onSent();
             },
-            sendPhoto: (file) => this.#sendPhoto(file),
+            sendFile: (file) => this.#sendFile(file),
             sendVoice: (file, text) => {
                 client.sendFile(id(), file, { type: "voice", text });
                 context.onSent();
@@ -216,10 +240,23 @@ export class ConversationPage {
         };
     }
 
-    /** @param {Blob} file */
-    async #sendPhoto(file) {
+    /** Sends a picture as one, and any other file by its name. @param {File} file */
+    #sendFile(file) {
         const id = this.#id;
         if (!id) return;
+        if (file.type.startsWith("image/")) return this.#sendPhoto(id, file);
+        if (file.size > fileBytesMax) {
+            return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
+        }
+        this.client.sendFile(id, file, { type: "text", text: file.name });
+        this.context.onSent();
+    }
+
+    /**
+     * @param {string} id
+     * @param {Blob} file
+     */
+    async #sendPhoto(id, file) {
         if (file.size > fileBytesMax) {
             return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
         }
@@ -236,7 +273,7 @@ export class ConversationPage {
 
     #openOptions() {
         const chat = this.#id ? this.client.conversation(this.#id).chat : undefined;
-        if (chat) openChatOptions(chat, this.context.chatActions, { canLeave: true });
+        if (chat) openChatOptions(chat, this.context.chatActions, { isOpen: true });
     }
 
     /** Closes what belongs to the conversation, when the user signs out. */

@@ -4,6 +4,7 @@ import { element, setAttribute, setShown, setText } from "./dom.js";
 import { EditBar } from "./edit-bar.js";
 import { emptyState } from "./empty-state.js";
 import { formatBadge, formatNames, formatTime } from "./formats.js";
+import { LoadRetry } from "./load-retry.js";
 import { MessageList } from "./message-list.js";
 import { spinner } from "./spinner.js";
 import { texts } from "./texts.js";
@@ -44,9 +45,9 @@ import { TypingIndicator } from "./typing-indicator.js";
  *   back: () => void,
  *   openPins: () => void,
  *   openChatOptions: () => void,
- *   loadEarlier: () => void,
+ *   loadEarlier: () => Promise<void>,
  *   send: (text: string) => void,
- *   sendPhoto: (file: Blob) => void,
+ *   sendFile: (file: File) => void,
  *   sendVoice: (file: Blob, duration: string) => void,
  *   setTyping: (isTyping: boolean) => void,
  *   saveEdit: (text: string) => void,
@@ -70,11 +71,13 @@ export class Conversation {
     #empty = emptyState("bubble", words.empty, words.emptyText);
     #typing = new TypingIndicator();
     #endBadge = element("span", { class: "badge", hidden: true, "aria-hidden": "true" });
+    #isLoaded = false;
+    retry = new LoadRetry(() => this.#showSpinner());
 
     /** @param {ConversationActions} actions */
     constructor(actions) {
         this.list = new MessageList(words.messages, actions, {
-            onEarlier: actions.loadEarlier,
+            onEarlier: () => this.retry.ask(actions.loadEarlier),
             onEndChange: () => this.#showEnd(),
         });
         this.composer = new Composer(actions);
@@ -98,6 +101,7 @@ export class Conversation {
                 this.list.element,
                 this.#spinner,
                 this.#empty,
+                this.retry.element,
                 this.end,
             ),
             this.#typing.element,
@@ -117,12 +121,18 @@ export class Conversation {
         const rows = makeRows(view);
         this.#countArrived(rows);
         this.list.render({ rows, hasEarlier: view.hasEarlier });
-        setShown(this.#spinner, !view.isLoaded && rows.length === 0);
+        this.#isLoaded = view.isLoaded;
+        this.#showSpinner();
         setShown(this.#empty, view.isLoaded && rows.length === 0);
         setAttribute(this.list.element, "aria-busy", String(!view.isLoaded));
         this.#typing.render(view.typing);
         this.editBar.render(view.edit);
         this.#showEnd();
+    }
+
+    #showSpinner() {
+        const isWaiting = !this.#isLoaded && this.#count === 0;
+        setShown(this.#spinner, isWaiting && !this.retry.isFailing);
     }
 
     /** @param {string} id */

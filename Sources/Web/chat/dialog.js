@@ -10,6 +10,28 @@ import { texts } from "./texts.js";
 let present;
 
 /**
+ * Whether the entry of the history that is shown was made for a dialog, and its address.
+ *
+ * A dialog has an entry, so that Back closes it first. The entry stays when the dialog is closed in
+ * another way: the next dialog uses it, and Back passes over it.
+ */
+let [isDialogEntry, address] = [false, ""];
+
+function noteEntry() {
+    [isDialogEntry, address] = [history.state?.isDialog ?? false, location.href];
+}
+
+if (globalThis.history) noteEntry();
+
+globalThis.addEventListener("popstate", () => {
+    const hasLeft = isDialogEntry && !history.state?.isDialog && location.href === address;
+    noteEntry();
+    if (!hasLeft) return;
+    if (present?.open) closeDialog();
+    else history.back();
+});
+
+/**
  * Opens a modal dialog. The browser keeps the focus inside it, closes it on Escape, and gives the
  * focus back to where it was.
  *
@@ -20,6 +42,8 @@ export function openDialog(dialog, { onClose } = {}) {
     closeDialog();
     document.body.append(dialog);
     present = dialog;
+    if (!history.state?.isDialog) history.pushState({ isDialog: true }, "");
+    noteEntry();
     dialog.addEventListener("close", () => {
         dialog.remove();
         if (present === dialog) present = undefined;

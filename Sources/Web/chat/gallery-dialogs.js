@@ -24,12 +24,16 @@ const optionActions = {
     createItem: nothing,
     deleteForMe: nothing,
     deleteForEveryone: nothing,
+    now: Date.now,
+    copy: nothing,
 };
 
 const settingsActions = {
     editProfile: nothing,
     enableNotifications: nothing,
     setDebugOffline: nothing,
+    openAccountForm: nothing,
+    openBlocked: nothing,
     signOut: nothing,
 };
 

@@ -36,6 +36,7 @@ function rows(chats, selected) {
     return chats.map((chat) => ({
         chat,
         title: chat.title,
+        face: { key: chat.id },
         preview: chat.lastFrom === "u-you" ? texts.chats.you(chat.lastText) : chat.lastText,
         isTyping: chat.id === "trip",
         isSelected: chat.id === selected,
@@ -102,7 +103,7 @@ function found(words, chats = [], messages = []) {
 
 /** @param {{isLoading: boolean, pins?: import("./pinned-view.js").PinView[]}} view */
 function pinned({ isLoading, pins = [] }) {
-    const view = new PinnedView({ back: nothing, unpin: nothing });
+    const view = new PinnedView({ back: nothing, unpin: nothing }, nothing);
     view.render({ pins, isLoading });
     return page({}, { pane: view.element });
 }

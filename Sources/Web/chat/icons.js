@@ -53,6 +53,8 @@ const drawings = {
         lines: "M12 3a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3zM5.5 11a6.5 6.5 0 0 0 13 0" +
             "M12 17.5V21",
     },
+    file: { lines: "M6 3h8l4 4v14H6zM14 3v4h4" },
+    copy: { lines: "M9 9h11v11H9zM15 9V4H4v11h5" },
     photo: { lines: "M4 5h16v14H4zM4 16l5-5 4 4 2-2 5 5M15.5 8.5h.01" },
     play: { filled: "M7 4.5v15l13-7.5z" },
     pause: { filled: "M6 5h4v14H6zm8 0h4v14h-4z" },

@@ -163,7 +163,7 @@ export class MainPage {
             chat,
             title: people.title(chat),
             preview: people.preview(chat),
-            photo: people.photo(chat),
+            face: people.face(chat),
             isTyping: this.client.conversation(chat.id).typing.length > 0,
             isSelected: chat.id === this.pane.conversation?.id,
         };

@@ -1,4 +1,5 @@
 import { attempt } from "./alert.js";
+import { openConfirm } from "./confirm.js";
 import { openDialog } from "./dialog.js";
 import { openEditHistory } from "./edit-history.js";
 import { fileURL } from "./file-urls.js";
@@ -24,14 +25,15 @@ export function makeMessageActions(context, edit) {
     const { client } = context;
     const deleteForMe = (/** @type {Message} */ message) => deleteWithUndo(context, message);
     const options = {
+        now: () => client.now,
         edit,
+        copy: (/** @type {Message} */ message) => copy(context, message),
         pin: (/** @type {Message} */ { conversation, id }) => attempt(client.pin(conversation, id)),
         unpin: (/** @type {Message} */ { conversation, id }) =>
             attempt(client.unpin(conversation, id)),
         createItem: (/** @type {Message} */ message) => createItem(context, message),
         deleteForMe,
-        deleteForEveryone: (/** @type {Message} */ { conversation, id }) =>
-            attempt(client.deleteForEveryone(conversation, id), texts.options.deleteFailed),
+        deleteForEveryone: (/** @type {Message} */ message) => deleteForEveryone(context, message),
     };
     return {
         openOptions: (message) => openMessageOptions(message, options),
@@ -56,6 +58,31 @@ function deleteWithUndo({ client, toast }, { conversation, id }) {
     attempt(client.deleteForMe(conversation, id), texts.options.deleteFailed);
     const undo = () => attempt(client.restore(conversation, id));
     toast.show(texts.options.hidden, { label: texts.undo, action: undo });
+}
+
+/**
+ * @param {ConversationContext} context
+ * @param {Message} message
+ */
+function deleteForEveryone({ client }, { conversation, id }) {
+    const words = texts.options;
+    const question = {
+        title: words.deleteForEveryone,
+        text: words.deleteForEveryoneText,
+        confirm: texts.delete,
+    };
+    openConfirm(question, () => {
+        attempt(client.deleteForEveryone(conversation, id), words.deleteFailed);
+    });
+}
+
+/**
+ * @param {ConversationContext} context
+ * @param {Message} message
+ */
+function copy({ toast }, { text }) {
+    const copied = navigator.clipboard.writeText(text);
+    attempt(copied.then(() => toast.show(texts.options.copied)));
 }
 
 /**

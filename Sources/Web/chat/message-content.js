@@ -1,3 +1,4 @@
+import { FileContent } from "./file-content.js";
 import { ImageContent } from "./image-content.js";
 import { ItemContent } from "./item-content.js";
 import { TextContent } from "./text-content.js";
@@ -29,6 +30,7 @@ const contents = {
     system: TextContent,
     image: ImageContent,
     voice: VoiceContent,
+    file: FileContent,
     action: ItemContent,
     deleted: TombstoneContent,
 };
@@ -39,7 +41,8 @@ const contents = {
  * @param {Message} message
  */
 export function contentKind(message) {
-    return message.deletedForEveryone ? "deleted" : message.type;
+    if (message.deletedForEveryone) return "deleted";
+    return message.type === "text" && message.blob ? "file" : message.type;
 }
 
 /**

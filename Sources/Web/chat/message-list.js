@@ -88,15 +88,26 @@ export class MessageList {
     }
 
     /**
-     * Shows a message in the middle, and marks it for a moment.
+     * Shows a message in the upper part, as far as there are messages below it.
+     *
+     * @param {string} key
+     * @returns {boolean} whether the list has it, and is on the page
+     */
+    scrollTo(key) {
+        if (!this.#indices.has(key) || this.element.clientHeight === 0) return false;
+        this.#update({ key, top: this.element.clientHeight / 3 }, false);
+        this.#noteEnd();
+        return true;
+    }
+
+    /**
+     * Shows a message in the upper part, and marks it for a moment.
      *
      * @param {string} key
      * @returns {boolean} whether the list has it
      */
     reveal(key) {
-        if (!this.#indices.has(key)) return false;
-        this.#update({ key, top: this.element.clientHeight / 3 }, false);
-        this.#noteEnd();
+        if (!this.scrollTo(key)) return false;
         const row = this.mounted.get(key);
         row?.element.classList.add("is-revealed");
         setTimeout(() => row?.element.classList.remove("is-revealed"), highlightMilliseconds);

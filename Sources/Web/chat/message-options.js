@@ -9,7 +9,9 @@ import { texts } from "./texts.js";
 
 /**
  * @typedef {{
+ *   now: () => number,
  *   edit: (message: Message) => void,
+ *   copy: (message: Message) => void,
  *   pin: (message: Message) => void,
  *   unpin: (message: Message) => void,
  *   createItem: (message: Message) => void,
@@ -30,12 +32,17 @@ const words = texts.options;
 function choices(message, actions) {
     /** @type {[boolean, Choice][]} */
     const all = [
-        [canEdit(message), {
+        [canEdit(message, actions.now()), {
             title: words.edit,
             icon: "pencil",
             action: () => actions.edit(message),
         }],
         [canPin(message), pinChoice(message, actions)],
+        [!message.deletedForEveryone && message.text !== "", {
+            title: words.copy,
+            icon: "copy",
+            action: () => actions.copy(message),
+        }],
         [!message.deletedForEveryone, {
             title: words.createItem,
             icon: "item",

@@ -10,10 +10,11 @@ const editWindowMilliseconds = 15 * 60 * 1000;
 
 /**
  * @param {Message} message
- * @param {number} [now]
+ * @param {number} now the time of the nodes
  */
-export function canEdit(message, now = Date.now()) {
-    return message.isMine && message.type === "text" && !message.deletedForEveryone &&
+export function canEdit(message, now) {
+    return message.isMine && message.type === "text" && !message.blob &&
+        !message.deletedForEveryone &&
         Date.parse(message.at) > now - editWindowMilliseconds;
 }
 

@@ -8,18 +8,21 @@ const words = texts.newChat;
 const titleMax = 256;
 
 /**
- * Makes the dialog of a new chat: the recipient's e-mail address and a title. A refusal, such as of
- * an unknown address, is shown in it, and what was typed stays.
+ * Makes the dialog of a new chat: the e-mail addresses of its people, and a title if it is to have
+ * one. A refusal, such as of an unknown address, is shown in it, and what was typed stays.
  *
- * @param {(chat: {email: string, title: string}) => Promise<unknown>} create
+ * @param {(chat: {emails: string[], title: string}) => Promise<unknown>} create
  */
 export function makeNewChat(create) {
-    const email = formField(words.email, { type: "email", name: "email", required: true });
+    const email = formField(
+        words.email,
+        { type: "email", name: "email", multiple: true, required: true },
+        words.emailHint,
+    );
     const title = formField(words.name, {
         name: "title",
         maxlength: titleMax,
         dir: "auto",
-        required: true,
         placeholder: words.namePlaceholder,
     });
     const failure = formFailure();
@@ -29,7 +32,8 @@ export function makeNewChat(create) {
         submit.disabled = true;
         setText(failure, "");
         try {
-            await create({ email: email.input.value.trim(), title: title.input.value.trim() });
+            const emails = email.input.value.split(",").map((each) => each.trim());
+            await create({ emails, title: title.input.value.trim() });
             closeDialog();
         } catch (error) {
             console.error("grapevine: a chat was not created:", error);
@@ -48,7 +52,7 @@ export function makeNewChat(create) {
     return titledDialog(words.title, {}, form);
 }
 
-/** @param {(chat: {email: string, title: string}) => Promise<unknown>} create */
+/** @param {(chat: {emails: string[], title: string}) => Promise<unknown>} create */
 export function openNewChat(create) {
     openDialog(makeNewChat(create));
 }

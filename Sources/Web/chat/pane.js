@@ -37,13 +37,12 @@ export class Pane {
         const [{ ConversationPage }, { PinnedView }] = await Promise.all([
             import("./conversation-page.js"),
             import("./pinned-view.js"),
-            loadStyles(),
         ]);
         this.conversation = new ConversationPage(this.context);
         this.#pinned = new PinnedView({
             back: () => history.back(),
             unpin: ({ conversation, id }) => attempt(this.client.unpin(conversation, id)),
-        });
+        }, this.onLoaded);
     }
 
     /** Opens what an address names. @param {Route} route */
@@ -51,14 +50,16 @@ export class Pane {
         if (route.view === "chat") this.conversation?.open(route.chat, route.message);
         else if (route.view !== "archived") this.conversation?.close();
         if (route.view === "pins") this.#loadPins(route.chat);
+        else this.#pinned?.retry.forget();
     }
 
     /** @param {Route} route */
     render(route) {
         if (route.view === "pins") this.#renderPins(route.chat);
         else if (this.conversation?.id) {
-            this.conversation.render();
+            // First, since it scrolls to a message only where it has a height.
             setChildren(this.element, this.conversation.element);
+            this.conversation.render();
         } else setChildren(this.element, this.#nothing);
     }
 
@@ -81,30 +82,15 @@ export class Pane {
     }
 
     /** @param {string} chat */
-    async #loadPins(chat) {
-        this.#pinsLoading = chat;
-        try {
-            await this.client.loadPins(chat);
-        } catch (error) {
-            console.error("grapevine: pinned messages were not loaded:", error);
-        }
-        this.#pinsLoading = undefined;
-        this.onLoaded();
-    }
-}
-
-/** Loads the styles of conversations, to a place before those of dialogs. */
-function loadStyles() {
-    const href = "/chat/conversation.css";
-    // After another sign-in they are there.
-    if (document.querySelector(`link[href="${href}"]`)) return;
-    return new Promise((resolve, reject) => {
-        const styles = element("link", {
-            rel: "stylesheet",
-            href,
-            onload: resolve,
-            onerror: () => reject(new Error("No styles of conversations")),
+    #loadPins(chat) {
+        this.#pinned?.retry.ask(async () => {
+            this.#pinsLoading = chat;
+            try {
+                await this.client.loadPins(chat);
+            } finally {
+                this.#pinsLoading = undefined;
+                this.onLoaded();
+            }
         });
-        document.querySelector('link[href="/chat/dialog.css"]')?.before(styles);
-    });
+    }
 }

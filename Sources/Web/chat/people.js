@@ -76,7 +76,7 @@ export class People {
     title(chat) {
         if (chat.title) return chat.title;
         const names = this.others(chat).map((user) => this.person(user).name);
-        return names.join(", ") || texts.chats.untitled;
+        return names.sort((a, b) => a.localeCompare(b)).join(", ") || texts.chats.untitled;
     }
 
     /**
@@ -93,12 +93,14 @@ export class People {
     }
 
     /**
-     * The picture of a chat of two: the other's.
+     * Whose picture and colour a chat has: the other's in a chat of two, else its own.
      *
      * @param {Chat} chat
+     * @returns {{key: string, photo?: string}}
      */
-    photo(chat) {
+    face(chat) {
         const [other, ...more] = this.others(chat);
-        return other && more.length === 0 ? this.person(other).photo : undefined;
+        const isOfTwo = other !== undefined && more.length === 0;
+        return isOfTwo ? { key: other, photo: this.person(other).photo } : { key: chat.id };
     }
 }

@@ -3,6 +3,7 @@ import { element, setChildren, setText } from "./dom.js";
 import { emptyState } from "./empty-state.js";
 import { formatListTime } from "./formats.js";
 import { KeyedList } from "./keyed-list.js";
+import { LoadRetry } from "./load-retry.js";
 import { spokenText } from "./message-row.js";
 import { RovingFocus } from "./roving-focus.js";
 import { chatAddress } from "./route.js";
@@ -22,9 +23,14 @@ export class PinnedView {
     #spinner = spinner();
     #empty = emptyState("pinOff", words.emptyTitle, words.emptyText);
     #content = element("div", { class: "pane-content" });
+    retry;
 
-    /** @param {{back: () => void, unpin: (message: Message) => void}} actions */
-    constructor(actions) {
+    /**
+     * @param {{back: () => void, unpin: (message: Message) => void}} actions
+     * @param {() => void} onLoaded called when pins were loaded, or not
+     */
+    constructor(actions, onLoaded) {
+        this.retry = new LoadRetry(onLoaded);
         this.rows = new KeyedList(
             this.#list,
             (/** @type {PinView} */ pin) => pin.message.id,
@@ -39,6 +45,7 @@ export class PinnedView {
                 iconButton("back", texts.back, actions.back),
                 element("h2", { class: "pane-title", tabindex: -1 }, words.title),
             ),
+            this.retry.element,
             this.#content,
         );
     }
@@ -46,8 +53,9 @@ export class PinnedView {
     /** @param {{pins: PinView[], isLoading: boolean}} view */
     render({ pins, isLoading }) {
         this.#focus.around(() => this.rows.render(pins));
+        const isEmpty = pins.length === 0 && !this.retry.isFailing;
         const otherwise = isLoading ? this.#spinner : this.#empty;
-        setChildren(this.#content, pins.length > 0 ? this.#list : otherwise);
+        setChildren(this.#content, isEmpty ? otherwise : this.#list);
     }
 }
 

@@ -17,6 +17,8 @@ import { texts } from "./texts.js";
  *   editProfile: () => void,
  *   enableNotifications: () => void,
  *   setDebugOffline: (isOffline: boolean) => void,
+ *   openAccountForm: (form: import("./account-forms.js").AccountForm) => void,
+ *   openBlocked: () => void,
  *   signOut: (everywhere: boolean) => void,
  * }} SettingsActions
  */
@@ -55,8 +57,17 @@ export function makeSettings(view, actions) {
             ),
             offline,
         ),
+        row("blocked", words.blocked, actions.openBlocked),
+        row("pencil", texts.account.changePassword, () => actions.openAccountForm("password")),
+        row("pencil", texts.account.changeEmail, () => actions.openAccountForm("email")),
         row("leave", words.signOut, () => actions.signOut(false)),
         row("leave", words.signOutEverywhere, () => actions.signOut(true), "destructive"),
+        row(
+            "trash",
+            texts.account.deleteAccount,
+            () => actions.openAccountForm("deletion"),
+            "destructive",
+        ),
         element("p", { class: "settings-node" }, view.node ? words.node(view.node) : ""),
     );
 }

@@ -3,6 +3,8 @@ import { closeDialog, openDialog, titledDialog } from "./dialog.js";
 import { chatAddress } from "./route.js";
 import { texts } from "./texts.js";
 
+const loadAccountForms = () => import("./account-forms.js");
+const loadBlockedPeople = () => import("./blocked-people.js");
 const loadNewChat = () => import("./new-chat.js");
 const loadProfileForm = () => import("./profile-form.js");
 const loadSampleData = () => import("./sample-data.js");
@@ -14,18 +16,29 @@ export class SideDialogs {
      * @param {{
      *   client: import("../client/client.js").Client,
      *   notifications: import("./notifications.js").Notifications,
+     *   people: import("./people.js").People,
+     *   toast: import("./toast.js").Toast,
      * }} context
      * @param {() => void} onChange called when the permission for notifications has changed
      */
-    constructor({ client, notifications }, onChange) {
+    constructor({ client, notifications, people, toast }, onChange) {
         this.client = client;
         this.notifications = notifications;
+        this.people = people;
+        this.toast = toast;
         this.onChange = onChange;
     }
 
     /** Loads the modules before they are needed, so that they are kept for a start offline. */
     async load() {
-        await Promise.all([loadNewChat(), loadProfileForm(), loadSampleData(), loadSettings()]);
+        await Promise.all([
+            loadAccountForms(),
+            loadBlockedPeople(),
+            loadNewChat(),
+            loadProfileForm(),
+            loadSampleData(),
+            loadSettings(),
+        ]);
     }
 
     async openNewChat() {
@@ -52,6 +65,8 @@ export class SideDialogs {
             editProfile: () => attempt(this.#editProfile()),
             enableNotifications: () => this.answer(() => notifications.accept()),
             setDebugOffline: (isOffline) => client.debugOffline = isOffline,
+            openAccountForm: (form) => attempt(this.#openAccountForm(form)),
+            openBlocked: () => attempt(this.#openBlocked()),
             signOut: (everywhere) => attempt(client.signOut({ everywhere })),
         });
     }
@@ -66,6 +81,31 @@ export class SideDialogs {
         this.onChange();
         await answered;
         this.onChange();
+    }
+
+    /** @param {import("./account-forms.js").AccountForm} form */
+    async #openAccountForm(form) {
+        const { openAccountForm } = await loadAccountForms();
+        const { client, toast } = this;
+        openAccountForm(form, {
+            changePassword: async (password, newPassword) => {
+                await client.changePassword(password, newPassword);
+                toast.show(texts.account.passwordChanged);
+            },
+            changeEmail: async (password, email) => {
+                await client.changeEmail(password, email);
+                toast.show(texts.account.emailChanged);
+            },
+            deleteAccount: (password) => client.deleteAccount(password),
+        });
+    }
+
+    async #openBlocked() {
+        const { openBlockedPeople } = await loadBlockedPeople();
+        const users = await this.client.blocked();
+        await this.client.loadProfiles(users);
+        const people = users.map((user) => ({ user, name: this.people.person(user).name }));
+        openBlockedPeople(people, (user) => this.client.unblock(user));
     }
 
     async #editProfile() {

@@ -14,6 +14,8 @@ export const texts = {
     delete: "Delete",
     undo: "Undo",
     loading: "Loading…",
+    loadFailed: "Messages could not be loaded.",
+    tryAgain: "Try Again",
     noNode: "No connection. Try again in a moment.",
 
     signIn: {
@@ -87,8 +89,9 @@ export const texts = {
 
     newChat: {
         title: "New Chat",
-        email: "Recipient’s e-mail address",
-        name: "Title",
+        email: "E-mail addresses",
+        emailHint: "One person or several, with commas between the addresses",
+        name: "Title (optional)",
         namePlaceholder: "Lunch on Friday",
         submit: "Start Chat",
     },
@@ -128,6 +131,7 @@ export const texts = {
         pinned: "Pinned Messages",
         options: "Chat Options",
         leave: "Leave Chat",
+        leaveText: "You will see no more of it, and come back only when somebody adds you.",
         newLine: "New",
         toEnd: "Scroll to the newest message",
         toEndNew: (/** @type {string} */ count) => `${count} new, scroll to the newest message`,
@@ -149,6 +153,8 @@ export const texts = {
         photoFrom: (/** @type {string} */ name) => `Photo from ${name}`,
         photoMissing: "The photo cannot be loaded",
         voice: "Voice message",
+        saveFile: "Save file",
+        fileMissing: "The file cannot be loaded",
         voiceMissing: "The recording cannot be loaded",
         play: "Play voice message",
         pause: "Pause voice message",
@@ -178,6 +184,9 @@ export const texts = {
         deleteForMe: "Delete for Me",
         deleteForEveryone: "Delete for Everyone",
         deleteFailed: "Failed to delete message",
+        deleteForEveryoneText: "Nobody can read the message afterwards.",
+        copy: "Copy",
+        copied: "Message copied",
         hidden: "Message deleted for you",
     },
 
@@ -193,7 +202,7 @@ export const texts = {
     composer: {
         field: "Message",
         send: "Send",
-        attach: "Add photo",
+        attach: "Add photo or file",
         record: "Record voice message",
         stop: "Send recording",
         discard: "Discard recording",
@@ -214,9 +223,33 @@ export const texts = {
         notificationsDenied: "Blocked in the browser’s settings",
         debugOffline: "Debug offline mode",
         debugOfflineText: "Behaves as if there were no network.",
+        blocked: "Blocked People",
         signOut: "Sign Out",
         signOutEverywhere: "Sign Out on All Devices",
         node: (/** @type {string} */ node) => `Connected to ${node}`,
+    },
+
+    account: {
+        changePassword: "Change Password",
+        changeEmail: "Change E-mail Address",
+        deleteAccount: "Delete Account",
+        password: "Password",
+        newPassword: "New password",
+        newEmail: "New e-mail address",
+        passwordChanged: "Password changed. You are signed out everywhere else.",
+        emailChanged: "E-mail address changed",
+        deletionText:
+            "Your profile, devices and action items are deleted, and you cannot sign in " +
+            "again. Your messages stay with the people whom you sent them to.",
+    },
+
+    blocks: {
+        title: "Blocked People",
+        emptyTitle: "Nobody Is Blocked",
+        emptyText: "What a blocked person sends is not shown to you.",
+        block: (/** @type {string} */ name) => `Block ${name}`,
+        blocked: (/** @type {string} */ name) => `${name} is blocked`,
+        unblock: "Unblock",
     },
 
     notifications: {

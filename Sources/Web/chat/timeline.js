@@ -91,19 +91,19 @@ class DayBoundaries {
 
 /**
  * The message before which the line "New" stands: the first of the last `unread` messages of
- * others.
+ * others that count as unread, which those that were deleted do not.
  *
  * @param {Message[]} messages
  * @param {number} unread
- * @returns {string | undefined}
+ * @returns {string | undefined} undefined where the messages have not so many
  */
 export function firstUnread(messages, unread) {
     let left = unread;
-    let first;
     for (let index = messages.length - 1; index >= 0 && left > 0; index -= 1) {
-        if (messages[index].isMine) continue;
-        first = messages[index].id;
+        const { deletedForEveryone, id, isMine } = messages[index];
+        if (isMine || deletedForEveryone) continue;
         left -= 1;
+        if (left === 0) return id;
     }
-    return first;
+    return undefined;
 }

@@ -58,22 +58,24 @@ export class Account {
     }
 
     /**
+     * @param {{accessToken: () => Promise<string>}} session
      * @param {string} password
      * @param {string} newPassword
      */
-    changePassword(password, newPassword) {
+    changePassword(session, password, newPassword) {
         const body = { password, newPassword };
         const email = this.#session.email ?? "";
-        return this.#accept("PUT", "/v1/account/password", body, email, this.#session);
+        return this.#accept("PUT", "/v1/account/password", body, email, session);
     }
 
     /**
+     * @param {{accessToken: () => Promise<string>}} session
      * @param {string} password
      * @param {string} email
      */
-    changeEmail(password, email) {
+    changeEmail(session, password, email) {
         const body = { password, email };
-        return this.#accept("PUT", "/v1/account/email", body, email, this.#session);
+        return this.#accept("PUT", "/v1/account/email", body, email, session);
     }
 
     /**
@@ -85,15 +87,39 @@ export class Account {
         await this.#calls.send(call, session);
     }
 
+    /** @param {string} user */
+    async block(user) {
+        await this.#calls.send({ method: "PUT", path: blockPath(user) }, this.#session);
+    }
+
+    /** @param {string} user */
+    async unblock(user) {
+        await this.#calls.send({ method: "DELETE", path: blockPath(user) }, this.#session);
+    }
+
+    /** @returns {Promise<string[]>} the users whom this one has blocked, at most 500 */
+    async blocked() {
+        const { body } = await this.#calls.send(
+            { method: "GET", path: "/v1/blocks" },
+            this.#session,
+        );
+        return /** @type {any} */ (body).blocks.map((/** @type {any} */ { other }) => other);
+    }
+
     /**
      * @param {string} method
      * @param {string} path
      * @param {unknown} body
      * @param {string} email
-     * @param {import("./session.js").Session} [session]
+     * @param {{accessToken: () => Promise<string>}} [session]
      */
     async #accept(method, path, body, email, session) {
         const answer = await this.#calls.send({ method, path, body }, session);
         await this.#session.accept(answer.body, email);
     }
+}
+
+/** @param {string} user */
+function blockPath(user) {
+    return `/v1/blocks/${encodeURIComponent(user)}`;
 }

@@ -24,6 +24,8 @@ export class Calls {
     #nodes;
     #transport;
     #clock;
+    /** The milliseconds by which the nodes' clocks are ahead of this device's. */
+    #ahead = 0;
     /** No request leaves while this holds. */
     isCut = false;
 
@@ -36,6 +38,11 @@ export class Calls {
         this.#nodes = nodes;
         this.#transport = transport;
         this.#clock = clock;
+    }
+
+    /** The time of the nodes, by the latest answer; without one, that of this device. */
+    get now() {
+        return this.#clock.now() + this.#ahead;
     }
 
     /**
@@ -84,12 +91,12 @@ export class Calls {
     async #attempt(node, call) {
         if (this.isCut) return undefined;
         const isFile = call.blob !== undefined || call.wantsBlob;
+        const patience = isFile ? FILE_MILLISECONDS : ANSWER_MILLISECONDS;
         try {
-            return await this.#transport.fetch(
-                node,
-                call,
-                isFile ? FILE_MILLISECONDS : ANSWER_MILLISECONDS,
-            );
+            const answer = await this.#transport.fetch(node, call, patience);
+            // An answer out of a cache has a time that is over.
+            if (!isFile && answer.at) this.#ahead = answer.at - this.#clock.now();
+            return answer;
         } catch {
             // Whatever the network says, the consequence is the same: another node is tried.
             return undefined;

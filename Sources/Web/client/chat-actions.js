@@ -21,14 +21,16 @@ export class ChatActions {
     }
 
     /**
-     * Begins a conversation with the user of an e-mail address.
+     * Begins a conversation with the users of e-mail addresses.
      *
-     * @param {{title: string, email: string}} options
+     * @param {{title?: string, emails: string[]}} options at most 20 addresses
      * @returns {Promise<string>} its id, once the cluster has it; 404 for an unknown address
      */
-    async create({ title, email }) {
+    async create({ title = "", emails }) {
         const conversation = this.#makeID();
-        await this.#outbox.add(conversation, { kind: "create", conversation, title, email });
+        // Nodes of an earlier version know one address.
+        const people = emails.length === 1 ? { email: emails[0] } : { emails };
+        await this.#outbox.add(conversation, { kind: "create", conversation, title, ...people });
         return conversation;
     }
 

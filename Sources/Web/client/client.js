@@ -139,7 +139,7 @@ export class Client {
      */
     async signOut({ everywhere = false } = {}) {
         const { account, device, session } = this.#engine;
-        await session.leave(async (signedIn) => {
+        await session.change(async (signedIn) => {
             if (everywhere) await account.signOut(signedIn, true);
             else await account.signOut(signedIn, false).catch(() => {});
             await device.forget();
@@ -151,7 +151,8 @@ export class Client {
      * @param {string} newPassword
      */
     async changePassword(password, newPassword) {
-        await this.#engine.account.changePassword(password, newPassword);
+        const { account, session } = this.#engine;
+        await session.change((signedIn) => account.changePassword(signedIn, password, newPassword));
         await this.#engine.push.renew().catch(() => {});
         this.#engine.device.tellTabs();
     }
@@ -161,7 +162,8 @@ export class Client {
      * @param {string} email
      */
     async changeEmail(password, email) {
-        await this.#engine.account.changeEmail(password, email);
+        const { account, session } = this.#engine;
+        await session.change((signedIn) => account.changeEmail(signedIn, password, email));
         await this.#engine.push.renew().catch(() => {});
         this.#engine.device.tellTabs();
         this.#engine.changes.add({ kind: "session" });
@@ -170,10 +172,39 @@ export class Client {
     /** @param {string} password */
     async deleteAccount(password) {
         const { account, device, session } = this.#engine;
-        await session.leave(async (signedIn) => {
+        await session.change(async (signedIn) => {
             await account.deleteAccount(signedIn, password);
             await device.forget();
         });
+    }
+
+    /**
+     * Blocks a user: what they send from then on is not shown.
+     *
+     * @param {string} user
+     */
+    block(user) {
+        return this.#engine.account.block(user);
+    }
+
+    /**
+     * Ends a block: what the user sent meanwhile is shown, too.
+     *
+     * @param {string} user
+     */
+    async unblock(user) {
+        await this.#engine.account.unblock(user);
+        await this.#engine.loader.reload();
+    }
+
+    /** @returns {Promise<string[]>} the users whom this one has blocked */
+    blocked() {
+        return this.#engine.account.blocked();
+    }
+
+    /** The time of the nodes, in milliseconds since 1970, to the second. */
+    get now() {
+        return this.#engine.calls.now;
     }
 
     // Chats.

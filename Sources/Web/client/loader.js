@@ -72,6 +72,16 @@ export class Loader {
         });
     }
 
+    /** Reads everything again that was loaded: a user whose messages were kept back is heard again. */
+    reload() {
+        const { conversations, staleHistories } = this.#parts.confirmed();
+        for (const { id, isLoaded } of conversations.values()) {
+            if (isLoaded) staleHistories.add(id);
+        }
+        this.schedule();
+        return this.loadLists();
+    }
+
     /**
      * Whether the nodes have last said that the user is in no such conversation.
      *

@@ -48,11 +48,11 @@ export class MessageActions {
     }
 
     /**
-     * Sends a picture or a recording.
+     * Sends a picture, a recording, or another file, which is a text that names it.
      *
      * @param {string} conversation
      * @param {Blob} file at most 25 MiB
-     * @param {{type: "image" | "voice", text?: string, preview?: Blob}} options a preview has at
+     * @param {{type: "text" | "image" | "voice", text?: string, preview?: Blob}} options a preview has at
      *   most 16 KiB
      * @returns {string} the id of the message
      */

@@ -20,8 +20,10 @@ export function request(action) {
     const message = `${conversation}/messages/${id}`;
     switch (action.kind) {
         case "create": {
-            const { conversation: id, title, email } = action;
-            return { method: "POST", path: "/v1/conversations", body: { id, title, email } };
+            const { conversation: id, email, emails } = action;
+            const title = action.title || undefined;
+            const body = { id, title, email, emails };
+            return { method: "POST", path: "/v1/conversations", body };
         }
         case "send": {
             const { message: id, type, text, blob, preview } = action;

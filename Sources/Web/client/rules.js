@@ -1,10 +1,5 @@
 import { noAnswer } from "./failures.js";
 
-/** @typedef {import("./types.js").Message} Message */
-
-/** How long a message may be edited where the nodes do not say otherwise (`--edit-window`). */
-const EDIT_MILLISECONDS = 15 * 60_000;
-
 /** The sentences of the nodes, for refusals that need no request. */
 export const refusals = {
     notSignedIn: { code: 401, message: "User not authenticated" },
@@ -19,19 +14,3 @@ export const refusals = {
     full: { code: 429, message: "Too many changes wait for the network" },
     noAnswer,
 };
-
-/**
- * Whether an edit of a message may be offered; the node decides.
- *
- * @param {Message} message
- * @param {number} now milliseconds since 1970
- */
-export function canEdit(message, now) {
-    return message.isMine && !message.deletedForEveryone && message.type !== "system" &&
-        now < Date.parse(message.at) + EDIT_MILLISECONDS;
-}
-
-/** @param {Message} message */
-export function canDeleteForEveryone(message) {
-    return message.isMine && !message.deletedForEveryone;
-}

@@ -101,13 +101,13 @@ export class Session {
     }
 
     /**
-     * Signs out. No tab renews the tokens meanwhile: nodes that have ended the sign-in refuse it,
-     * and the user would be told that it was ended elsewhere.
+     * Has nodes end or replace the sign-in. No tab renews its tokens meanwhile: nodes that have
+     * ended it refuse that, and the user would be told that it was ended elsewhere.
      *
      * @param {(session: {accessToken: () => Promise<string>}) => Promise<void>} action asks the
-     *     nodes, and calls `end`
+     *     nodes, and calls `end` or `accept`
      */
-    async leave(action) {
+    async change(action) {
         // Renewed before: whoever renews needs the lock. Without a network they stay as they are.
         await this.accessToken().catch(() => {});
         const accessToken = this.#signIn?.accessToken ?? "";

@@ -147,7 +147,8 @@
  */
 
 /**
- * @typedef {{kind: "create", conversation: string, title: string, email: string}
+ * @typedef {{kind: "create", conversation: string, title: string, email?: string,
+ *      emails?: string[]}
  *   | {kind: "send", conversation: string, message: string, type: "text" | "image" | "voice",
  *      text: string, blob?: string, preview?: string}
  *   | {kind: "edit", conversation: string, message: string, text: string}
@@ -176,7 +177,7 @@
  */
 
 /**
- * The answer to a request over HTTP.
+ * The answer to a request over HTTP; `at` is the node's time, in milliseconds since 1970.
  *
  * @typedef {{
  *   status: number,
@@ -184,6 +185,7 @@
  *   blob?: Blob,
  *   retryAfterSeconds?: number,
  *   token?: string,
+ *   at?: number,
  * }} Answer
  */
 
