@@ -14,6 +14,11 @@ let strict: [SwiftSetting] = [
         .when(configuration: .release)),
 ]
 
+// A node would load a megabyte of libraries for regular expressions, which it does not use.
+let lean: [SwiftSetting] = [
+    .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])
+]
+
 // Small values that all rooms use for every message: a release sees through their walls.
 let transparent: [SwiftSetting] = [
     .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))
@@ -74,7 +79,7 @@ let package = Package(
                 "Session", "Admin", "Compression", "Crypto", "HTTP", "JSON", "LineProtocol",
                 "Node", "Spelling", "Web", "Wire",
             ]),
-        room(
+        tool(
             "Simulator",
             [
                 "Gateway", "JSON", "Session", "Admin", "Node", "LineProtocol", "Membership",
@@ -92,13 +97,13 @@ let package = Package(
         room(
             "LineClient",
             ["ChatClient", "CNcurses", "LineProtocol", "Manual", "NetworkIO", "TLS", "Wire"]),
-        room(
+        tool(
             "Benchmarks",
             [
                 "LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Crypto", "Wire",
                 "CSystem", "COpenSSL",
             ]),
-        room(
+        tool(
             "Fuzz",
             [
                 "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
@@ -182,10 +187,17 @@ let package = Package(
 )
 
 func core(_ name: String, _ imports: [String]) -> Target {
-    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict + transparent)
+    .target(
+        name: name, dependencies: dependencies(imports),
+        swiftSettings: strict + lean + transparent)
 }
 
 func room(_ name: String, _ imports: [String]) -> Target {
+    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict + lean)
+}
+
+/// What a node does not ship with.
+func tool(_ name: String, _ imports: [String]) -> Target {
     .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
 }
 
@@ -208,7 +220,8 @@ func web(_ name: String) -> Target {
 }
 
 func program(_ name: String, _ imports: [String]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+    .executableTarget(
+        name: name, dependencies: dependencies(imports), swiftSettings: strict + lean)
 }
 
 /// - Parameter exclude: folders of files that the tests read where they lie.

@@ -30,7 +30,7 @@ public struct WordSearch: Hashable, Sendable {
             }
             if !isASCII {
                 let text = folded(text[...])
-                missing.removeAll { text.contains($0.text) }
+                missing.removeAll { $0.isIn(text) }
             }
             if missing.isEmpty { return true }
         }
@@ -40,32 +40,52 @@ public struct WordSearch: Hashable, Sendable {
 
 /// A word without its differences of case, prepared for a search.
 private struct FoldedWord: Hashable, Sendable {
-    let text: String
-    private let bytes: [UInt8]
-    /// For each length of a beginning of the word, the length of the longest shorter beginning with
-    /// which it ends (Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", 1977).
-    private let borders: [Int]
+    private let bytes: Pattern<UInt8>
+    private let characters: Pattern<Character>
 
     init(_ word: Substring) {
-        text = folded(word)
-        bytes = Array(text.utf8)
-        var borders = [0, 0]
-        for index in bytes.indices.dropFirst() {
-            var border = borders[index]
-            while border > 0, bytes[border] != bytes[index] { border = borders[border] }
-            borders.append(bytes[border] == bytes[index] ? border + 1 : 0)
-        }
-        self.borders = borders
+        let text = folded(word)
+        bytes = Pattern(Array(text.utf8))
+        characters = Pattern(Array(text))
     }
 
     /// Whether the word is a part of an ASCII text; most texts, and all names, are.
     func isIn(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.isIn(text) { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+    }
+
+    /// Whether the word is a part of a folded text, by characters: they are equal however their
+    /// accents are spelled.
+    func isIn(_ text: String) -> Bool { characters.isIn(text) { $0 } }
+}
+
+/// A sequence that is looked for in others, in linear time (Knuth, Morris and Pratt, "Fast Pattern
+/// Matching in Strings", 1977).
+private struct Pattern<Element: Hashable & Sendable>: Hashable, Sendable {
+    private let elements: [Element]
+    /// For each length of a beginning of the pattern, the length of the longest shorter beginning
+    /// with which it ends.
+    private let borders: [Int]
+
+    init(_ elements: [Element]) {
+        self.elements = elements
+        var borders = [0, 0]
+        for index in elements.indices.dropFirst() {
+            var border = borders[index]
+            while border > 0, elements[border] != elements[index] { border = borders[border] }
+            borders.append(elements[border] == elements[index] ? border + 1 : 0)
+        }
+        self.borders = borders
+    }
+
+    @inline(__always)
+    func isIn(_ text: some Sequence<Element>, by fold: (Element) -> Element) -> Bool {
         var found = 0
-        for byte in text {
-            let byte = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
-            while found > 0, bytes[found] != byte { found = borders[found] }
-            if bytes[found] == byte { found += 1 }
-            if found == bytes.count { return true }
+        for element in text {
+            let element = fold(element)
+            while found > 0, elements[found] != element { found = borders[found] }
+            if elements[found] == element { found += 1 }
+            if found == elements.count { return true }
         }
         return false
     }

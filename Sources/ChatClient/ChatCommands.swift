@@ -340,6 +340,6 @@ extension ChatMachine {
 
     /// Returns the inside of a quoted value.
     static func quoted(_ text: String) -> String {
-        escaped(text).replacing("\"", with: "\\\"")
+        escaped(text).replacing("\"", by: "\\\"")
     }
 }

@@ -111,7 +111,7 @@ extension ChatMachine {
     }
 
     func plainLine(_ message: Message) -> String {
-        let text = message.text.replacing("\n", with: "\n    ")
+        let text = message.text.replacing("\n", by: "\n    ")
         let time = localTime(message.at).dropFirst(11).prefix(5)
         return "\(book.label(of: message.id)) \(time) \(message.from): \(text)\(marks(of: message))"
     }
@@ -130,7 +130,7 @@ struct Search {
     var found: Position?
 
     func matches(_ message: Message) -> Bool {
-        !message.isDeleted && message.text.lowercased().contains(text.lowercased())
+        !message.isDeleted && message.text.lowercased().hasPart(text.lowercased())
     }
 }
 

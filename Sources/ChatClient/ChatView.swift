@@ -198,10 +198,10 @@ extension ChatMachine {
         }
         let time = fields["at"].flatMap { LineTime.parse($0) }.map {
             LineTime.text($0 + settings.utcOffsetSeconds * 1_000).prefix(16)
+                .replacing("T", by: " ")
         }
         let from = fields["from"].map { " \($0):" } ?? ""
         return "\(time ?? "")\(from) \(Columns.harmless(fields["text"] ?? ""))"
-            .replacing("T", with: " ", maxReplacements: time == nil ? 0 : 1)
     }
 
     // MARK: - The last two lines

@@ -14,7 +14,7 @@ public struct Screen: Hashable, Sendable {
 
         init(_ text: String, _ style: Style = .plain) {
             // Whatever the sender wrote, shown text never moves the cursor.
-            self.text = Columns.harmless(text).replacing("\n", with: " ")
+            self.text = Columns.harmless(text).replacing("\n", by: " ")
             self.style = style
         }
     }

@@ -34,12 +34,13 @@ private func groups(of text: Substring) -> [UInt16]? {
     guard text.contains(":") else {
         return fourBytes(of: text).map { [0, 0, 0, 0, 0, 0xFFFF] + $0 }
     }
-    let halves = text.split(separator: "::", omittingEmptySubsequences: false)
-    guard halves.count <= 2,
-        let first = run(of: halves[0], isLast: halves.count == 1)
-    else { return nil }
-    guard halves.count == 2 else { return first.count == 8 ? first : nil }
-    guard let second = run(of: halves[1], isLast: true),
+    // Two colons stand for zeros.
+    guard let zeros = text.indices.first(where: { text[$0...].hasPrefix("::") }) else {
+        let all = run(of: text, isLast: true)
+        return all?.count == 8 ? all : nil
+    }
+    guard let first = run(of: text[..<zeros], isLast: false),
+        let second = run(of: text[zeros...].dropFirst(2), isLast: true),
         first.count + second.count < 8
     else { return nil }
     return first + [UInt16](repeating: 0, count: 8 - first.count - second.count) + second

@@ -6,9 +6,6 @@ struct OutputBuffer: ~Copyable {
     /// The first allocation: a turn's replies to one connection usually fit.
     private static let firstBytes = 4 * 1024
 
-    /// The most memory that an empty buffer keeps: many connections are idle.
-    private static let keptBytesMax = 64 * 1024
-
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private(set) var count = 0
 
@@ -28,9 +25,10 @@ struct OutputBuffer: ~Copyable {
         UnsafeRawBufferPointer(rebasing: memory[start..<count])
     }
 
+    /// Removes the bytes and gives the memory back: most connections are idle, and one allocation
+    /// costs little beside the system call that it precedes.
     mutating func removeAll() {
         count = 0
-        guard memory.count > Self.keptBytesMax else { return }
         memory.deallocate()
         memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
