@@ -3,8 +3,9 @@
 /// Each byte is copied once, when it is appended. The buffer has no limit of its own: the writer
 /// watches `Connection.queuedBytes` and decides what to do about a slow reader.
 struct OutputBuffer: ~Copyable {
-    /// The first allocation: a turn's replies to one connection usually fit.
-    private static let firstBytes = 4 * 1024
+    /// The first allocation, and the most memory that an empty buffer keeps: most connections are
+    /// idle, and an event that all of them get fits.
+    private static let keptBytes = 512
 
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private(set) var count = 0
@@ -25,10 +26,10 @@ struct OutputBuffer: ~Copyable {
         UnsafeRawBufferPointer(rebasing: memory[start..<count])
     }
 
-    /// Removes the bytes and gives the memory back: most connections are idle, and one allocation
-    /// costs little beside the system call that it precedes.
+    /// Removes the bytes, and gives the memory of many back.
     mutating func removeAll() {
         count = 0
+        guard memory.count > Self.keptBytes else { return }
         memory.deallocate()
         memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
@@ -37,7 +38,7 @@ struct OutputBuffer: ~Copyable {
     private mutating func reserve(_ needed: Int) {
         guard needed > memory.count else { return }
         let larger = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(needed, memory.count * 2, Self.firstBytes), alignment: 16)
+            byteCount: max(needed, memory.count * 2, Self.keptBytes), alignment: 16)
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
         memory.deallocate()
         memory = larger

@@ -118,6 +118,18 @@ export const conversationStates = {
     "conversation-recording": () => recording(alone({ messages: sentMessages() })),
     "conversation-empty": () => alone({}),
     "conversation-loading": () => alone({ isLoaded: false }),
+    "conversation-load-fails": () => {
+        const page = alone({});
+        const retry = page.querySelector(".load-retry");
+        if (retry instanceof HTMLElement) retry.hidden = false;
+        return page;
+    },
+    "conversation-file": () => {
+        const [first] = sentMessages();
+        const messages = [{ ...first, type: /** @type {const} */ ("text"), blob: "b1" }]
+            .map((each) => ({ ...each, text: "What was agreed, with all names.pdf" }));
+        return alone({ messages });
+    },
     "conversation-long": () => alone({ messages: manyMessages(longCount) }),
     "conversation-right-to-left": () => {
         document.documentElement.dir = "rtl";

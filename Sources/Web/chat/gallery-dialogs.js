@@ -1,9 +1,13 @@
 /** Dialogs in the gallery. */
 
+import { makeAccountForm } from "./account-forms.js";
 import { makeAlert } from "./alert.js";
+import { makeBlockedPeople } from "./blocked-people.js";
+import { makeConfirm } from "./confirm.js";
 import { openDialog, titledDialog } from "./dialog.js";
-import { editList } from "./edit-history.js";
 import { element } from "./dom.js";
+import { editList } from "./edit-history.js";
+import { pageStates } from "./gallery-pages.js";
 import { me, message, mixedMessages, person, samplePhoto } from "./gallery-samples.js";
 import { makeItemForm } from "./item-form.js";
 import { MessageDetails } from "./message-details.js";
@@ -11,7 +15,6 @@ import { makeMessageOptions } from "./message-options.js";
 import { makeNewChat } from "./new-chat.js";
 import { makePhotoViewer } from "./photo-viewer.js";
 import { ProfileForm } from "./profile-form.js";
-import { pageStates } from "./gallery-pages.js";
 import { makeSettings } from "./settings.js";
 import { texts } from "./texts.js";
 
@@ -35,6 +38,12 @@ const settingsActions = {
     openAccountForm: nothing,
     openBlocked: nothing,
     signOut: nothing,
+};
+
+const accountActions = {
+    changePassword: () => Promise.resolve(),
+    changeEmail: () => Promise.resolve(),
+    deleteAccount: () => Promise.resolve(),
 };
 
 /** @param {HTMLDialogElement} dialog */
@@ -63,6 +72,18 @@ export const dialogStates = {
         over(makeMessageOptions(message("u-bob", "Sample", pinned), optionActions));
     },
     "alert": () => over(makeAlert("You can only edit your own messages within 15 minutes")),
+    "delete-for-everyone": () => {
+        const { deleteForEveryone: title, deleteForEveryoneText: text } = texts.options;
+        over(makeConfirm({ title, text, confirm: texts.delete }, nothing));
+    },
+    "change-password": () => over(makeAccountForm("password", accountActions)),
+    "change-email": () => over(makeAccountForm("email", accountActions)),
+    "delete-account": () => over(makeAccountForm("deletion", accountActions)),
+    "blocked-people": () => {
+        const people = ["u-alice", "u-bob"].map((user) => ({ user, name: person(user).name }));
+        over(makeBlockedPeople(people, () => Promise.resolve()));
+    },
+    "blocked-people-none": () => over(makeBlockedPeople([], () => Promise.resolve())),
     "new-chat": () => over(makeNewChat(async () => {})),
     "new-chat-refused": () => refusedChat("nobody@example.org"),
     "item-form": () => {

@@ -8,7 +8,6 @@ import { conversation } from "./gallery-conversation.js";
 import { mixedMessages, person, sampleChats, sampleItems } from "./gallery-samples.js";
 import { PinnedView } from "./pinned-view.js";
 import { firstProfilePage, ProfileForm } from "./profile-form.js";
-import { SearchResults } from "./search-results.js";
 import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./sign-in.js";
 import { texts } from "./texts.js";
@@ -60,7 +59,6 @@ function sidebar(view) {
         openSettings: nothing,
         search: nothing,
     });
-    made.results = new SearchResults(chatActions);
     made.render({
         isArchive: false,
         chats: rows(sampleChats(), "lunch"),

@@ -1,4 +1,4 @@
-import { attempt } from "./alert.js";
+import { openItemForm } from "./item-form.js";
 import { openSheet } from "./options-sheet.js";
 import { chatAddress } from "./route.js";
 import { texts } from "./texts.js";
@@ -18,26 +18,16 @@ const words = texts.items;
  */
 export function makeItemActions(client) {
     const actions = {
-        add: () => attempt(openForm(words.add, { title: "" }, (item) => client.addItem(item))),
+        add: () => openItemForm(words.add, { title: "" }, (item) => client.addItem(item)),
         toggle: (/** @type {Item} */ { id, isDone }) => client.setItemDone(id, !isDone),
         edit: (/** @type {Item} */ item) =>
-            attempt(openForm(words.editTitle, item, ({ title, due, priority }) => {
+            openItemForm(words.editTitle, item, ({ title, due, priority }) => {
                 client.editItem(item.id, { title, due: due ?? null, priority: priority ?? null });
-            })),
+            }),
         delete: (/** @type {Item} */ { id }) => client.deleteItem(id),
         openOptions: (/** @type {Item} */ item) => openItemOptions(item, actions),
     };
     return actions;
-}
-
-/**
- * Opens the form, whose module is loaded after the list of chats.
- *
- * @param {Parameters<typeof import("./item-form.js").openItemForm>} parameters
- */
-async function openForm(...parameters) {
-    const { openItemForm } = await import("./item-form.js");
-    openItemForm(...parameters);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { attempt, showFailure } from "./alert.js";
+import { attempt } from "./alert.js";
 import { Banner } from "./banner.js";
 import { makeChatActions } from "./chat-actions.js";
 import { columns } from "./columns.js";
@@ -34,7 +34,7 @@ export class MainPage {
     constructor(context) {
         this.context = context;
         this.client = context.client;
-        const chatActions = makeChatActions(context, () => this.pane.conversation?.id);
+        const chatActions = makeChatActions(context, () => this.pane.conversation.id);
         const onSent = () => {
             context.notifications.noteSent();
             this.render();
@@ -46,7 +46,6 @@ export class MainPage {
         this.sidebar = this.#makeSidebar(chatActions);
         this.#body = columns(this.sidebar.element, this.pane.element);
         this.element = element("div", { class: "main-page" }, this.#banner.element, this.#body);
-        this.#load();
     }
 
     /** @param {import("./chat-row.js").ChatActions} chatActions */
@@ -59,9 +58,9 @@ export class MainPage {
                 accept: () => dialogs.answer(() => notifications.accept()),
                 decline: () => dialogs.answer(() => notifications.decline()),
             },
-            newChat: () => attempt(dialogs.openNewChat()),
+            newChat: () => dialogs.openNewChat(),
             addSampleData: () => attempt(dialogs.addSampleData()),
-            openSettings: () => attempt(dialogs.openSettings()),
+            openSettings: () => dialogs.openSettings(),
             search: (words) => {
                 this.#words = words.trim();
                 this.render();
@@ -69,23 +68,9 @@ export class MainPage {
         });
     }
 
-    async #load() {
-        try {
-            const [{ SearchResults }] = await Promise.all([
-                import("./search-results.js"),
-                this.pane.load(),
-                this.dialogs.load(),
-            ]);
-            this.sidebar.results = new SearchResults(this.sidebar.actions.chats);
-            this.onRoute();
-        } catch (error) {
-            showFailure(error);
-        }
-    }
-
     /** Shows what the address says. */
     onRoute() {
-        const before = this.pane.conversation?.id;
+        const before = this.pane.conversation.id;
         const route = parseRoute(location.hash);
         this.pane.open(route);
         this.render();
@@ -106,7 +91,7 @@ export class MainPage {
         if (id === undefined) {
             const row = before && this.sidebar.chats.rows.get(before);
             if (row) row.element.querySelector("a")?.focus();
-        } else if (matchMedia("(pointer: fine)").matches) conversation?.view.composer.focus();
+        } else if (matchMedia("(pointer: fine)").matches) conversation.view.composer.focus();
         else this.pane.focus();
     }
 
@@ -165,12 +150,12 @@ export class MainPage {
             preview: people.preview(chat),
             face: people.face(chat),
             isTyping: this.client.conversation(chat.id).typing.length > 0,
-            isSelected: chat.id === this.pane.conversation?.id,
+            isSelected: chat.id === this.pane.conversation.id,
         };
     }
 
     /** Ends what is open, when the user signs out. */
     dispose() {
-        this.pane.conversation?.dispose();
+        this.pane.conversation.dispose();
     }
 }

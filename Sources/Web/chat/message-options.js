@@ -1,5 +1,5 @@
 import { makeSheet, openSheet } from "./options-sheet.js";
-import { canDeleteForEveryone, canEdit, canPin } from "./message-rules.js";
+import { canCopy, canDeleteForEveryone, canEdit, canPin } from "./message-rules.js";
 import { texts } from "./texts.js";
 
 /**
@@ -38,7 +38,7 @@ function choices(message, actions) {
             action: () => actions.edit(message),
         }],
         [canPin(message), pinChoice(message, actions)],
-        [!message.deletedForEveryone && message.text !== "", {
+        [canCopy(message), {
             title: words.copy,
             icon: "copy",
             action: () => actions.copy(message),

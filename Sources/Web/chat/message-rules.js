@@ -23,6 +23,17 @@ export function canDeleteForEveryone(message) {
     return message.isMine && !message.deletedForEveryone;
 }
 
+/**
+ * Whether the text can be copied: browsers have a clipboard for pages of this machine, and for
+ * those that are encrypted.
+ *
+ * @param {Message} message
+ */
+export function canCopy(message) {
+    return !message.deletedForEveryone && message.text !== "" &&
+        globalThis.navigator?.clipboard !== undefined;
+}
+
 /** @param {Message} message */
 export function canPin(message) {
     return !message.deletedForEveryone && message.type !== "system";

@@ -1,6 +1,8 @@
 import { attempt } from "./alert.js";
+import { ConversationPage } from "./conversation-page.js";
 import { element, setChildren } from "./dom.js";
 import { emptyState } from "./empty-state.js";
+import { PinnedView } from "./pinned-view.js";
 import { texts } from "./texts.js";
 
 /**
@@ -10,9 +12,7 @@ import { texts } from "./texts.js";
 
 /** The place beside the sidebar: a conversation, its pinned messages, or nothing. */
 export class Pane {
-    /** @type {import("./conversation-page.js").ConversationPage | undefined} */
     conversation;
-    /** @type {import("./pinned-view.js").PinnedView | undefined} */
     #pinned;
     /** The conversation whose pinned messages are being loaded. @type {string | undefined} */
     #pinsLoading;
@@ -27,17 +27,6 @@ export class Pane {
         this.context = context;
         this.client = context.client;
         this.onLoaded = onLoaded;
-    }
-
-    /**
-     * Loads what shows conversations. The list of chats is painted before it: a third of the
-     * page's modules are needed for conversations alone.
-     */
-    async load() {
-        const [{ ConversationPage }, { PinnedView }] = await Promise.all([
-            import("./conversation-page.js"),
-            import("./pinned-view.js"),
-        ]);
         this.conversation = new ConversationPage(this.context);
         this.#pinned = new PinnedView({
             back: () => history.back(),
@@ -47,16 +36,16 @@ export class Pane {
 
     /** Opens what an address names. @param {Route} route */
     open(route) {
-        if (route.view === "chat") this.conversation?.open(route.chat, route.message);
-        else if (route.view !== "archived") this.conversation?.close();
+        if (route.view === "chat") this.conversation.open(route.chat, route.message);
+        else if (route.view !== "archived") this.conversation.close();
         if (route.view === "pins") this.#loadPins(route.chat);
-        else this.#pinned?.retry.forget();
+        else this.#pinned.retry.forget();
     }
 
     /** @param {Route} route */
     render(route) {
         if (route.view === "pins") this.#renderPins(route.chat);
-        else if (this.conversation?.id) {
+        else if (this.conversation.id) {
             // First, since it scrolls to a message only where it has a height.
             setChildren(this.element, this.conversation.element);
             this.conversation.render();
@@ -73,7 +62,6 @@ export class Pane {
     #renderPins(chat) {
         const { pins } = this.client.conversation(chat);
         const { people } = this.context;
-        if (!this.#pinned) return;
         this.#pinned.render({
             pins: pins.map((message) => ({ message, sender: people.sender(message) })),
             isLoading: this.#pinsLoading === chat,
@@ -83,7 +71,7 @@ export class Pane {
 
     /** @param {string} chat */
     #loadPins(chat) {
-        this.#pinned?.retry.ask(async () => {
+        this.#pinned.retry.ask(async () => {
             this.#pinsLoading = chat;
             try {
                 await this.client.loadPins(chat);

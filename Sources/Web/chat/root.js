@@ -1,10 +1,12 @@
 import { Announcer } from "./announcer.js";
-import { attempt, showFailure } from "./alert.js";
+import { showFailure } from "./alert.js";
 import { element, setChildren } from "./dom.js";
 import { forgetDrafts } from "./drafts.js";
 import { MainPage } from "./main-page.js";
 import { Notifications } from "./notifications.js";
 import { People } from "./people.js";
+import { firstProfilePage, ProfileForm } from "./profile-form.js";
+import { SignIn } from "./sign-in.js";
 import { texts } from "./texts.js";
 import { Toast } from "./toast.js";
 
@@ -12,9 +14,6 @@ import { Toast } from "./toast.js";
  * @typedef {import("../client/client.js").Client} Client
  * @typedef {import("../client/types.js").Change} Change
  */
-
-const loadProfileForm = () => import("./profile-form.js");
-const loadSignIn = () => import("./sign-in.js");
 
 /** The user who has just signed up and has no profile; kept so that a reload asks again. */
 const firstRunKey = "grapevine.firstRun";
@@ -32,7 +31,7 @@ export class Root {
     #isSigningUp = false;
     /** Why the cluster has ended the sign-in. @type {import("../client/types.js").Failure | undefined} */
     #endReason;
-    /** @type {import("./sign-in.js").SignIn | undefined} */
+    /** @type {SignIn | undefined} */
     #signIn;
 
     /** @param {Client} client */
@@ -66,10 +65,10 @@ export class Root {
                 if (!reason) forgetDrafts();
             }
             this.#main = undefined;
-            attempt(this.#showSignIn());
+            this.#showSignIn();
             if (reason) showFailure(reason);
         } else if (localStorage.getItem(firstRunKey) === client.user) {
-            attempt(this.#showFirstProfile(client.user));
+            this.#showFirstProfile(client.user);
         } else {
             this.#showMain();
         }
@@ -90,10 +89,8 @@ export class Root {
         this.render();
     }
 
-    async #showSignIn() {
+    #showSignIn() {
         const { client } = this;
-        const { SignIn } = await loadSignIn();
-        if (client.user !== undefined) return;
         this.#signIn ??= new SignIn({
             signIn: (email, password) => client.signIn(email, password),
             signUp: (email, password) => this.#signUp(email, password),
@@ -113,12 +110,10 @@ export class Root {
         this.#main.onRoute();
         this.#show(this.#main.element);
         this.notifications.register();
-        // It is kept for who signs out without a network.
-        loadSignIn().catch(() => {});
     }
 
     /** @param {string} user */
-    async #showFirstProfile(user) {
+    #showFirstProfile(user) {
         if (this.#content.dataset.firstRun === user) return;
         this.#content.dataset.firstRun = user;
         const end = () => {
@@ -126,8 +121,6 @@ export class Root {
             delete this.#content.dataset.firstRun;
             this.render();
         };
-        const { firstProfilePage, ProfileForm } = await loadProfileForm();
-        if (this.client.user !== user) return;
         const form = new ProfileForm(texts.profile.continue, (profile) => {
             this.client.setProfile(profile);
             end();
@@ -152,7 +145,7 @@ export class Root {
         // The form of a new chat shows it.
         if (action.kind === "create") return;
         if (action.kind === "send") {
-            this.#main?.pane.conversation?.takeBack(action.conversation, action.text);
+            this.#main?.pane.conversation.takeBack(action.conversation, action.text);
         }
         showFailure(error);
     }

@@ -1,16 +1,15 @@
+import { openAccountForm } from "./account-forms.js";
 import { attempt } from "./alert.js";
+import { openBlockedPeople } from "./blocked-people.js";
 import { closeDialog, openDialog, titledDialog } from "./dialog.js";
+import { openNewChat } from "./new-chat.js";
+import { ProfileForm } from "./profile-form.js";
 import { chatAddress } from "./route.js";
+import { addSampleData } from "./sample-data.js";
+import { openSettings } from "./settings.js";
 import { texts } from "./texts.js";
 
-const loadAccountForms = () => import("./account-forms.js");
-const loadBlockedPeople = () => import("./blocked-people.js");
-const loadNewChat = () => import("./new-chat.js");
-const loadProfileForm = () => import("./profile-form.js");
-const loadSampleData = () => import("./sample-data.js");
-const loadSettings = () => import("./settings.js");
-
-/** The dialogs that the sidebar opens. Their modules are loaded after the list of chats. */
+/** The dialogs that the sidebar opens. */
 export class SideDialogs {
     /**
      * @param {{
@@ -29,32 +28,17 @@ export class SideDialogs {
         this.onChange = onChange;
     }
 
-    /** Loads the modules before they are needed, so that they are kept for a start offline. */
-    async load() {
-        await Promise.all([
-            loadAccountForms(),
-            loadBlockedPeople(),
-            loadNewChat(),
-            loadProfileForm(),
-            loadSampleData(),
-            loadSettings(),
-        ]);
-    }
-
-    async openNewChat() {
-        const { openNewChat } = await loadNewChat();
+    openNewChat() {
         openNewChat(async (chat) => {
             location.hash = chatAddress(await this.client.createConversation(chat));
         });
     }
 
-    async addSampleData() {
-        const { addSampleData } = await loadSampleData();
-        await addSampleData(this.client);
+    addSampleData() {
+        return addSampleData(this.client);
     }
 
-    async openSettings() {
-        const { openSettings } = await loadSettings();
+    openSettings() {
         const { client, notifications } = this;
         openSettings({
             email: client.email,
@@ -62,10 +46,10 @@ export class SideDialogs {
             permission: notifications.permission,
             debugOffline: client.debugOffline,
         }, {
-            editProfile: () => attempt(this.#editProfile()),
+            editProfile: () => this.#editProfile(),
             enableNotifications: () => this.answer(() => notifications.accept()),
             setDebugOffline: (isOffline) => client.debugOffline = isOffline,
-            openAccountForm: (form) => attempt(this.#openAccountForm(form)),
+            openAccountForm: (form) => this.#openAccountForm(form),
             openBlocked: () => attempt(this.#openBlocked()),
             signOut: (everywhere) => attempt(client.signOut({ everywhere })),
         });
@@ -84,8 +68,7 @@ export class SideDialogs {
     }
 
     /** @param {import("./account-forms.js").AccountForm} form */
-    async #openAccountForm(form) {
-        const { openAccountForm } = await loadAccountForms();
+    #openAccountForm(form) {
         const { client, toast } = this;
         openAccountForm(form, {
             changePassword: async (password, newPassword) => {
@@ -101,15 +84,13 @@ export class SideDialogs {
     }
 
     async #openBlocked() {
-        const { openBlockedPeople } = await loadBlockedPeople();
         const users = await this.client.blocked();
         await this.client.loadProfiles(users);
         const people = users.map((user) => ({ user, name: this.people.person(user).name }));
         openBlockedPeople(people, (user) => this.client.unblock(user));
     }
 
-    async #editProfile() {
-        const { ProfileForm } = await loadProfileForm();
+    #editProfile() {
         const { client } = this;
         const form = new ProfileForm(texts.profile.save, (profile) => {
             closeDialog();

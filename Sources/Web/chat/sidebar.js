@@ -6,6 +6,7 @@ import { emptyState } from "./empty-state.js";
 import { icon } from "./icons.js";
 import { notificationOffer } from "./notification-offer.js";
 import { archivedAddress, chatsAddress } from "./route.js";
+import { SearchResults } from "./search-results.js";
 import { texts } from "./texts.js";
 
 /**
@@ -14,7 +15,6 @@ import { texts } from "./texts.js";
  * @typedef {import("./chat-row.js").ChatRowView} ChatRowView
  * @typedef {import("./item-row.js").ItemActions} ItemActions
  * @typedef {import("./search-results.js").MessageResult} MessageResult
- * @typedef {import("./search-results.js").SearchResults} SearchResults
  */
 
 /**
@@ -44,9 +44,6 @@ const words = texts.chats;
 
 /** The chats and the action items of the user, or the archive. */
 export class Sidebar {
-    /** Where what was searched for is shown; its module is loaded after the list of chats.
-     * @type {SearchResults | undefined} */
-    results;
     #search = element("input", {
         type: "search",
         class: "search-field",
@@ -89,6 +86,7 @@ export class Sidebar {
             },
             actions.chats,
         );
+        this.results = new SearchResults(actions.chats);
         this.items = new ActionItems(actions.items);
         this.element = element("section", { class: "sidebar", "aria-label": words.title });
     }
@@ -106,9 +104,9 @@ export class Sidebar {
         setShown(this.items.element, !found);
         const list = isArchive ? this.archived : this.chats;
         list.render({ rows: chats, isLoading });
-        const results = found && !isArchive ? this.results : undefined;
-        if (found) results?.render(found);
-        setChildren(this.#content, results?.element ?? list.element);
+        const isSearch = found !== undefined && !isArchive;
+        if (isSearch) this.results.render(found);
+        setChildren(this.#content, isSearch ? this.results.element : list.element);
         this.items.render({ items });
         // The button that led to the other list has gone with its header.
         if (hadFocus && !this.element.contains(document.activeElement)) {
