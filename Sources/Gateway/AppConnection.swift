@@ -514,9 +514,11 @@ extension AppConnection {
         notedBytes = held
         let taken = written - min(written, UInt64(queued)) + UInt64(upload?.size ?? 0)
         let now = clock.milliseconds
+        let source = signedIn.map { TurnSource.user($0.access.user) } ?? .session(id)
         memory.assumeIsolated { [id, held, isItsTurn] in
             $0.recordHeld(
-                id, holds: held, sharing: 0, isItsTurn: isItsTurn, taken: taken, now: now)
+                id, of: source, holds: held, sharing: 0, isItsTurn: isItsTurn, taken: taken,
+                now: now)
         }
     }
 

@@ -21,11 +21,13 @@ package actor ClientMemory {
     var heldBytes: Int { held.total }
 
     package func recordHeld(
-        _ id: UInt64, holds bytes: Int, sharing: Int, isItsTurn: Bool, taken: UInt64, now: UInt64
+        _ id: UInt64, of source: TurnSource, holds bytes: Int, sharing: Int, isItsTurn: Bool,
+        taken: UInt64, now: UInt64
     ) {
         change {
             $0.recordHeld(
-                id, holds: bytes, sharing: sharing, isItsTurn: isItsTurn, taken: taken, now: now)
+                id, of: source, holds: bytes, sharing: sharing, isItsTurn: isItsTurn, taken: taken,
+                now: now)
         }
     }
 
@@ -34,9 +36,13 @@ package actor ClientMemory {
 
     package func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
 
-    func hasCapacity(for bytes: Int) -> Bool { held.hasCapacity(for: bytes) }
+    func hasCapacity(for bytes: Int, of source: TurnSource) -> Bool {
+        held.hasCapacity(for: bytes, of: source)
+    }
 
-    func wait(_ id: UInt64, for bytes: Int) { held.wait(id, for: bytes) }
+    func wait(_ id: UInt64, of source: TurnSource, for bytes: Int) {
+        held.wait(id, of: source, for: bytes)
+    }
 
     // MARK: Turns
 

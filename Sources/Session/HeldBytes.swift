@@ -6,6 +6,7 @@
 /// holds it.
 struct HeldBytes: Sendable {
     private struct Entry {
+        let source: TurnSource
         var bytes: Int
         /// The bytes of lines that other sessions may hold, too; not contained in `bytes`.
         var sharing: Int
@@ -21,6 +22,7 @@ struct HeldBytes: Sendable {
 
     private struct Waiting {
         let id: UInt64
+        let source: TurnSource
         let bytes: Int
     }
 
@@ -33,6 +35,10 @@ struct HeldBytes: Sendable {
     private var shared = 0
     /// The sum of `sharing` over the entries, as if each held all of it alone.
     private var sharing = 0
+    /// The sum of `bytes` over the entries of each source.
+    private var bySource: [TurnSource: Int] = [:]
+    /// The sum over the sources of what each holds, but `lightBytesMax` of each at most.
+    private var light = 0
 
     var total: Int { own + shared }
 
@@ -46,17 +52,18 @@ struct HeldBytes: Sendable {
     ///   - bytes: the bytes that the session holds alone.
     ///   - sharing: the bytes of lines that wait for its client and that others may hold, too.
     ///   - taken: the number of bytes that its client has taken since it connected.
+    ///   - source: whose session it is, which it stays while it holds something.
     mutating func recordHeld(
-        _ id: UInt64, holds bytes: Int, sharing: Int = 0, isItsTurn: Bool, taken: UInt64,
-        now: UInt64
+        _ id: UInt64, of source: TurnSource, holds bytes: Int, sharing: Int = 0, isItsTurn: Bool,
+        taken: UInt64, now: UInt64
     ) {
         guard bytes + sharing > SessionLimits.freeBytes else { return remove(id) }
         var entry =
             entries[id]
             ?? Entry(
-                bytes: 0, sharing: 0, isItsTurn: isItsTurn, taken: taken, takenBefore: taken,
-                since: now)
-        own += bytes - entry.bytes
+                source: source, bytes: 0, sharing: 0, isItsTurn: isItsTurn, taken: taken,
+                takenBefore: taken, since: now)
+        add(bytes - entry.bytes, to: entry.source)
         self.sharing += sharing - entry.sharing
         if !entry.isItsTurn { entry.since = now }
         entry.bytes = bytes
@@ -76,31 +83,47 @@ struct HeldBytes: Sendable {
 
     private mutating func remove(_ id: UInt64) {
         guard let entry = entries.removeValue(forKey: id) else { return }
-        own -= entry.bytes
+        add(-entry.bytes, to: entry.source)
         sharing -= entry.sharing
     }
 
-    /// Whether there is memory for a reply of that many bytes.
+    private mutating func add(_ bytes: Int, to source: TurnSource) {
+        let before = bySource[source, default: 0]
+        let after = before + bytes
+        bySource[source] = after > 0 ? after : nil
+        own += bytes
+        light += min(after, SessionLimits.lightBytesMax) - min(before, SessionLimits.lightBytesMax)
+    }
+
+    /// Whether there is memory for a reply of that many bytes to a source.
     ///
     /// A reply longer than half of the limit counts as half of it: otherwise it might wait for
-    /// ever.
-    func hasCapacity(for bytes: Int) -> Bool {
-        total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax
+    /// ever. A source that holds little does not wait for those that hold much: their replies may
+    /// be several times as large as was estimated.
+    func hasCapacity(for bytes: Int, of source: TurnSource) -> Bool {
+        if total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax {
+            return true
+        }
+        return bySource[source, default: 0] + bytes <= SessionLimits.lightBytesMax
+            && light + bytes <= SessionLimits.heldBytesOfLight
     }
 
     /// Whether a request waits for memory.
     var isAwaited: Bool { !waiting.isEmpty }
 
-    mutating func wait(_ id: UInt64, for bytes: Int) {
-        waiting.append(Waiting(id: id, bytes: bytes))
+    mutating func wait(_ id: UInt64, of source: TurnSource, for bytes: Int) {
+        waiting.append(Waiting(id: id, source: source, bytes: bytes))
     }
 
-    /// Takes the waiting session with the smallest reply if there is memory for it, so that large
-    /// requests do not hold up all others.
+    /// Takes the waiting session with the smallest reply of those for which there is memory, so
+    /// that large requests do not hold up all others.
     mutating func takeWaiting() -> UInt64? {
-        guard let least = waiting.indices.min(by: { waiting[$0].bytes < waiting[$1].bytes }),
-            hasCapacity(for: waiting[least].bytes)
-        else { return nil }
+        let possible = waiting.indices.lazy.filter { [self] index in
+            hasCapacity(for: waiting[index].bytes, of: waiting[index].source)
+        }
+        guard let least = possible.min(by: { waiting[$0].bytes < waiting[$1].bytes }) else {
+            return nil
+        }
         return waiting.remove(at: least).id
     }
 

@@ -195,8 +195,7 @@ extension Session {
         let isWaiting = share.isSpent && !share.isWaiting
         if isWaiting { share.isWaiting = true }
         guard used > 0 || isWaiting else { return }
-        let source = signIn.user.map(TurnSource.user) ?? .session(id)
-        memory.assumeIsolated { [id] in
+        memory.assumeIsolated { [id, source] in
             $0.subtract(used: used)
             if isWaiting { $0.standBack(id, of: source) }
         }
@@ -267,9 +266,9 @@ extension Session {
 
     private func answer(_ request: Request, _ asked: RequestTrace) {
         let bytes = asked.replyBytesEstimated(of: request)
-        guard bytes == 0 || memory?.assumeIsolated({ $0.hasCapacity(for: bytes) }) ?? true else {
+        guard bytes == 0 || hasMemory(for: bytes) else {
             crowdedOut = (request, asked)
-            memory?.assumeIsolated { [id] in $0.wait(id, for: bytes) }
+            memory?.assumeIsolated { [id, source] in $0.wait(id, of: source, for: bytes) }
             return
         }
         let number = headNumber + UInt64(slots.count - head)
@@ -345,6 +344,10 @@ extension Session {
 // MARK: Memory
 
 extension Session {
+    private func hasMemory(for bytes: Int) -> Bool {
+        memory?.assumeIsolated { [source] in $0.hasCapacity(for: bytes, of: source) } ?? true
+    }
+
     /// Reports to `ClientMemory` what this session holds.
     private func noteHeld() {
         guard let memory, !hasFinished else { return }
@@ -358,9 +361,10 @@ extension Session {
         // More may be queued than was written, since TLS may add to it.
         let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
         let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
-        memory.assumeIsolated { [id] in
+        memory.assumeIsolated { [id, source] in
             $0.recordHeld(
-                id, holds: held, sharing: shared, isItsTurn: isItsTurn, taken: taken, now: now)
+                id, of: source, holds: held, sharing: shared, isItsTurn: isItsTurn, taken: taken,
+                now: now)
         }
     }
 
@@ -376,7 +380,7 @@ extension Session {
     /// - Returns: false where there is no memory for it.
     func reserve(_ bytes: Int, for number: UInt64) -> Bool {
         let held = bytes * SessionLimits.listBytesHeld
-        guard memory?.assumeIsolated({ $0.hasCapacity(for: held) }) ?? true else { return false }
+        guard hasMemory(for: held) else { return false }
         estimated.add(held, for: number)
         noteHeld()
         return true

@@ -21,6 +21,10 @@ extension SessionLimits {
             "held-bytes", heldBytesMax, "bytes of all connections",
             "lists wait for room; a long line that has not ended is 503"),
         Limit(
+            "held-bytes-light", heldBytesOfLight,
+            "bytes beyond those, of users who hold \(lightBytesMax) at most",
+            "their lists wait for room, too"),
+        Limit(
             "watcher-bytes", eventBytesFull, "bytes that a client which watches has not taken",
             "closed after \(fullMillisecondsMax) ms of it; its last token resumes"),
         Limit(

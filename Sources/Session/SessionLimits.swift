@@ -48,6 +48,14 @@ package enum SessionLimits {
     /// it waits for.
     package static let heldBytesMax = 20 << 20
 
+    /// The most bytes that a user, or a connection without one, may hold as one who holds little.
+    ///
+    /// It is the estimate of one list. Their requests do not wait for those who hold more.
+    package static let lightBytesMax = listBytesEstimated
+
+    /// The most bytes that all of those who hold little may hold beyond `heldBytesMax`.
+    package static let heldBytesOfLight = 8 << 20
+
     /// How long a client may stand still while memory is tight, in milliseconds.
     ///
     /// A client that does not read is disconnected; the line of one that does not end it is refused

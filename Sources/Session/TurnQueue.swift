@@ -2,11 +2,16 @@ import Node
 import Wire
 
 /// A client whose sessions share turns with those of others.
-enum TurnSource: Hashable, Sendable {
+package enum TurnSource: Hashable, Sendable {
     /// A user, on however many connections.
     case user(UserID)
     /// A connection that acts for any user.
     case session(UInt64)
+}
+
+extension Session {
+    /// Whose requests these are, for shares of turns and of memory.
+    var source: TurnSource { signIn.user.map(TurnSource.user) ?? .session(id) }
 }
 
 /// The time of a turn that sessions share, and the sessions that wait for the next turn.

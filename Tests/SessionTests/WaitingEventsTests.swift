@@ -212,7 +212,9 @@ import Wire
     /// Has other sessions, which do not stall, hold so many bytes.
     private func others(hold bytes: Int) {
         node.memory.assumeIsolated {
-            $0.recordHeld(Self.other, holds: bytes, sharing: 0, isItsTurn: false, taken: 0, now: 0)
+            $0.recordHeld(
+                Self.other, of: .session(Self.other), holds: bytes, sharing: 0, isItsTurn: false,
+                taken: 0, now: 0)
         }
     }
 }
