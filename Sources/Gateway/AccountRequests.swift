@@ -190,9 +190,10 @@ extension Accounts {
     ///
     /// - Throws: 404 for one that finds none, or 429 for a user who looks many addresses up.
     func find(_ emails: [String], for user: UserID) async throws(LineError) -> [UserID] {
+        // All at once: a request that is refused in between would be so again and again.
+        try begin(Array(repeating: .lookUps(by: user), count: emails.count))
         var found: [UserID] = []
         for email in emails {
-            try begin([.lookUps(by: user)])
             guard let first = try await accounts(of: email).first else {
                 throw LineError(
                     404,

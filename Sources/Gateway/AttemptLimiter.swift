@@ -60,7 +60,8 @@ struct AttemptLimiter: Sendable {
         let beyond = record.attempts - subject.free
         if beyond >= 0 {
             let pause = max(1_000 << UInt64(min(beyond, 20)), subject.pauseMin)
-            record.blockedUntil = now + min(pause, subject.pauseMax)
+            // Several attempts at once have a pause each.
+            record.blockedUntil = max(record.blockedUntil, now) + min(pause, subject.pauseMax)
         }
         records[subject.name] = record
     }

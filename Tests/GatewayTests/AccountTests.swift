@@ -11,6 +11,18 @@ import Wire
 @Suite struct AccountTests {
     // MARK: Addresses
 
+    @Test func `attempts that are made at once have a pause each`() {
+        let looking = AttemptLimiter.Subject.lookUps(by: UserID("alice")!)
+        var limiter = AttemptLimiter()
+        let twenty = Array(repeating: looking, count: 20)
+        #expect(limiter.begin(twenty, now: 0) == nil)
+        #expect(limiter.begin(twenty, now: 0) == nil)
+        // Eleven of them were beyond the free ones, or at their end.
+        #expect(limiter.begin(twenty, now: 0) == 110)
+        #expect(limiter.begin(twenty, now: 109_000) == 1)
+        #expect(limiter.begin(twenty, now: 110_000) == nil)
+    }
+
     @Test func `addresses that differ in case are one, and are kept as they were typed`() throws {
         let (one, other) = (try EmailAddress("Al@Example.ORG"), try EmailAddress("al@example.org"))
         #expect(one.digest == other.digest && one.text == "Al@Example.ORG")

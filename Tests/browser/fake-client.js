@@ -194,8 +194,17 @@ export class Client {
         this.#open.delete(id);
     }
 
-    loadEarlier() {
-        return this.#round();
+    async loadEarlier() {
+        await this.#round();
+        if (this.failsLoads) throw failure(0, "no node answered");
+    }
+
+    readMark(id) {
+        return this.#base.conversations[id]?.marks[this.user]?.read;
+    }
+
+    message(conversation, id) {
+        return this.#base.conversations[conversation]?.messages.find((each) => each.id === id);
     }
 
     async loadPins() {
@@ -326,7 +335,16 @@ export class Client {
     }
 
     async pushKey() {}
-    async pushKey() {}
+    async block() {}
+    async unblock() {}
+    async blocked() {
+        return [];
+    }
+    async changePassword() {}
+    async changeEmail() {}
+    deleteAccount() {
+        return this.signOut();
+    }
     async enablePush() {}
     async disablePush() {}
     close() {}

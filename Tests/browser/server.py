@@ -56,9 +56,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/nodes.json":
             body = json.dumps({"nodes": self.nodes})
             return self.answer(200, "application/json", body.encode())
-        if not self.nodes and path.startswith("/client/") and path not in FAKES:
-            # The page preloads the client's modules, which the fake client is without.
-            return self.answer(200, TYPES[".js"], b"")
         places = PLACES if self.nodes else PLACES | FAKES
         place = places.get(path) or (WEB / path.lstrip("/")).resolve()
         if not place.is_relative_to(WEB.parent.parent) or not place.is_file():

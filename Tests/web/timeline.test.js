@@ -82,9 +82,10 @@ Deno.test("the line New stands before the first of the unread messages of others
         message("c", "alice", noon),
         message("d", "bob", noon),
     ];
-    assertEqual(firstUnread(messages, 2), "b");
-    assertEqual(firstUnread(messages, 9), undefined);
-    assertEqual(firstUnread(messages, 0), undefined);
+    assertEqual(firstUnread(messages, messages[0]), "b");
+    assertEqual(firstUnread(messages, messages[1]), "d");
+    assertEqual(firstUnread(messages, messages[3]), undefined);
+    assertEqual(firstUnread(messages, undefined), "a");
 });
 
 Deno.test("a message that was deleted is not one of the unread ones", () => {
@@ -93,7 +94,7 @@ Deno.test("a message that was deleted is not one of the unread ones", () => {
         message("b", "bob", noon, { deletedForEveryone: true }),
         message("c", "bob", noon),
     ];
-    assertEqual(firstUnread(messages, 2), "a");
+    assertEqual(firstUnread(messages, messages[0]), "c");
 });
 
 Deno.test("a message is edited for fifteen minutes, and not exactly at their end", () => {

@@ -1,4 +1,4 @@
-import { sentenceOf } from "./alert.js";
+import { sentenceOf, showFailure } from "./alert.js";
 import { closeDialog, openDialog, titledDialog } from "./dialog.js";
 import { element, setText } from "./dom.js";
 import { formFailure, formField } from "./form-field.js";
@@ -97,13 +97,16 @@ function dialog(title, fields, save, style = "primary") {
         setText(failure, "");
         try {
             await save();
-            closeDialog();
+            // The user may have closed it, and opened another.
+            if (made.open) closeDialog();
         } catch (error) {
+            if (!made.open) return showFailure(error);
             console.error("grapevine: the account was not changed:", error);
             setText(failure, sentenceOf(error) ?? texts.noNode);
         }
         submit.disabled = false;
     };
     const form = element("form", { class: "form", onsubmit: onSubmit }, ...fields, failure, submit);
-    return titledDialog(title, {}, form);
+    const made = titledDialog(title, {}, form);
+    return made;
 }

@@ -15,6 +15,9 @@ export function makeConfirm({ title, text, confirm }, action) {
         closeDialog();
         action();
     };
+    const cancel = textButton(texts.cancel, closeDialog, "quiet");
+    // A key that is held too long confirms nothing.
+    cancel.autofocus = true;
     return element(
         "dialog",
         {
@@ -29,7 +32,7 @@ export function makeConfirm({ title, text, confirm }, action) {
             element("h2", { id: titleID, class: "alert-title" }, title),
             element("p", { id: textID, class: "alert-text", dir: "auto" }, text),
             textButton(confirm, onConfirm, "destructive"),
-            textButton(texts.cancel, closeDialog, "quiet"),
+            cancel,
         ),
     );
 }

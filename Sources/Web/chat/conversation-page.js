@@ -1,5 +1,6 @@
 import { showFailure } from "./alert.js";
 import { openChatOptions } from "./chat-actions.js";
+import { compare } from "../client/message.js";
 import { Conversation } from "./conversation.js";
 import { closeDialog } from "./dialog.js";
 import { Drafts } from "./drafts.js";
@@ -44,13 +45,14 @@ const searchedMax = 500;
 export class ConversationPage {
     /** @type {string | undefined} */
     #id;
-    #unread = 0;
-    /** @type {string | undefined} */
+    /** The message before which the line "New" stands. @type {string | undefined} */
     #firstNew;
-    /** The number of messages in which the first that was not read was looked for. */
-    #searched = 0;
-    /** Whether the conversation was opened, and has still to be scrolled to what is new. */
-    #isOpening = false;
+    /** While the first message is looked for that was not read: up to which message the user has
+     * read, and whether the conversation is to be scrolled there.
+     * @type {{mark?: string, scrolls: boolean} | undefined} */
+    #search;
+    /** Whether the nodes have told of the conversation since it was opened. */
+    #isFresh = false;
     /** @type {string | undefined} */
     #wanted;
     #lastHeard = "";
@@ -88,9 +90,9 @@ export class ConversationPage {
             this.close();
             this.#id = id;
             this.#lastHeard = "";
-            this.#unread = this.client.conversation(id).chat?.unread ?? 0;
-            this.#searched = 0;
-            this.#isOpening = message === undefined;
+            // Before it is opened, which marks it as read.
+            this.#search = { mark: this.client.readMark(id), scrolls: message === undefined };
+            this.#isFresh = false;
             this.view.composer.draft = this.#drafts.of(id);
             this.view.retry.ask(() => this.#load(id));
             this.#tellView();
@@ -101,13 +103,13 @@ export class ConversationPage {
     close() {
         if (!this.#id) return;
         this.view.composer.leave();
-        this.view.retry.forget();
+        for (const question of [this.view.retry, this.view.earlier]) question.forget();
         this.#drafts.keep(this.#id, this.view.composer.draft);
         this.client.closeConversation(this.#id);
         this.#id = undefined;
         this.#tellView();
         this.edit.forget();
-        this.#firstNew = undefined;
+        this.#firstNew = this.#search = undefined;
     }
 
     render() {
@@ -115,7 +117,7 @@ export class ConversationPage {
         if (!id) return;
         const { client, context: { people } } = this;
         const state = client.conversation(id);
-        this.#markFirstNew(state);
+        const scrolls = this.#markFirstNew(state);
         this.view.render({
             ...state,
             id,
@@ -129,9 +131,7 @@ export class ConversationPage {
             edit: this.edit.view,
         });
         if (this.#wanted && this.view.list.reveal(this.#wanted)) this.#wanted = undefined;
-        if (this.#isOpening && this.#firstNew && this.view.list.scrollTo(this.#firstNew)) {
-            this.#isOpening = false;
-        }
+        if (scrolls && this.#firstNew) this.view.list.scrollTo(this.#firstNew);
         this.#announce(state.messages);
     }
 
@@ -139,6 +139,9 @@ export class ConversationPage {
     async #load(id) {
         try {
             await this.client.openConversation(id);
+            if (id !== this.#id) return;
+            this.#isFresh = true;
+            this.render();
         } catch (error) {
             const { code } = /** @type {import("../client/types.js").Failure} */ (error);
             if (code !== 403 && code !== 404) throw error;
@@ -161,13 +164,15 @@ export class ConversationPage {
 
     /** A hidden page reads nothing: what arrives meanwhile stays unread, below the line "New". */
     #onVisibility() {
+        // Before the page is visible, which marks what is shown as read.
+        const mark = this.#id ? this.client.readMark(this.#id) : undefined;
         this.client.isVisible = !document.hidden;
         this.#tellView();
         if (!this.#id) return;
         // A page that is reloaded or closed is hidden before.
         this.#drafts.keep(this.#id, this.view.composer.draft);
         this.#firstNew = undefined;
-        this.#unread = document.hidden ? 0 : this.client.conversation(this.#id).chat?.unread ?? 0;
+        this.#search = document.hidden ? undefined : { mark, scrolls: false };
         this.render();
     }
 
@@ -179,17 +184,25 @@ export class ConversationPage {
      * Finds where what is new begins; earlier messages are loaded until it is found.
      *
      * @param {import("../client/types.js").ConversationView} state
+     * @returns {boolean} whether to scroll there: whoever has scrolled meanwhile stays there
      */
-    #markFirstNew({ hasEarlier, isLoaded, messages }) {
-        if (!isLoaded || this.#unread === 0 || this.#firstNew) return;
-        this.#firstNew = firstUnread(messages, this.#unread);
-        if (this.#firstNew) return;
-        if (!hasEarlier || messages.length >= searchedMax) {
-            this.#firstNew = messages.find(({ isMine }) => !isMine)?.id;
-        } else if (this.#searched !== messages.length) {
-            this.#searched = messages.length;
-            this.view.retry.ask(() => this.client.loadEarlier(this.#id ?? ""));
+    #markFirstNew({ hasEarlier, isLoaded, marks, messages }) {
+        const [id, search] = [this.#id, this.#search];
+        if (!id || !search || !isLoaded || !this.#isFresh) return false;
+        // A device that has not shown the conversation yet learns from the nodes what was read.
+        search.mark ??= marks.find(({ user }) => user === this.client.user)?.read;
+        const mark = this.client.message(id, search.mark ?? "");
+        const [first] = messages;
+        const isReached = mark !== undefined && first && compare(first, mark) <= 0;
+        if (hasEarlier && !isReached && messages.length < searchedMax) {
+            if (!this.view.earlier.isAsking) {
+                this.view.earlier.ask(() => this.client.loadEarlier(id));
+            }
+            return false;
         }
+        this.#search = undefined;
+        this.#firstNew = firstUnread(messages, mark);
+        return search.scrolls && this.view.list.isAtEnd;
     }
 
     /** @param {Message[]} messages */
@@ -225,6 +238,7 @@ export class ConversationPage {
             openChatOptions: () => this.#openOptions(),
             loadEarlier: () => client.loadEarlier(id()),
             send: (text) => {
+                if (this.#search) this.#search.scrolls = false;
                 client.send(id(), text);
                 context.onSent();
             },
@@ -244,26 +258,30 @@ export class ConversationPage {
     #sendFile(file) {
         const id = this.#id;
         if (!id) return;
-        if (file.type.startsWith("image/")) return this.#sendPhoto(id, file);
         if (file.size > fileBytesMax) {
             return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
         }
+        if (file.type.startsWith("image/")) return this.#sendPhoto(id, file);
+        this.#sendNamed(id, file);
+    }
+
+    /**
+     * @param {string} id
+     * @param {File} file
+     */
+    #sendNamed(id, file) {
         this.client.sendFile(id, file, { type: "text", text: file.name });
         this.context.onSent();
     }
 
     /**
      * @param {string} id
-     * @param {Blob} file
+     * @param {File} file
      */
     async #sendPhoto(id, file) {
-        if (file.size > fileBytesMax) {
-            return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
-        }
         const photo = await preparePhoto(file);
-        if (!photo) {
-            return showFailure(new Error(texts.composer.noPicture), texts.composer.noPicture);
-        }
+        // The browser cannot show it, others may.
+        if (!photo) return this.#sendNamed(id, file);
         if (photo.file.size > fileBytesMax) {
             return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
         }

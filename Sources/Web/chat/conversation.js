@@ -72,12 +72,14 @@ export class Conversation {
     #typing = new TypingIndicator();
     #endBadge = element("span", { class: "badge", hidden: true, "aria-hidden": "true" });
     #isLoaded = false;
+    /** What is asked when the conversation is opened, and for earlier messages. */
     retry = new LoadRetry(() => this.#showSpinner());
+    earlier = new LoadRetry(() => {});
 
     /** @param {ConversationActions} actions */
     constructor(actions) {
         this.list = new MessageList(words.messages, actions, {
-            onEarlier: () => this.retry.ask(actions.loadEarlier),
+            onEarlier: () => this.earlier.ask(actions.loadEarlier),
             onEndChange: () => this.#showEnd(),
         });
         this.composer = new Composer(actions);
@@ -101,7 +103,12 @@ export class Conversation {
                 this.list.element,
                 this.#spinner,
                 this.#empty,
-                this.retry.element,
+                element(
+                    "div",
+                    { class: "load-retries" },
+                    this.retry.element,
+                    this.earlier.element,
+                ),
                 this.end,
             ),
             this.#typing.element,

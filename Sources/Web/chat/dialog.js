@@ -24,11 +24,11 @@ function noteEntry() {
 if (globalThis.history) noteEntry();
 
 globalThis.addEventListener("popstate", () => {
-    const hasLeft = isDialogEntry && !history.state?.isDialog && location.href === address;
+    const isElsewhere = location.href !== address;
+    const hasLeft = isDialogEntry && !history.state?.isDialog && !isElsewhere;
     noteEntry();
-    if (!hasLeft) return;
-    if (present?.open) closeDialog();
-    else history.back();
+    if (present?.open && (hasLeft || isElsewhere)) closeDialog();
+    else if (hasLeft) history.back();
 });
 
 /**

@@ -1,3 +1,4 @@
+import { asFailure, isFinal } from "../client/failures.js";
 import { textButton } from "./button.js";
 import { element, setShown } from "./dom.js";
 import { texts } from "./texts.js";
@@ -7,11 +8,12 @@ const pauseMilliseconds = 1_000;
 const pauseMillisecondsMax = 30_000;
 
 /**
- * A question to the nodes that is repeated until it is answered. Meanwhile a line says that it
- * failed, with a button that repeats it at once.
+ * A question to the nodes that is repeated until it is answered, or refused for good. Meanwhile a
+ * line says that it failed, with a button that repeats it at once.
  */
 export class LoadRetry {
     isFailing = false;
+    isAsking = false;
     #pause = pauseMilliseconds;
     #timer = 0;
     /** The number of the present question: the answers to earlier ones are void. */
@@ -34,12 +36,14 @@ export class LoadRetry {
         clearTimeout(this.#timer);
         const number = this.#number += 1;
         this.#again = () => this.ask(load);
+        this.isAsking = true;
         try {
             await load();
             if (number === this.#number) this.#end();
         } catch (error) {
             console.error("grapevine: messages were not loaded:", error);
             if (number !== this.#number) return;
+            if (isFinal(asFailure(error).code)) return this.#end();
             this.#timer = setTimeout(this.#again, this.#pause);
             this.#pause = Math.min(this.#pause * 2, pauseMillisecondsMax);
             this.#show(true);
@@ -54,6 +58,7 @@ export class LoadRetry {
     }
 
     #end() {
+        this.isAsking = false;
         this.#pause = pauseMilliseconds;
         if (this.isFailing) this.#show(false);
     }

@@ -156,6 +156,6 @@ export class MainPage {
 
     /** Ends what is open, when the user signs out. */
     dispose() {
-        this.pane.conversation.dispose();
+        this.pane.dispose();
     }
 }

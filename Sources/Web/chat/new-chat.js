@@ -1,4 +1,4 @@
-import { sentenceOf } from "./alert.js";
+import { sentenceOf, showFailure } from "./alert.js";
 import { closeDialog, openDialog, titledDialog } from "./dialog.js";
 import { element, setText } from "./dom.js";
 import { formFailure, formField } from "./form-field.js";
@@ -34,8 +34,9 @@ export function makeNewChat(create) {
         try {
             const emails = email.input.value.split(",").map((each) => each.trim());
             await create({ emails, title: title.input.value.trim() });
-            closeDialog();
+            if (made.open) closeDialog();
         } catch (error) {
+            if (!made.open) return showFailure(error);
             console.error("grapevine: a chat was not created:", error);
             setText(failure, sentenceOf(error) ?? texts.noNode);
         }
@@ -49,7 +50,8 @@ export function makeNewChat(create) {
         failure,
         submit,
     );
-    return titledDialog(words.title, {}, form);
+    const made = titledDialog(words.title, {}, form);
+    return made;
 }
 
 /** @param {(chat: {emails: string[], title: string}) => Promise<unknown>} create */

@@ -52,6 +52,12 @@ export class Pane {
         } else setChildren(this.element, this.#nothing);
     }
 
+    /** Ends what is open, when the user signs out. */
+    dispose() {
+        this.conversation.dispose();
+        this.#pinned.retry.forget();
+    }
+
     /** Moves the focus to the title of what is shown. */
     focus() {
         const title = this.element.querySelector(".pane-title");

@@ -209,7 +209,6 @@ export const texts = {
         recording: "Recording",
         noMicrophone: "The microphone cannot be used",
         tooLarge: "A file can have at most 25 MB",
-        noPicture: "This file is no picture that can be shown here",
         tooLong: (/** @type {number} */ excess) =>
             `This text is ${excess} bytes too long for one message. Send it in parts.`,
     },

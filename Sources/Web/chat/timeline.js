@@ -1,3 +1,5 @@
+import { compare } from "../client/message.js";
+
 /**
  * The rows of a conversation: its messages with what depends on their neighbours.
  *
@@ -90,20 +92,16 @@ class DayBoundaries {
 }
 
 /**
- * The message before which the line "New" stands: the first of the last `unread` messages of
- * others that count as unread, which those that were deleted do not.
+ * The message before which the line "New" stands: the first behind a mark that counts as unread,
+ * which own messages do not, and those that were deleted.
  *
  * @param {Message[]} messages
- * @param {number} unread
- * @returns {string | undefined} undefined where the messages have not so many
+ * @param {{id: string, at: string, seq?: string} | undefined} mark the last message that was read
+ * @returns {string | undefined}
  */
-export function firstUnread(messages, unread) {
-    let left = unread;
-    for (let index = messages.length - 1; index >= 0 && left > 0; index -= 1) {
-        const { deletedForEveryone, id, isMine } = messages[index];
-        if (isMine || deletedForEveryone) continue;
-        left -= 1;
-        if (left === 0) return id;
-    }
-    return undefined;
+export function firstUnread(messages, mark) {
+    return messages.find((message) =>
+        !message.isMine && !message.deletedForEveryone &&
+        (mark === undefined || compare(message, mark) > 0)
+    )?.id;
 }

@@ -1,6 +1,7 @@
 import { ChatActions } from "./chat-actions.js";
 import { Engine } from "./engine.js";
 import { ItemActions } from "./item-actions.js";
+import { compare } from "./message.js";
 import { MessageActions } from "./message-actions.js";
 import { completeOptions } from "./parts.js";
 import { Profiles } from "./profiles.js";
@@ -188,7 +189,8 @@ export class Client {
     }
 
     /**
-     * Ends a block: what the user sent meanwhile is shown, too.
+     * Ends a block: what the user sent meanwhile is shown, too, as far as it is among the newest
+     * thousand messages of its chat.
      *
      * @param {string} user
      */
@@ -243,6 +245,31 @@ export class Client {
         const { hasEarlier, isLoaded } = state;
         const marks = [...state.marks.values()];
         return { chat, messages, pins, isLoaded, hasEarlier, marks, typing: typing.users(id) };
+    }
+
+    /**
+     * The message up to which the user has read a conversation, as far as this device knows it.
+     *
+     * @param {string} id
+     * @returns {string | undefined} its id; undefined where nothing is known to be read
+     */
+    readMark(id) {
+        const { marks, persistence, session } = this.#engine;
+        const { marks: told, messages } = persistence.confirmed.conversation(id);
+        const ids = [marks.read(id), told.get(session.user ?? "")?.read];
+        const loaded = ids.flatMap((each) => messages.get(each ?? "") ?? []).sort(compare);
+        return loaded.at(-1)?.id ?? ids.find((each) => each !== undefined);
+    }
+
+    /**
+     * A message that is loaded, also one that the user has deleted.
+     *
+     * @param {string} conversation
+     * @param {string} id
+     * @returns {{id: string, at: string, seq?: string} | undefined}
+     */
+    message(conversation, id) {
+        return this.#engine.persistence.confirmed.conversation(conversation).messages.get(id);
     }
 
     /** @type {Screen["openConversation"]} */

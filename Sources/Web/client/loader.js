@@ -367,20 +367,20 @@ export class Loader {
 
     /**
      * Asks a question that is not being asked. What it leaves open without an answer is asked for
-     * again, unless the answer would be the same.
+     * again, unless the answer would be the same; whoever waits for it is told of the failure.
      *
      * @param {string} name
      * @param {() => Promise<void>} action
      */
     #once(name, action) {
-        let question = this.#underWay.get(name);
-        if (!question) {
-            question = action().catch((error) => {
-                if (isFinal(asFailure(error).code)) return;
-                this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
-            }).finally(() => this.#underWay.delete(name));
-            this.#underWay.set(name, question);
-        }
+        const known = this.#underWay.get(name);
+        if (known) return known;
+        const question = action().finally(() => this.#underWay.delete(name));
+        question.catch((error) => {
+            if (isFinal(asFailure(error).code)) return;
+            this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
+        });
+        this.#underWay.set(name, question);
         return question;
     }
 }

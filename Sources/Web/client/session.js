@@ -104,15 +104,14 @@ export class Session {
      * Has nodes end or replace the sign-in. No tab renews its tokens meanwhile: nodes that have
      * ended it refuse that, and the user would be told that it was ended elsewhere.
      *
-     * @param {(session: {accessToken: () => Promise<string>}) => Promise<void>} action asks the
-     *     nodes, and calls `end` or `accept`
+     * @param {(session: {accessToken: (refused?: string) => Promise<string>}) => Promise<void>}
+     *     action asks the nodes, and calls `end` or `accept`
      */
     async change(action) {
-        // Renewed before: whoever renews needs the lock. Without a network they stay as they are.
-        await this.accessToken().catch(() => {});
-        const accessToken = this.#signIn?.accessToken ?? "";
-        const session = { accessToken: () => Promise.resolve(accessToken) };
-        await this.#parts.tabs.lock(LOCK, () => action(session));
+        await this.#parts.tabs.lock(LOCK, async () => {
+            await this.restore();
+            await action({ accessToken: (refused) => this.#accessTokenHere(refused) });
+        });
     }
 
     /** Forgets the tokens. */
@@ -136,24 +135,39 @@ export class Session {
     #renew(refused) {
         return this.#parts.tabs.lock(LOCK, async () => {
             await this.restore();
-            if (this.#isUsable(refused)) return;
-            const signIn = /** @type {SignIn} */ (this.#signIn);
-            const id = signIn.renewal ?? this.#parts.makeID();
-            await this.#write({ ...signIn, renewal: id });
-            try {
-                const answer = await this.#parts.calls.send({
-                    method: "POST",
-                    path: "/v1/sessions/refresh",
-                    body: { refreshToken: signIn.refreshToken, id },
-                });
-                await this.accept(answer.body, signIn.email);
-            } catch (error) {
-                const failed = asFailure(error);
-                if (failed.code !== 401 && failed.code !== 403) throw noAnswer;
-                await this.end();
-                this.#parts.onEnd(failed);
-            }
+            if (!this.#isUsable(refused)) await this.#renewHere();
         });
+    }
+
+    /**
+     * Returns an access token, renewed if need be, to who has the lock.
+     *
+     * @param {string} [refused]
+     */
+    async #accessTokenHere(refused) {
+        if (!this.#isUsable(refused)) await this.#renewHere();
+        if (!this.#signIn) throw { code: 401, message: "You are not signed in" };
+        return this.#signIn.accessToken;
+    }
+
+    /** Renews the tokens, for who has the lock. */
+    async #renewHere() {
+        const signIn = /** @type {SignIn} */ (this.#signIn);
+        const id = signIn.renewal ?? this.#parts.makeID();
+        await this.#write({ ...signIn, renewal: id });
+        try {
+            const answer = await this.#parts.calls.send({
+                method: "POST",
+                path: "/v1/sessions/refresh",
+                body: { refreshToken: signIn.refreshToken, id },
+            });
+            await this.accept(answer.body, signIn.email);
+        } catch (error) {
+            const failed = asFailure(error);
+            if (failed.code !== 401 && failed.code !== 403) throw noAnswer;
+            await this.end();
+            this.#parts.onEnd(failed);
+        }
     }
 
     /** @returns {Promise<SignIn | undefined>} */
