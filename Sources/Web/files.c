@@ -76,6 +76,8 @@ static const struct {
 #embed "chat/file-content.js"
     FILE("chat/file-urls.js")
 #embed "chat/file-urls.js"
+    FILE("chat/form-dialog.js")
+#embed "chat/form-dialog.js"
     FILE("chat/form-field.js")
 #embed "chat/form-field.js"
     FILE("chat/formats.js")

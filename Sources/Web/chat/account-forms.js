@@ -1,7 +1,7 @@
-import { sentenceOf, showFailure } from "./alert.js";
-import { closeDialog, openDialog, titledDialog } from "./dialog.js";
-import { element, setText } from "./dom.js";
-import { formFailure, formField } from "./form-field.js";
+import { openDialog } from "./dialog.js";
+import { element } from "./dom.js";
+import { formDialog } from "./form-dialog.js";
+import { formField } from "./form-field.js";
 import { texts } from "./texts.js";
 
 const words = texts.account;
@@ -88,25 +88,6 @@ export function openAccountForm(form, actions) {
  * @param {() => Promise<void>} save
  * @param {string} [style]
  */
-function dialog(title, fields, save, style = "primary") {
-    const failure = formFailure();
-    const submit = element("button", { class: `button ${style} wide` }, title);
-    const onSubmit = async (/** @type {Event} */ event) => {
-        event.preventDefault();
-        submit.disabled = true;
-        setText(failure, "");
-        try {
-            await save();
-            // The user may have closed it, and opened another.
-            if (made.open) closeDialog();
-        } catch (error) {
-            if (!made.open) return showFailure(error);
-            console.error("grapevine: the account was not changed:", error);
-            setText(failure, sentenceOf(error) ?? texts.noNode);
-        }
-        submit.disabled = false;
-    };
-    const form = element("form", { class: "form", onsubmit: onSubmit }, ...fields, failure, submit);
-    const made = titledDialog(title, {}, form);
-    return made;
+function dialog(title, fields, save, style) {
+    return formDialog({ title, submit: title, style }, fields, save);
 }

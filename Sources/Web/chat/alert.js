@@ -9,6 +9,17 @@ import { texts } from "./texts.js";
  * @param {string} sentence
  */
 export function makeAlert(sentence) {
+    return alertDialog(texts.error, sentence, textButton(texts.ok, closeDialog, "primary"));
+}
+
+/**
+ * Makes a dialog of a sentence that the user has to answer by a button.
+ *
+ * @param {string} heading
+ * @param {string} sentence
+ * @param {...Node} buttons
+ */
+export function alertDialog(heading, sentence, ...buttons) {
     const [title, text] = [uniqueID(), uniqueID()];
     return element(
         "dialog",
@@ -21,9 +32,9 @@ export function makeAlert(sentence) {
         element(
             "div",
             { class: "dialog-panel" },
-            element("h2", { id: title, class: "alert-title" }, texts.error),
+            element("h2", { id: title, class: "alert-title" }, heading),
             element("p", { id: text, class: "alert-text" }, sentence),
-            textButton(texts.ok, closeDialog, "primary"),
+            ...buttons,
         ),
     );
 }

@@ -65,8 +65,8 @@ export function makeChatActions({ client, people, toast }, openChat) {
             );
         },
         blockable: (/** @type {Chat} */ chat) => {
-            const [user, ...more] = people.others(chat);
-            return user && more.length === 0 ? { user, name: people.person(user).name } : undefined;
+            const user = people.partner(chat);
+            return user ? { user, name: people.person(user).name } : undefined;
         },
         openOptions: (/** @type {Chat} */ chat) => openChatOptions(chat, actions),
     };

@@ -1,6 +1,6 @@
+import { alertDialog } from "./alert.js";
 import { textButton } from "./button.js";
 import { closeDialog, openDialog } from "./dialog.js";
-import { element, uniqueID } from "./dom.js";
 import { texts } from "./texts.js";
 
 /**
@@ -10,7 +10,6 @@ import { texts } from "./texts.js";
  * @param {() => void} action
  */
 export function makeConfirm({ title, text, confirm }, action) {
-    const [titleID, textID] = [uniqueID(), uniqueID()];
     const onConfirm = () => {
         closeDialog();
         action();
@@ -18,23 +17,7 @@ export function makeConfirm({ title, text, confirm }, action) {
     const cancel = textButton(texts.cancel, closeDialog, "quiet");
     // A key that is held too long confirms nothing.
     cancel.autofocus = true;
-    return element(
-        "dialog",
-        {
-            class: "dialog alert",
-            role: "alertdialog",
-            "aria-labelledby": titleID,
-            "aria-describedby": textID,
-        },
-        element(
-            "div",
-            { class: "dialog-panel" },
-            element("h2", { id: titleID, class: "alert-title" }, title),
-            element("p", { id: textID, class: "alert-text", dir: "auto" }, text),
-            textButton(confirm, onConfirm, "destructive"),
-            cancel,
-        ),
-    );
+    return alertDialog(title, text, textButton(confirm, onConfirm, "destructive"), cancel);
 }
 
 /**

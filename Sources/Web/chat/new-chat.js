@@ -1,7 +1,6 @@
-import { sentenceOf, showFailure } from "./alert.js";
-import { closeDialog, openDialog, titledDialog } from "./dialog.js";
-import { element, setText } from "./dom.js";
-import { formFailure, formField } from "./form-field.js";
+import { openDialog } from "./dialog.js";
+import { formDialog } from "./form-dialog.js";
+import { formField } from "./form-field.js";
 import { texts } from "./texts.js";
 
 const words = texts.newChat;
@@ -25,33 +24,11 @@ export function makeNewChat(create) {
         dir: "auto",
         placeholder: words.namePlaceholder,
     });
-    const failure = formFailure();
-    const submit = element("button", { class: "button primary wide" }, words.submit);
-    const onSubmit = async (/** @type {Event} */ event) => {
-        event.preventDefault();
-        submit.disabled = true;
-        setText(failure, "");
-        try {
-            const emails = email.input.value.split(",").map((each) => each.trim());
-            await create({ emails, title: title.input.value.trim() });
-            if (made.open) closeDialog();
-        } catch (error) {
-            if (!made.open) return showFailure(error);
-            console.error("grapevine: a chat was not created:", error);
-            setText(failure, sentenceOf(error) ?? texts.noNode);
-        }
-        submit.disabled = false;
-    };
-    const form = element(
-        "form",
-        { class: "form", onsubmit: onSubmit },
-        email.element,
-        title.element,
-        failure,
-        submit,
-    );
-    const made = titledDialog(words.title, {}, form);
-    return made;
+    const submit = { title: words.title, submit: words.submit };
+    return formDialog(submit, [email.element, title.element], () => {
+        const emails = email.input.value.split(",").map((each) => each.trim());
+        return create({ emails, title: title.input.value.trim() });
+    });
 }
 
 /** @param {(chat: {emails: string[], title: string}) => Promise<unknown>} create */

@@ -99,8 +99,18 @@ export class People {
      * @returns {{key: string, photo?: string}}
      */
     face(chat) {
+        const user = this.partner(chat);
+        return user ? { key: user, photo: this.person(user).photo } : { key: chat.id };
+    }
+
+    /**
+     * The other person of a chat of two.
+     *
+     * @param {Chat} chat
+     * @returns {string | undefined}
+     */
+    partner(chat) {
         const [other, ...more] = this.others(chat);
-        const isOfTwo = other !== undefined && more.length === 0;
-        return isOfTwo ? { key: other, photo: this.person(other).photo } : { key: chat.id };
+        return more.length === 0 ? other : undefined;
     }
 }
