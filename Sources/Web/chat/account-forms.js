@@ -89,5 +89,6 @@ export function openAccountForm(form, actions) {
  * @param {string} [style]
  */
 function dialog(title, fields, save, style) {
-    return formDialog({ title, submit: title, style }, fields, save);
+    const failed = "the account was not changed";
+    return formDialog({ title, submit: title, failed, style }, fields, save);
 }

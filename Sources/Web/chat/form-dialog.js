@@ -8,11 +8,12 @@ import { texts } from "./texts.js";
  * Makes the dialog of a form that is closed once it is saved. A refusal is shown in it, and what was
  * typed stays.
  *
- * @param {{title: string, submit: string, style?: string}} words `style` is that of the button
+ * @param {{title: string, submit: string, failed: string, style?: string}} words `failed` is logged
+ *   with a refusal, and `style` is that of the button
  * @param {Node[]} fields
  * @param {() => Promise<unknown>} save
  */
-export function formDialog({ title, submit: name, style = "primary" }, fields, save) {
+export function formDialog({ title, submit: name, failed, style = "primary" }, fields, save) {
     const failure = formFailure();
     const submit = element("button", { class: `button ${style} wide` }, name);
     const onSubmit = async (/** @type {Event} */ event) => {
@@ -25,7 +26,7 @@ export function formDialog({ title, submit: name, style = "primary" }, fields, s
             if (dialog.open) closeDialog();
         } catch (error) {
             if (!dialog.open) return showFailure(error);
-            console.error("grapevine: a form was not saved:", error);
+            console.error(`grapevine: ${failed}:`, error);
             setText(failure, sentenceOf(error) ?? texts.noNode);
         }
         submit.disabled = false;

@@ -24,8 +24,9 @@ export function makeNewChat(create) {
         dir: "auto",
         placeholder: words.namePlaceholder,
     });
-    const submit = { title: words.title, submit: words.submit };
-    return formDialog(submit, [email.element, title.element], () => {
+    const { submit, title: heading } = words;
+    const failed = "a chat was not created";
+    return formDialog({ title: heading, submit, failed }, [email.element, title.element], () => {
         const emails = email.input.value.split(",").map((each) => each.trim());
         return create({ emails, title: title.input.value.trim() });
     });
