@@ -10,12 +10,13 @@ import { texts } from "./texts.js";
  */
 
 /**
- * What is done in an open chat; `blockable` is the other person of a chat of two.
+ * What is done in an open chat; `blockable` is the other person of a chat of two, with the name that
+ * is found if it is not known yet.
  *
  * @typedef {{
  *   leave: (chat: Chat) => void,
  *   block: (user: string) => void,
- *   blockable: (chat: Chat) => {user: string, name: string} | undefined,
+ *   blockable: (chat: Chat) => {user: string, name: string, found: Promise<string>} | undefined,
  * }} PersonActions
  */
 
@@ -66,7 +67,8 @@ export function makeChatActions({ client, people, toast }, openChat) {
         },
         blockable: (/** @type {Chat} */ chat) => {
             const user = people.partner(chat);
-            return user ? { user, name: people.person(user).name } : undefined;
+            if (!user) return undefined;
+            return { user, name: people.person(user).name, found: people.findName(user) };
         },
         openOptions: (/** @type {Chat} */ chat) => openChatOptions(chat, actions),
     };
@@ -96,8 +98,10 @@ export function openChatOptions(chat, actions, { isOpen = false } = {}) {
     if (isOpen) {
         const person = actions.blockable?.(chat);
         if (person) {
+            const { block } = texts.blocks;
             choices.push({
-                title: texts.blocks.block(person.name),
+                title: block(person.name),
+                found: person.found.then((name) => name && block(name)),
                 icon: "blocked",
                 style: "destructive",
                 action: () => actions.block?.(person.user),

@@ -4,9 +4,16 @@ import { icon } from "./icons.js";
 import { texts } from "./texts.js";
 
 /**
- * A choice of a sheet; `style` is "destructive" for what cannot be taken back easily.
+ * A choice of a sheet; `style` is "destructive" for what cannot be taken back easily, and `found`
+ * a title that is shown once it is known, unless it is empty.
  *
- * @typedef {{title: string, icon: string, style?: "destructive", action: () => void}} Choice
+ * @typedef {{
+ *   title: string,
+ *   found?: Promise<string>,
+ *   icon: string,
+ *   style?: "destructive",
+ *   action: () => void,
+ * }} Choice
  */
 
 /**
@@ -36,6 +43,8 @@ export function makeSheet(title, choices) {
 
 /** @param {Choice} choice */
 function makeChoice(choice) {
+    const title = element("span", {}, choice.title);
+    choice.found?.then((found) => found && title.replaceChildren(found));
     return element(
         "button",
         {
@@ -48,7 +57,7 @@ function makeChoice(choice) {
             },
         },
         icon(choice.icon),
-        element("span", {}, choice.title),
+        title,
     );
 }
 
