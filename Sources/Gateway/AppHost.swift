@@ -69,6 +69,7 @@ package protocol AppHost: AnyObject, Sendable {
     var isEncrypted: Bool { get }
     /// The web pages of this port.
     var pages: WebPages { get }
-    /// The origins whose pages may send requests, such as `https://chat.example.org`.
+    /// The origins whose pages may send requests beside the nodes' own, such as
+    /// `https://shop.example.org`.
     var origins: Set<String> { get }
 }

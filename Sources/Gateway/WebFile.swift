@@ -6,14 +6,24 @@ import Wire
 struct WebFile: Sendable {
     let contentType: String
     let bytes: [UInt8]
-    let tag: EntityTag
+    private let hash: String
 
     /// - Parameter name: tells the type, by its ending.
     init(_ bytes: [UInt8], named name: String) {
         self.bytes = bytes
         contentType = WebFile.contentType(of: name)
-        // Sixty-four bits: the tag only tells the versions of one file apart.
-        tag = EntityTag(String(Hash128(of: bytes).description.prefix(16)))
+        hash = WebFile.hash(of: bytes)
+    }
+
+    /// The tag of the file as it is served under a policy: what a browser has stored under another
+    /// one is not what it would get.
+    func tag(under policy: String?) -> EntityTag {
+        EntityTag(policy.map { hash + "-" + WebFile.hash(of: Array($0.utf8)) } ?? hash)
+    }
+
+    /// Sixty-four bits: a tag only tells the versions of one file apart.
+    private static func hash(of bytes: [UInt8]) -> String {
+        String(Hash128(of: bytes).description.prefix(16))
     }
 
     /// The files that the binary carries, by their paths in `Sources/Web`.

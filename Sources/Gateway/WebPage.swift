@@ -10,11 +10,11 @@ struct WebPage: Equatable, Sendable {
     /// What the page may load and whom it may send requests to; nil for a part of a page.
     let policy: String?
 
-    init(_ file: WebFile, policy: String?) {
+    init(_ file: WebFile, _ tag: EntityTag, policy: String?) {
         contentType = file.contentType
         body = file.bytes
         // Weak: a file has the same tag whether it is compressed or not (RFC 9110, section 8.8.1).
-        tag = "W/" + file.tag.text
+        self.tag = "W/" + tag.text
         self.policy = policy
     }
 }

@@ -1,6 +1,7 @@
 import Compression
 import HTTP
 import JSON
+import Node
 import Wire
 
 /// The web pages of a port, which anybody may read: they contain no data of users.
@@ -19,19 +20,26 @@ package actor WebPages {
     private static let compressedBytesMin = 256
 
     private nonisolated let executor: any SerialExecutor
+    private let site: Site
+    private let mayPlay: Bool
+    /// The nodes that the options name.
+    private let named: [WebOrigin]
     /// The origins of the nodes' pages; each page may send requests to all of them.
-    package nonisolated let origins: Set<String>
+    package private(set) var origins: Set<String> = []
     /// The names under which the port may be reached; nil for any name.
     private nonisolated let names: ServedNames?
-    private let files: [[String]: WebFile]
+    private var files: [[String]: WebFile]
     /// The policy of all pages (Content Security Policy Level 3).
-    private let policy: String
+    private var policy = ""
+    /// The version of the members' addresses that was taken over last.
+    private var followedVersion = 0
     /// The compressed forms of files, each made when it is first asked for.
     private var compressed: [[String]: [UInt8]] = [:]
 
     /// - Parameters:
     ///   - names: the names under which the port may be reached; nil for any name.
-    ///   - nodes: the addresses at which browsers reach the nodes, as `/nodes.json` lists them.
+    ///   - nodes: the addresses at which browsers reach this node, and others, as `/nodes.json`
+    ///     lists them; empty where a page uses the node alone that it came from.
     ///   - mayPlay: whether a page may send requests to any port of this machine, where
     ///     `cluster/play` takes orders to kill and start nodes.
     package init(
@@ -40,9 +48,37 @@ package actor WebPages {
     ) {
         self.names = names
         self.executor = executor
+        self.site = site
+        self.mayPlay = mayPlay
+        named = nodes
+        files = WebPages.files(of: site)
+        (files[WebPages.listPath], policy) = WebPages.contents(nodes, mayPlay: mayPlay)
         origins = Set(nodes.map(\.description))
-        policy = WebPages.policy(nodes, mayPlay: mayPlay)
-        files = WebPages.files(of: site, nodes)
+    }
+
+    /// Follows the members of the cluster; to be called at each tick.
+    package func follow(_ node: Node) {
+        let version = node.assumeIsolated { $0.memberPagesVersion }
+        guard version != followedVersion else { return }
+        followedVersion = version
+        follow(node.assumeIsolated { $0.memberPages })
+    }
+
+    /// Takes over the addresses at which browsers reach the pages of the members.
+    ///
+    /// They follow those that the options name, up to `WebOrigin.countMax` in all. A page that is
+    /// open already keeps its policy, and so its nodes.
+    func follow(_ members: [PageAddresses]) {
+        guard !named.isEmpty else { return }
+        var nodes = named
+        for member in members {
+            guard nodes.count < WebOrigin.countMax else { break }
+            let origin = WebOrigin(site == .chat ? member.chat : member.cluster)
+            if let origin, !nodes.contains(origin) { nodes.append(origin) }
+        }
+        (files[WebPages.listPath], policy) = WebPages.contents(nodes, mayPlay: mayPlay)
+        compressed[WebPages.listPath] = nil
+        origins = Set(nodes.map(\.description))
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -64,8 +100,10 @@ package actor WebPages {
     func answer(to head: RequestHead) -> WebPage? {
         let path = head.target.segments
         guard let file = files[path] else { return nil }
-        var page = WebPage(file, policy: isPart(file, at: path) ? nil : policy)
-        if file.tag.isHeld(by: head.fields.values(of: "if-none-match")) {
+        let policy = isPart(file, at: path) ? nil : policy
+        let tag = file.tag(under: policy)
+        var page = WebPage(file, tag, policy: policy)
+        if tag.isHeld(by: head.fields.values(of: "if-none-match")) {
             page.status = .notModified
             page.body = []
         } else if head.fields.acceptsGzip, let body = compressedForm(of: file, at: path) {
@@ -108,18 +146,27 @@ extension WebPages {
         "cluster/index.html": "cluster",
     ]
 
-    private static func files(of site: Site, _ nodes: [WebOrigin]) -> [[String]: WebFile] {
+    private static let listPath = ["nodes.json"]
+
+    private static func files(of site: Site) -> [[String]: WebFile] {
         let folders =
             switch site {
             case .chat: ["chat/", "client/"]
             case .cluster: ["cluster/"]
             }
-        var files = [["nodes.json"]: WebFile(list(of: nodes), named: "nodes.json")]
+        var files: [[String]: WebFile] = [:]
         for (path, file) in WebFile.embedded where folders.contains(where: path.hasPrefix) {
             let place = places[path] ?? path
             files[place.split(separator: "/").map(String.init)] = file
         }
         return files
+    }
+
+    /// Returns the list of the nodes, and the policy that lets pages use them.
+    private static func contents(
+        _ nodes: [WebOrigin], mayPlay: Bool
+    ) -> (list: WebFile, policy: String) {
+        (WebFile(list(of: nodes), named: "nodes.json"), policy(nodes, mayPlay: mayPlay))
     }
 
     private static func list(of nodes: [WebOrigin]) -> [UInt8] {

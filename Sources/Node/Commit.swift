@@ -5,6 +5,7 @@ import Wire
 enum SettingName {
     static let cluster = "cluster"
     static let members = "members"
+    static let pages = "pages"
 }
 
 /// One transaction that was handed to the store.

@@ -150,6 +150,7 @@ package actor Node {
     var typing = Typing()
     var checkpoints = CheckpointExchange()
     var signing = SigningReplica()
+    var pages = MemberPages()
     var tally = NodeTally()
     /// Whether the process is shutting down.
     var isEnding = false
@@ -221,6 +222,7 @@ extension Node {
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
                 storedMembers = table.present
             }
+            try loadPages(settings)
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {

@@ -43,6 +43,8 @@ package struct NodeOptions: Hashable, Sendable {
     package let unsentMilliseconds: UInt64
     /// The greatest length of a token that is made here, in bytes.
     package let tokenBytesMax: Int
+    /// Where browsers reach this node's pages.
+    package let pages: PageAddresses
 
     package static let unsentMillisecondsDefault: UInt64 = 60 * 60 * 1_000
 
@@ -62,8 +64,9 @@ package struct NodeOptions: Hashable, Sendable {
         earlierMessagesMax: Int = ShardMachine.earlierMessagesMax,
         causePatienceMilliseconds: UInt64 = Causes.patienceMillisecondsDefault,
         unsentMilliseconds: UInt64 = unsentMillisecondsDefault,
-        tokenBytesMax: Int = Token.textBytesMax
+        tokenBytesMax: Int = Token.textBytesMax, pages: PageAddresses = PageAddresses()
     ) {
+        self.pages = pages
         self.tokenBytesMax = tokenBytesMax
         self.unsentMilliseconds = unsentMilliseconds
         self.causePatienceMilliseconds = causePatienceMilliseconds

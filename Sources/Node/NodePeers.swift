@@ -152,7 +152,7 @@ extension Node {
         case .hello(let hello): onHello(hello, greeting)
         case .reject(let reason): onRejected(reason, greeting)
         case .gossip, .replication, .request, .response, .clock, .watch, .typing, .checkpoint,
-            .pulse, .unheard, .signing:
+            .pulse, .unheard, .signing, .pages:
             drop(greeting)
         }
     }
@@ -433,7 +433,10 @@ extension Node {
                 restRangesMax: options.restRangesMax))
         for shard in shards { within(shard) { $0.onPeerUp(name, wire: wire) } }
         checkpoints.onConnected(name)
-        if let connection = links[name] { tellSigningVersion(on: connection) }
+        if let connection = links[name] {
+            tellSigningVersion(on: connection)
+            tellPages(on: connection)
+        }
         membership.onUp(name, process: hello.process, now: now)
         subscriptions.isLost = true
         tickLinks(now: now)
@@ -481,6 +484,8 @@ extension Node {
             onCheckpoint(frame, from: name)
         case .signing(let frame):
             onSigningFrame(frame, from: connection)
+        case .pages(let said):
+            onPages(said, of: name)
         case .pulse(let pulse):
             connection.pulse = (pulse, now)
             onSummary(pulse.summary, from: connection, now: now)

@@ -164,6 +164,8 @@ package enum PeerFrame: Hashable, Sendable {
     case unheard(ShardID)
     /// The keys of access tokens, and the revocations.
     case signing(SigningFrame)
+    /// Where browsers reach the sender's pages.
+    case pages(PageAddresses)
 
     /// The version at the head of each frame, which is that of the head: it is the same in all
     /// versions of the wire format that only add kinds of frames.
@@ -205,6 +207,7 @@ extension PeerFrame: WireValue {
         static let pulse: UInt8 = 11
         static let unheard: UInt8 = 12
         static let signing: UInt8 = 13
+        static let pages: UInt8 = 14
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -250,6 +253,9 @@ extension PeerFrame: WireValue {
         case .signing(let frame):
             writer.write(Kind.signing)
             frame.encode(into: &writer)
+        case .pages(let said):
+            writer.write(Kind.pages)
+            said.encode(into: &writer)
         }
     }
 
@@ -302,6 +308,7 @@ extension PeerFrame: WireValue {
         case Kind.pulse: self = .pulse(try Pulse(from: &reader))
         case Kind.unheard: self = .unheard(try reader.readShard())
         case Kind.signing: self = .signing(try SigningFrame(from: &reader))
+        case Kind.pages: self = .pages(try PageAddresses(from: &reader))
         default: throw .unknown
         }
     }

@@ -43,10 +43,15 @@ package struct NodeCommand: Sendable {
     package var tlsKey: String?
     /// The origins whose pages may send requests to that port.
     package var origins: Set<String> = []
-    /// The addresses at which browsers reach the ports for apps of all nodes.
+    /// The addresses at which browsers reach the port for apps of this node, and of others.
     package private(set) var webNodes: [WebOrigin] = []
-    /// The addresses at which browsers reach the ports for operations of all nodes.
+    /// The addresses at which browsers reach the port for operations of this node, and of others.
     package private(set) var opsWebNodes: [WebOrigin] = []
+    /// The addresses of this node, which are the first of each.
+    package var pageAddresses: PageAddresses {
+        PageAddresses(
+            chat: webNodes.first?.description ?? "", cluster: opsWebNodes.first?.description ?? "")
+    }
     /// The names under which clients reach `ops`, and `http` where it has web nodes, beside those
     /// of the web nodes.
     package private(set) var hostNames: [String] = []
@@ -213,8 +218,7 @@ package struct NodeCommand: Sendable {
             return isValid ? Set(origins.map(String.init)) : nil
         }
         webNodes = try NodeCommand.webNodes("--web", options)
-        // The page of one node uses the others.
-        self.origins = (origins ?? []).union(webNodes.map(\.description))
+        self.origins = origins ?? []
         admitsUsers = options.has("--users")
         guard !admitsUsers || jwtKeyFile != nil || http != nil else {
             throw UsageError(

@@ -87,8 +87,8 @@ extension NodeCommand {
             "the sites whose pages may send requests to --http, such as https://chat.example.org"),
         CommandHelp.Option(
             "--web", .text("url,…"),
-            "the addresses at which browsers reach --http of all nodes: the page of one then goes "
-                + "on with another, as with --origin"),
+            "the addresses at which browsers reach --http of this node, first, and of others: the "
+                + "page of one goes on with another; members say theirs to each other"),
         CommandHelp.Option(
             "--push-key", .file,
             "a secret of 32 bytes or more, the same on all nodes: devices are told of their "
@@ -108,7 +108,8 @@ extension NodeCommand {
                 + "a key"),
         CommandHelp.Option(
             "--ops-web", .text("url,…"),
-            "the addresses at which browsers reach --ops of all nodes, which /cluster then shows"),
+            "the addresses at which browsers reach --ops of this node, first, and of others; "
+                + "/cluster shows these and those that the members say"),
         CommandHelp.Option(
             "--host-names", .text("host,…"),
             "the names with a dot by which clients reach --ops, and --http with --web, beside "

@@ -18,6 +18,7 @@ actor OpsPort {
     private let clock: SystemClock
     private let pages: WebPages
     private let listener: Listener
+    private weak var node: Node?
     private var clients: [UInt64: Client] = [:]
 
     init(
@@ -36,13 +37,15 @@ actor OpsPort {
     var address: SocketAddress { listener.address }
 
     func start(_ node: Node) throws(NetworkError) {
+        self.node = node
         try listener.start { [self] connection in
             assumeIsolated { $0.take(connection, for: node) }
         }
     }
 
-    /// Closes connections that take too long; called at each tick.
+    /// Closes connections that take too long, and follows the members; called at each tick.
     func onTick() {
+        if let node { pages.assumeIsolated { $0.follow(node) } }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 

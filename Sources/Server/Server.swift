@@ -118,7 +118,7 @@ package struct Server {
                 ackLevel: command.ackLevel, editWindowMilliseconds: command.editWindowMilliseconds,
                 evictAfterMilliseconds: command.evictAfterMilliseconds,
                 maxOffsetMilliseconds: command.maxOffsetMilliseconds, mayBlock: command.mayBlock,
-                acceptsDataLoss: command.acceptsDataLoss),
+                acceptsDataLoss: command.acceptsDataLoss, pages: command.pageAddresses),
             ports: ports)
         store.reportFailures(node)
         try host.assumeIsolated { $0.start(node) }.get()

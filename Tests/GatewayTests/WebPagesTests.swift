@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Node
 import Testing
 
 @testable import Gateway
@@ -169,6 +170,36 @@ import Testing
                 "; connect-src 'self' http://127.0.0.1:7301 ws://127.0.0.1:7301 "
                     + "https://b.example.org wss://b.example.org; "))
         #expect(!policy.contains("unsafe") && !policy.contains("*"))
-        #expect(pages.origins == ["http://127.0.0.1:7301", "https://b.example.org"])
+        #expect(
+            pages.assumeIsolated { $0.origins }
+                == ["http://127.0.0.1:7301", "https://b.example.org"])
+    }
+
+    @Test func `pages follow the members, and what a browser has stored is sent anew`() throws {
+        let own = try #require(WebOrigin("http://127.0.0.1:7301"))
+        let pages = WebPages(.chat, nodes: [own], executor: InlineExecutor())
+        func answer(_ path: String) throws -> WebPage {
+            let head = try Self.head(path)
+            return try #require(pages.assumeIsolated { $0.answer(to: head) })
+        }
+        let alone = try answer("/")
+        let strange = "https://b.example.org; script-src *"
+        pages.assumeIsolated {
+            $0.follow(
+                ["http://127.0.0.1:7302", "http://127.0.0.1:7301", "", strange].map {
+                    PageAddresses(chat: $0, cluster: "http://127.0.0.1:7402")
+                })
+        }
+        let list = try answer("/nodes.json")
+        #expect(
+            String(decoding: list.body, as: UTF8.self)
+                == #"{"nodes":["http://127.0.0.1:7301","http://127.0.0.1:7302"]}"#)
+        let page = try answer("/")
+        #expect(page.policy?.contains("ws://127.0.0.1:7302") == true)
+        #expect(page.policy?.contains("b.example.org") == false)
+        #expect(page.tag != alone.tag)
+        #expect(pages.assumeIsolated { $0.origins }.contains("http://127.0.0.1:7302"))
+        pages.assumeIsolated { $0.follow([PageAddresses]()) }
+        #expect(try answer("/") == alone)
     }
 }

@@ -70,7 +70,8 @@ final class NodeSeat: Sendable {
             ackLevel: .majority, editWindowMilliseconds: 900_000,
             evictAfterMilliseconds: evictAfterMilliseconds, mayBlock: mayBlock,
             acceptsDataLoss: acceptsDataLoss, peerLimits: peerLimits, versions: versions,
-            restRangesMax: restRangesMax)
+            restRangesMax: restRangesMax,
+            pages: PageAddresses(chat: "https://" + name, cluster: "https://ops." + name))
         let ports = NodePorts(
             executor: InlineExecutor(), store: store, entropy: SeededEntropy(seed: seed),
             clock: self.clock, host: host)

@@ -48,6 +48,7 @@ import Wire
         .pulse(
             Pulse(Frame.Summary(hash: .max, unready: [ShardID(0), ShardID(4)]), silence: 3)),
         .unheard(ShardID(4)), .signing(.version(7)),
+        .pages(PageAddresses(chat: "https://chat.example.org")),
         .signing(
             .news(
                 [],

@@ -65,9 +65,10 @@ import Wire
             ])
         #expect(
             command.webNodes.map(\.description) == ["http://127.0.0.1:7301", "https://b.example"])
+        #expect(command.origins == ["https://a.example"])
         #expect(
-            command.origins
-                == ["http://127.0.0.1:7301", "https://b.example", "https://a.example"])
+            command.pageAddresses
+                == PageAddresses(chat: "http://127.0.0.1:7301", cluster: "http://127.0.0.1:7401"))
         #expect(command.opsWebNodes.map(\.description) == ["http://127.0.0.1:7401"])
         let tooMany = (1...65).map { "http://a:\($0 + 8_000)" }.joined(separator: ",")
         for value in ["", "http://a/", "http://a,", "b.example", "*", tooMany] {

@@ -1,0 +1,81 @@
+import Membership
+import Wire
+
+/// The addresses at which browsers reach the pages of a node, such as `https://chat-1.example.org`;
+/// each is empty for none.
+package struct PageAddresses: Hashable, Sendable {
+    /// The address of the chat.
+    package var chat: String
+    /// The address of the view of the cluster.
+    package var cluster: String
+
+    package init(chat: String = "", cluster: String = "") {
+        self.chat = chat
+        self.cluster = cluster
+    }
+}
+
+extension PageAddresses: WireValue {
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(chat)
+        writer.write(cluster)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        chat = try reader.readText(limit: Member.addressBytesMax)
+        cluster = try reader.readText(limit: Member.addressBytesMax)
+    }
+}
+
+/// The addresses of the other members' pages, as each has last said on a connection.
+///
+/// They are stored with the member table, so that a node that starts alone names the others to its
+/// pages. Members that have left, or were taken out of the ring, are not listed.
+struct MemberPages {
+    private var addresses: [NodeName: PageAddresses] = [:]
+    /// The addresses that are listed, in the order of the members' names.
+    private(set) var listed: [PageAddresses] = []
+    /// The number of changes of the list.
+    private(set) var version = 0
+
+    /// Takes what a member says of itself.
+    ///
+    /// - Returns: whether it is new.
+    mutating func insert(
+        _ said: PageAddresses, of member: NodeName, in table: MemberTable
+    ) -> Bool {
+        let known = said == PageAddresses() ? nil : said
+        guard addresses[member] != known else { return false }
+        addresses[member] = known
+        follow(table)
+        return true
+    }
+
+    /// Takes over a change of the member table.
+    mutating func follow(_ table: MemberTable) {
+        addresses = addresses.filter { table[$0.key].map { $0.state != .left } ?? false }
+        let list = addresses.sorted { $0.key < $1.key }
+            .filter { table[$0.key]?.state.isInRing ?? false }
+            .map(\.value)
+        guard list != listed else { return }
+        listed = list
+        version += 1
+    }
+}
+
+extension MemberPages: WireValue {
+    func encode(into writer: inout ByteWriter) {
+        writer.write(count: addresses.count)
+        for (name, said) in addresses.sorted(by: { $0.key < $1.key }) {
+            writer.write(name)
+            said.encode(into: &writer)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        for _ in 0..<(try reader.readCount(limit: MemberTable.entriesMax)) {
+            let name: NodeName = try reader.readName()
+            addresses[name] = try PageAddresses(from: &reader)
+        }
+    }
+}
