@@ -6,14 +6,15 @@ import Wire
 
 @testable import Node
 
-/// Three nodes with a replica of each of 64 shards, all written to.
+/// Three nodes with a replica of each shard, all written to.
 private struct Wide {
     let world = NodeWorld()
     let participantStates: [NodeSeat]
-    let rooms = (0..<400).map { ConversationID(checked: "room\($0)") }
+    let rooms: [ConversationID]
 
-    init() {
-        let first = world.add("n1", shards: 64)
+    init(shards: UInt16 = 64) {
+        rooms = (0..<shards * 6).map { ConversationID(checked: "room\($0)") }
+        let first = world.add("n1", shards: shards)
         let (second, third) = (
             world.add("n2", join: ["n1"], shards: nil), world.add("n3", join: ["n1"], shards: nil)
         )
@@ -30,10 +31,9 @@ private struct Wide {
         }
     }
 
-    func write(on participantState: NodeSeat) {
-        for (index, room) in rooms.enumerated() {
-            participantState.handle(send("m\(index)", in: room), number: 2)
-        }
+    /// Writes a message of this name to every room.
+    func write(_ message: String, on participantState: NodeSeat) {
+        for room in rooms { participantState.handle(send(message, in: room), number: 2) }
         world.run(milliseconds: 500)
     }
 }
@@ -60,9 +60,22 @@ extension Node {
     @Test func `a token of all shards needs no dead node, whatever was written since`() throws {
         let wide = Wide()
         let token = try #require(wide.token(of: wide.participantStates[2]))
-        wide.write(on: wide.participantStates[0])
+        wide.write("m1", on: wide.participantStates[0])
         wide.world.kill("n3")
-        wide.write(on: wide.participantStates[1])
+        wide.write("m2", on: wide.participantStates[1])
+        #expect(wide.world.since(token, on: wide.participantStates[1]) == .level)
+    }
+
+    @Test func `a token of the most shards is good after a long absence, whoever is dead`() throws {
+        let wide = Wide(shards: ClusterSettings.shardsMax)
+        let token = try #require(wide.token(of: wide.participantStates[2]))
+        #expect(token.text.utf8.count <= Token.textBytesMax)
+        for round in 0..<12 {
+            wide.write("m\(round)", on: wide.participantStates[0])
+            wide.world.run(milliseconds: 600)
+        }
+        wide.world.kill("n3")
+        wide.write("last", on: wide.participantStates[0])
         #expect(wide.world.since(token, on: wide.participantStates[1]) == .level)
     }
 
@@ -74,7 +87,7 @@ extension Node {
         wide.world.run(milliseconds: 500)
         let again = wide.world.add("n2", join: ["n1"], store: store, shards: nil)
         wide.world.run(milliseconds: 2_000)
-        wide.write(on: wide.participantStates[0])
+        wide.write("m1", on: wide.participantStates[0])
         wide.world.kill("n1")
         wide.world.kill("n3")
         wide.world.run(milliseconds: 1_000)
@@ -146,6 +159,54 @@ extension Node {
         narrow.world.run(milliseconds: 3_000)
         narrow.grow(by: first)
         #expect(narrow.world.since(token, on: second) == .answered(.failed(.behind), nil))
+    }
+
+    @Test(arguments: [["n3"], ["n1", "n2"]])
+    func `a name from one side of a cut is good on the other once that holds it`(
+        writers: [String]
+    ) throws {
+        let narrow = Narrow()
+        let before = try narrow.named(by: narrow.seats[2])
+        let cut = narrow.world.channels.filter { !$0.isClosed && ($0.owner == "n3") }
+        for channel in cut.flatMap({ [$0, $0.other].compactMap(\.self) }) { channel.isCut = true }
+        narrow.world.unreachable = ["n1", "n2", "n3"]
+        let seats = narrow.seats.filter { writers.contains($0.name) }
+        let others = narrow.seats.filter { !writers.contains($0.name) }
+        for (index, seat) in seats.enumerated() {
+            seat.handle(send("side\(index)", in: narrow.room), number: 2)
+        }
+        narrow.world.run(milliseconds: 3_000)
+        let named = try narrow.named(by: seats[0])
+        // What was named before the cut is good on both sides of it; what was named since is not.
+        for seat in narrow.seats { #expect(narrow.world.since(before, on: seat) == .level) }
+        #expect(narrow.world.since(named, on: others[0]) == .answered(.failed(.behind), nil))
+        #expect(narrow.world.since(named, on: seats[0]) == .level)
+        narrow.world.unreachable = []
+        narrow.world.run(milliseconds: 12_000)
+        for writer in writers { narrow.world.kill(writer) }
+        narrow.world.run(milliseconds: 1_000)
+        for seat in others { #expect(narrow.world.since(named, on: seat) == .level) }
+    }
+
+    @Test func `a name is good after a hundred restarts of each node`() throws {
+        let narrow = Narrow()
+        let token = try narrow.named(by: narrow.seats[2])
+        var seats = narrow.seats
+        for round in 0..<100 {
+            for place in seats.indices {
+                let (name, store) = (seats[place].name, seats[place].store)
+                narrow.world.kill(name)
+                let joins = ["n1", "n2", "n3"].filter { $0 != name }
+                seats[place] = narrow.world.add(name, join: joins, store: store, shards: nil)
+                narrow.world.run(milliseconds: 400)
+                seats[place].handle(send("m\(round)-\(place)", in: narrow.room), number: 2)
+            }
+        }
+        narrow.world.run(milliseconds: 3_000)
+        for seat in seats { #expect(narrow.world.since(token, on: seat) == .level) }
+        narrow.world.kill("n3")
+        narrow.world.run(milliseconds: 1_000)
+        #expect(narrow.world.since(token, on: seats[0]) == .level)
     }
 
     @Test(arguments: [true, false])
