@@ -33,8 +33,9 @@ struct FeedScan: Hashable, Sendable {
     var stride = 1
 
     static let strideMax = 32
-    /// Whether the receiver of a replay knows `target`.
-    var isTargetTold = false
+    /// What the replica held at the last batch of a replay, as its receiver knows; nil before it
+    /// knows.
+    var held: Vector?
 
     /// How long a holder waits, in milliseconds, until it has all that the receiver has seen
     /// elsewhere, before it reads what is here: what it lacks then may exist nowhere any more.

@@ -213,19 +213,21 @@ extension Node {
 
     /// Sends a batch of a replay in parts, each with the changes of documents that it completes.
     ///
-    /// - Parameter scan: its `stride` grows with the parts.
+    /// - Parameters:
+    ///   - scan: its `stride` grows with the parts.
+    ///   - held: what the replica held when the batch was read.
     private func sendReplayed(
         _ batch: FeedBatch, on served: EventPublisher.Served, _ scan: inout FeedScan,
-        to name: NodeName
+        held: Vector, to name: NodeName
     ) {
         let target = scan.target ?? Vector()
-        if !scan.isTargetTold, !batch.steps.isEmpty {
+        if scan.held != held, !batch.steps.isEmpty {
             let frame = WatchFrame.scanning(
-                served.shard, number: served.number, target: SaidVector(target))
+                served.shard, number: served.number, target: SaidVector(held))
             guard sendWatchFrame(frame, to: name) else {
                 return publisher.refuse(served.number, for: name)
             }
-            scan.isTargetTold = true
+            scan.held = held
         }
         var start = 0
         for step in batch.steps where step.end - start >= scan.stride {
@@ -331,7 +333,7 @@ extension Node {
             let theirs = batch.told.compactMap { $0.narrowed(to: users.contains) }
             if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
         } else {
-            sendReplayed(batch, on: served, &scan, to: name)
+            sendReplayed(batch, on: served, &scan, held: position, to: name)
         }
         if let next = batch.next { scan.place = next }
         self.publisher.updateServed(served.number, for: name) { $0.scan = scan }

@@ -4,13 +4,14 @@ import Wire
 /// The progress of the replay of a shard for a watcher that may be cut off.
 ///
 /// A scan tells documents in the order of their changes. Of a document that a later change has
-/// altered, the earlier one is passed without being told. Another replica may still have the
-/// document as it was, under the change that was passed; so the progress counts only at a replica
-/// that holds all that the scan's replica held.
+/// altered, the earlier one is passed without being told: it is told under the later change, which
+/// may have been made since the scan began. Another replica may still have the document as it was,
+/// under the change that was passed; so the progress counts only at a replica that holds all that
+/// the scan's replica held when it passed the change.
 package struct ReplayProgress: Hashable, Sendable {
     /// The changes beyond those that the watcher had seen, up to the document told last.
     package var passed = Vector()
-    /// The vector of the replica that told them, when its scan began.
+    /// The vector of the replica that told them, when it last read what it told.
     package var target = Vector()
 
     package init() {}

@@ -234,7 +234,11 @@ extension ShardMachine {
             guard let read = try document(in: encodedDocument),
                 !read.wasScanned(beyond: skipped, upTo: target, before: cursor)
             else { continue }
-            reads.append((read, read.change(beyond: skipped, upTo: target, after: cursor)))
+            reads.append(
+                (
+                    read,
+                    read.change(beyond: skipped, upTo: target, after: cursor, through: found.next)
+                ))
         }
         // The documents of a batch have no order; a receiver that is cut off has been told those up
         // to a change.
@@ -458,10 +462,19 @@ extension Document {
         return [ConversationID(key.partition)].compactMap(\.self)
     }
 
-    /// Returns the change under which a scan that continues behind `cursor` finds the document.
-    func change(beyond skipped: Vector, upTo target: Vector, after cursor: Dot?) -> Dot? {
+    /// Returns the change under which a batch of a scan finds the document: the first behind
+    /// `cursor`; nil where it is none of the scan's target.
+    ///
+    /// A document that was changed since the scan began is found under a seq beyond the target. Its
+    /// other changes may be behind the end of the batch, and say nothing of what the batch has told.
+    ///
+    /// - Parameter end: the last change of the batch; nil for the last batch.
+    func change(
+        beyond skipped: Vector, upTo target: Vector, after cursor: Dot?, through end: Dot?
+    ) -> Dot? {
         changedBy.dots.filter { dot in
             target.contains(dot) && !skipped.contains(dot) && cursor.map { $0 < dot } ?? true
+                && end.map { dot <= $0 } ?? true
         }.min()
     }
 

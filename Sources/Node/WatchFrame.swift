@@ -38,7 +38,8 @@ package enum WatchFrame: Hashable, Sendable {
     /// documents that it has told; nil if more events come, or may come, before there is a
     /// position.
     case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
-    /// The vector on disk when a scan for a replay began; `told` names changes within it.
+    /// What the replica holds that reads for a replay; the changes that the next `told` names count
+    /// at replicas that hold it.
     case scanning(ShardID, number: UInt64, target: SaidVector)
     /// The end of a replay, which has told everything in `position`; the feed continues from there.
     case replayed(ShardID, number: UInt64, position: SaidVector)

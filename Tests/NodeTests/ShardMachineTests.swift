@@ -464,6 +464,42 @@ struct Driven {
         #expect(try driven.read(beyond: target).flatMap(\.self) == ["message"])
     }
 
+    @Test(arguments: UInt64(1)...8)
+    func `a step of a scan is no further than its batch, whatever is changed meanwhile`(
+        seed: UInt64
+    ) throws {
+        var driven = Driven(seed: seed)
+        driven.machine.onPeerUp(NodeName(checked: "n2"))
+        driven.store.changesBytesMax = 1
+        _ = try driven.told(try Self.conversation(of: 3))
+        for number in 4...6 { driven.submit(send("m\(number)")) }
+        driven.settle()
+        driven.machine.dropAddressedEvents()
+        let target = driven.machine.feedPosition
+        var place: FeedScan.Place? = .changes(after: nil)
+        var batches = 0
+        while let at = place {
+            let batch = try driven.machine.addressedEvents(
+                beyond: Vector(), skipping: Vector(), upTo: target, at: at, for: nil,
+                to: { $0 == alice }, in: driven.world)
+            if case .changes(let end?)? = batch.next {
+                #expect(batch.steps.allSatisfy { $0.change <= end })
+            }
+            // They are now found under changes beyond the target.
+            if batches == 0 {
+                for number in 1...6 {
+                    let id = MessageID(checked: "m\(number)")
+                    driven.submit(Mutation(.message(id, .pin), in: lobby, by: alice))
+                }
+                driven.settle()
+                driven.machine.dropAddressedEvents()
+            }
+            batches += 1
+            place = batch.next
+        }
+        #expect(batches > 3)
+    }
+
     /// Returns what another replica has pushed of a conversation with `count` messages.
     private static func conversation(of count: Int) throws -> [EncodedDocument] {
         var other = Driven(seed: 6)
