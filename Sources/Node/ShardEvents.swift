@@ -466,7 +466,7 @@ extension Document {
     /// `cursor`; nil where it is none of the scan's target.
     ///
     /// A document that was changed since the scan began is found under a seq beyond the target. Its
-    /// other changes may be behind the end of the batch, and say nothing of what the batch has told.
+    /// other changes may be behind the end of the batch, and do not say what the batch has told.
     ///
     /// - Parameter end: the last change of the batch; nil for the last batch.
     func change(
