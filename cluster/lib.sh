@@ -108,6 +108,16 @@ is_fresh() {
     done
 }
 
+# web_addresses PORT nK member…: the addresses at which browsers reach these nodes, between commas,
+# that of nK first; PORT is http_port or ops_port.
+web_addresses() {
+    port=$1
+    shift
+    for node in "$1" $(printf '%s\n' "$@" | sort -u | grep -vx "$1"); do
+        echo "http://127.0.0.1:$("$port" "$node")"
+    done | paste -sd, -
+}
+
 # The file of the secret with which these nodes push notifications, made when it is first needed.
 push_key() {
     file=$state/push.key
@@ -128,12 +138,12 @@ launch() {
     if is_fresh; then join=; fi
     mkdir -p "$state/$name"
     echo "$ports" >"$state/ports"
-    options="--faults --ops-web http://127.0.0.1:$(ops_port "$name") ${GRAPEVINE_NODE_OPTIONS-}"
+    options="--faults --ops-web $(web_addresses ops_port "$name" "$@") ${GRAPEVINE_NODE_OPTIONS-}"
     case " $options " in
     *" --http "*) ;;
     *)
         options="--http 127.0.0.1:$(http_port "$name") \
-            --web http://127.0.0.1:$(http_port "$name") $options"
+            --web $(web_addresses http_port "$name" "$@") $options"
         ;;
     esac
     case " $options " in

@@ -155,7 +155,7 @@ extension AppConnection {
         let origins = head.fields.values(of: "origin")
         guard let origin = origins.first else { return .some(nil) }
         guard origins.count == 1 else { return nil }
-        let isOfNodes = host.pages.assumeIsolated { $0.origins.contains(origin) }
+        let isOfNodes = host.pages.assumeIsolated { $0.admits(origin) }
         if isOfNodes || host.origins.contains(origin) { return origin }
         let own = head.fields.values(of: "host").first ?? ""
         return origin == "https://\(own)" || origin == "http://\(own)" ? .some(nil) : nil

@@ -145,7 +145,7 @@ extension OpsConnection {
     private func answer(_ head: RequestHead) {
         let closes = !head.keepsAlive || head.hasBody
         let origin = head.fields.values(of: "origin").first.flatMap { origin in
-            pages.assumeIsolated { $0.origins.contains(origin) } ? origin : nil
+            pages.assumeIsolated { $0.admits(origin) } ? origin : nil
         }
         let refusal = pages.refusal(of: head)
         let page = refusal.map { OpsPage($0) } ?? OpsPage(for: head, of: reports, and: pages)

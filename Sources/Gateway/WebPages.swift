@@ -24,8 +24,10 @@ package actor WebPages {
     private let mayPlay: Bool
     /// The nodes that the options name.
     private let named: [WebOrigin]
-    /// The origins of the nodes' pages; each page may send requests to all of them.
-    package private(set) var origins: Set<String> = []
+    private weak var node: Node?
+    /// The origins of the pages of all nodes, those that have left, too: a page that came from one
+    /// stays open, and goes on with the others.
+    private var origins: Set<String> = []
     /// The names under which the port may be reached; nil for any name.
     private nonisolated let names: ServedNames?
     private var files: [[String]: WebFile]
@@ -56,29 +58,43 @@ package actor WebPages {
         origins = Set(nodes.map(\.description))
     }
 
-    /// Follows the members of the cluster; to be called at each tick.
-    package func follow(_ node: Node) {
+    /// Follows the members of the node's cluster.
+    package func follow(_ node: Node) { self.node = node }
+
+    /// Whether a page of this origin may send requests: one of a node's.
+    package func admits(_ origin: String) -> Bool {
+        followMembers()
+        return origins.contains(origin)
+    }
+
+    private func followMembers() {
+        guard let node else { return }
         let version = node.assumeIsolated { $0.memberPagesVersion }
         guard version != followedVersion else { return }
         followedVersion = version
-        follow(node.assumeIsolated { $0.memberPages })
+        let (listed, all) = node.assumeIsolated { ($0.memberPages, $0.formerPages) }
+        follow(listed, admitting: all)
     }
 
     /// Takes over the addresses at which browsers reach the pages of the members.
     ///
     /// They follow those that the options name, up to `WebOrigin.countMax` in all. A page that is
     /// open already keeps its policy, and so its nodes.
-    func follow(_ members: [PageAddresses]) {
+    ///
+    /// - Parameter all: the members whose pages may still be open.
+    func follow(_ members: [PageAddresses], admitting all: [PageAddresses]) {
         guard !named.isEmpty else { return }
         var nodes = named
-        for member in members {
-            guard nodes.count < WebOrigin.countMax else { break }
-            let origin = WebOrigin(site == .chat ? member.chat : member.cluster)
-            if let origin, !nodes.contains(origin) { nodes.append(origin) }
+        for origin in members.compactMap(origin) where nodes.count < WebOrigin.countMax {
+            if !nodes.contains(origin) { nodes.append(origin) }
         }
         (files[WebPages.listPath], policy) = WebPages.contents(nodes, mayPlay: mayPlay)
         compressed[WebPages.listPath] = nil
-        origins = Set(nodes.map(\.description))
+        origins = Set((nodes + all.compactMap(origin)).map(\.description))
+    }
+
+    private func origin(of member: PageAddresses) -> WebOrigin? {
+        WebOrigin(site == .chat ? member.chat : member.cluster)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -98,6 +114,7 @@ package actor WebPages {
 
     /// Answers a request for a page, whatever its method is; nil for a path that is none.
     func answer(to head: RequestHead) -> WebPage? {
+        followMembers()
         let path = head.target.segments
         guard let file = files[path] else { return nil }
         let policy = isPart(file, at: path) ? nil : policy

@@ -222,7 +222,7 @@ extension Node {
                     of: process, options, table: table, ports, now: ports.clock.milliseconds)
                 storedMembers = table.present
             }
-            try loadPages(settings)
+            loadPages(settings)
             try signing.load(settings, now: ports.clock.wallMilliseconds)
             noteLoss()
             if let bytes = settings[SettingName.cluster] {

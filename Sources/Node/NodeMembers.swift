@@ -32,7 +32,7 @@ extension Node {
         guard membership.table.hash != followedTable else { return }
         followedTable = membership.table.hash
         keepMembers()
-        pages.follow(membership.table)
+        followPages()
         placeShards()
     }
 

@@ -5,13 +5,30 @@ import Wire
 extension Node {
     /// Where browsers reach the pages of the other members of the ring, ascending by their names.
     package var memberPages: [PageAddresses] { pages.listed }
-    /// The number of changes of `memberPages`.
+    /// The same for all other members, those that have left, too: their pages may still be open.
+    package var formerPages: [PageAddresses] { pages.all }
+    /// The number of changes of the two.
     package var memberPagesVersion: Int { pages.version }
 
-    func loadPages(_ settings: [String: [UInt8]]) throws(WireError) {
+    /// Reads what is stored; without it the members say it again.
+    func loadPages(_ settings: [String: [UInt8]]) {
         guard let bytes = settings[SettingName.pages] else { return }
-        pages = try MemberPages.decode(bytes)
-        pages.follow(membership.table)
+        do throws(WireError) {
+            pages = try MemberPages.decode(bytes)
+        } catch {
+            ports.host.log(.warn, "the stored addresses of pages cannot be read: \(error)")
+        }
+        followPages()
+    }
+
+    /// Takes over a change of the member table.
+    func followPages() {
+        if pages.follow(membership.table) { keepPages() }
+    }
+
+    private func keepPages() {
+        guard cluster != nil else { return }
+        settingsToKeep.append(Setting(name: SettingName.pages, value: pages.encoded))
     }
 
     func tellPages(on connection: PeerConnection) {
@@ -19,7 +36,6 @@ extension Node {
     }
 
     func onPages(_ said: PageAddresses, of member: NodeName) {
-        guard pages.insert(said, of: member, in: membership.table), cluster != nil else { return }
-        settingsToKeep.append(Setting(name: SettingName.pages, value: pages.encoded))
+        if pages.insert(said, of: member, in: membership.table) { keepPages() }
     }
 }

@@ -9,6 +9,9 @@ package struct PageAddresses: Hashable, Sendable {
     /// The address of the view of the cluster.
     package var cluster: String
 
+    /// The greatest length of each in bytes.
+    package static let bytesMax = Member.addressBytesMax
+
     package init(chat: String = "", cluster: String = "") {
         self.chat = chat
         self.cluster = cluster
@@ -22,20 +25,23 @@ extension PageAddresses: WireValue {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        chat = try reader.readText(limit: Member.addressBytesMax)
-        cluster = try reader.readText(limit: Member.addressBytesMax)
+        chat = try reader.readText(limit: PageAddresses.bytesMax)
+        cluster = try reader.readText(limit: PageAddresses.bytesMax)
     }
 }
 
 /// The addresses of the other members' pages, as each has last said on a connection.
 ///
 /// They are stored with the member table, so that a node that starts alone names the others to its
-/// pages. Members that have left, or were taken out of the ring, are not listed.
+/// pages. Members that have left, or were taken out of the ring, are not listed; but pages that
+/// came from them are still open, so their addresses are kept as long as the table has the member.
 struct MemberPages {
     private var addresses: [NodeName: PageAddresses] = [:]
-    /// The addresses that are listed, in the order of the members' names.
+    /// The addresses of the members of the ring, ascending by their names.
     private(set) var listed: [PageAddresses] = []
-    /// The number of changes of the list.
+    /// The addresses of all members, those that have left, too; ascending by their names.
+    private(set) var all: [PageAddresses] = []
+    /// The number of changes of the two.
     private(set) var version = 0
 
     /// Takes what a member says of itself.
@@ -47,19 +53,24 @@ struct MemberPages {
         let known = said == PageAddresses() ? nil : said
         guard addresses[member] != known else { return false }
         addresses[member] = known
-        follow(table)
+        _ = follow(table)
         return true
     }
 
     /// Takes over a change of the member table.
-    mutating func follow(_ table: MemberTable) {
-        addresses = addresses.filter { table[$0.key].map { $0.state != .left } ?? false }
-        let list = addresses.sorted { $0.key < $1.key }
-            .filter { table[$0.key]?.state.isInRing ?? false }
-            .map(\.value)
-        guard list != listed else { return }
-        listed = list
-        version += 1
+    ///
+    /// - Returns: whether the addresses of a member were dropped.
+    mutating func follow(_ table: MemberTable) -> Bool {
+        let count = addresses.count
+        addresses = addresses.filter { table[$0.key] != nil }
+        let kept = addresses.sorted { $0.key < $1.key }
+        let list = kept.filter { table[$0.key]?.state.isInRing ?? false }.map(\.value)
+        let everybody = kept.map(\.value)
+        if list != listed || everybody != all {
+            (listed, all) = (list, everybody)
+            version += 1
+        }
+        return addresses.count != count
     }
 }
 

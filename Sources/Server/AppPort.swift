@@ -118,6 +118,7 @@ actor AppPort: AppHost {
     /// - Parameter host: the process, which knows whether it has a place for another client.
     func start(_ node: Node, in host: NodeHost) throws(NetworkError) {
         self.node = node
+        pages.assumeIsolated { $0.follow(node) }
         self.host = host
         startPushing()
         if keySet == nil {
@@ -229,7 +230,6 @@ actor AppPort: AppHost {
         for id in unauthenticated.onTime(clock.milliseconds) { arriving[id]?.close() }
         for (id, end) in leaving where clock.milliseconds >= end { clients[id]?.connection.close() }
         ownAccounts?.assumeIsolated { $0.onTick() }
-        if let node { pages.assumeIsolated { $0.follow(node) } }
         guard !isDraining else { return }
         pushKeeper?.assumeIsolated { $0.onTick() }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }

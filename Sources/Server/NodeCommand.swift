@@ -168,7 +168,9 @@ package struct NodeCommand: Sendable {
         return try options.optional(name, form) { value in
             let words = value.split(separator: ",", omittingEmptySubsequences: false)
             let origins = words.compactMap { WebOrigin(String($0)) }
-            let isValid = origins.count == words.count && words.count <= WebOrigin.countMax
+            let isValid =
+                origins.count == words.count && words.count <= WebOrigin.countMax
+                && words.allSatisfy { $0.utf8.count <= PageAddresses.bytesMax }
             return isValid ? origins : nil
         } ?? []
     }

@@ -18,7 +18,6 @@ actor OpsPort {
     private let clock: SystemClock
     private let pages: WebPages
     private let listener: Listener
-    private weak var node: Node?
     private var clients: [UInt64: Client] = [:]
 
     init(
@@ -37,15 +36,14 @@ actor OpsPort {
     var address: SocketAddress { listener.address }
 
     func start(_ node: Node) throws(NetworkError) {
-        self.node = node
+        pages.assumeIsolated { $0.follow(node) }
         try listener.start { [self] connection in
             assumeIsolated { $0.take(connection, for: node) }
         }
     }
 
-    /// Closes connections that take too long, and follows the members; called at each tick.
+    /// Closes connections that take too long; called at each tick.
     func onTick() {
-        if let node { pages.assumeIsolated { $0.follow(node) } }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 

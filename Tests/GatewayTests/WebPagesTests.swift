@@ -170,9 +170,7 @@ import Testing
                 "; connect-src 'self' http://127.0.0.1:7301 ws://127.0.0.1:7301 "
                     + "https://b.example.org wss://b.example.org; "))
         #expect(!policy.contains("unsafe") && !policy.contains("*"))
-        #expect(
-            pages.assumeIsolated { $0.origins }
-                == ["http://127.0.0.1:7301", "https://b.example.org"])
+        #expect(nodes.allSatisfy { node in pages.assumeIsolated { $0.admits(node.description) } })
     }
 
     @Test func `pages follow the members, and what a browser has stored is sent anew`() throws {
@@ -184,12 +182,12 @@ import Testing
         }
         let alone = try answer("/")
         let strange = "https://b.example.org; script-src *"
-        pages.assumeIsolated {
-            $0.follow(
-                ["http://127.0.0.1:7302", "http://127.0.0.1:7301", "", strange].map {
-                    PageAddresses(chat: $0, cluster: "http://127.0.0.1:7402")
-                })
+        func said(_ addresses: [String]) -> [PageAddresses] {
+            addresses.map { PageAddresses(chat: $0, cluster: "http://127.0.0.1:7402") }
         }
+        let members = said(["http://127.0.0.1:7302", "http://127.0.0.1:7301", "", strange])
+        let former = said(["http://127.0.0.1:7303"])
+        pages.assumeIsolated { $0.follow(members, admitting: members + former) }
         let list = try answer("/nodes.json")
         #expect(
             String(decoding: list.body, as: UTF8.self)
@@ -198,8 +196,12 @@ import Testing
         #expect(page.policy?.contains("ws://127.0.0.1:7302") == true)
         #expect(page.policy?.contains("b.example.org") == false)
         #expect(page.tag != alone.tag)
-        #expect(pages.assumeIsolated { $0.origins }.contains("http://127.0.0.1:7302"))
-        pages.assumeIsolated { $0.follow([PageAddresses]()) }
+        // A page that came from a node that has left goes on with the others.
+        let admitted = ["http://127.0.0.1:7302", "http://127.0.0.1:7303", strange].map { origin in
+            pages.assumeIsolated { $0.admits(origin) }
+        }
+        #expect(admitted == [true, true, false])
+        pages.assumeIsolated { $0.follow([], admitting: []) }
         #expect(try answer("/") == alone)
     }
 }

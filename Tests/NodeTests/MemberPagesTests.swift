@@ -40,6 +40,21 @@ import Wire
         #expect(third.refusal { $0.leave() } == nil)
         world.run(milliseconds: 3_000)
         #expect([first, second].map(listed) == [["n2"], ["n1"]])
+        #expect(first.run { $0.formerPages }.count == 2)
+    }
+
+    @Test func `who was forgotten on the other side of a cut is listed again after it`() {
+        let seats = ["n1", "n2", "n3"].map { join($0) }
+        world.run(milliseconds: 2_000)
+        for channel in world.channels where channel.owner == "n3" { channel.isCut = true }
+        world.unreachable = ["n1", "n2", "n3"]
+        world.run(milliseconds: 7_000)
+        #expect(seats[1].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
+        world.run(milliseconds: 1_000)
+        #expect(listed(seats[0]) == ["n2"])
+        world.unreachable = []
+        world.run(milliseconds: 10_000)
+        #expect(seats.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
     }
 
     @Test func `a node that starts alone lists the others, a hundred times`() {
