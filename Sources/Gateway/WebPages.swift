@@ -72,7 +72,7 @@ package actor WebPages {
         let version = node.assumeIsolated { $0.memberPagesVersion }
         guard version != followedVersion else { return }
         followedVersion = version
-        let (listed, all) = node.assumeIsolated { ($0.memberPages, $0.formerPages) }
+        let (listed, all) = node.assumeIsolated { ($0.memberPages, $0.knownPages) }
         follow(listed, admitting: all)
     }
 

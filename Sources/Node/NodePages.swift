@@ -5,8 +5,9 @@ import Wire
 extension Node {
     /// Where browsers reach the pages of the other members of the ring, ascending by their names.
     package var memberPages: [PageAddresses] { pages.listed }
-    /// The same for all other members, those that have left, too: their pages may still be open.
-    package var formerPages: [PageAddresses] { pages.all }
+    /// The same for all other members, those that have left, too: pages that came from them may be
+    /// open still.
+    package var knownPages: [PageAddresses] { pages.all }
     /// The number of changes of the two.
     package var memberPagesVersion: Int { pages.version }
 

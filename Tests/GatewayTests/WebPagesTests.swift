@@ -186,8 +186,8 @@ import Testing
             addresses.map { PageAddresses(chat: $0, cluster: "http://127.0.0.1:7402") }
         }
         let members = said(["http://127.0.0.1:7302", "http://127.0.0.1:7301", "", strange])
-        let former = said(["http://127.0.0.1:7303"])
-        pages.assumeIsolated { $0.follow(members, admitting: members + former) }
+        let left = said(["http://127.0.0.1:7303"])
+        pages.assumeIsolated { $0.follow(members, admitting: members + left) }
         let list = try answer("/nodes.json")
         #expect(
             String(decoding: list.body, as: UTF8.self)

@@ -40,7 +40,7 @@ import Wire
         #expect(third.refusal { $0.leave() } == nil)
         world.run(milliseconds: 3_000)
         #expect([first, second].map(listed) == [["n2"], ["n1"]])
-        #expect(first.run { $0.formerPages }.count == 2)
+        #expect(first.run { $0.knownPages }.count == 2)
     }
 
     @Test func `who was forgotten on the other side of a cut is listed again after it`() {
