@@ -113,8 +113,11 @@ public struct File: Hashable, Sendable {
 
     /// Whether it was begun before a time by somebody who has not sent it.
     public func isUnsent(before deadline: HybridTimestamp) -> Bool {
-        open.contains { $0.sendings.isEmpty && $0.upload.begun.time < deadline }
+        unsent.contains { $0.upload.begun.time < deadline }
     }
+
+    /// The users who have uploaded it and not sent it, ascending.
+    public var unsentOwners: [UserID] { Set(unsent.map(\.owner)).sorted() }
 
     var greatestTime: HybridTimestamp {
         states.reduce(closedAt ?? .zero) { max($0, $1.greatestTime) }
@@ -144,10 +147,12 @@ extension File {
         for index in states.indices { states[index].delete(message) }
     }
 
-    /// Closes what was begun before a time and not sent.
-    mutating func expire(before deadline: HybridTimestamp) {
+    /// Closes what was begun before a time and not sent, by anybody or by one user.
+    mutating func expire(before deadline: HybridTimestamp, of owner: UserID?) {
         for index in states.indices
-        where states[index].sendings.isEmpty && states[index].upload.begun.time < deadline {
+        where states[index].sendings.isEmpty && states[index].upload.begun.time < deadline
+            && owner.map({ $0 == states[index].owner }) ?? true
+        {
             states[index].expire()
         }
     }

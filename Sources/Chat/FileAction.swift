@@ -10,7 +10,8 @@ extension File {
         case end(size: UInt64, parts: [PartID])
         /// Closes all of it, whatever messages name it.
         case close
-        /// Closes what was begun before a time and not sent.
+        /// Closes what was begun before a time and not sent: by the user of the mutation or, where
+        /// that is the cluster, by anybody.
         case expire(before: HybridTimestamp)
         /// Notes that the file is sent with a message.
         case attach(MessageID)
@@ -87,7 +88,8 @@ extension File.Action {
             let content = Upload.Content(ended: author.stamp, size: size, parts: parts)
             file.end(of: user, with: content)
         case .close: file.close(at: author.stamp.time)
-        case .expire(let deadline): file.expire(before: deadline)
+        case .expire(let deadline):
+            file.expire(before: deadline, of: user == Mutation.cluster ? nil : user)
         case .attach(let message): file.attach(message, of: user, at: author.stamp)
         case .detach(let message): file.detach(message)
         case .purge: file.purge()

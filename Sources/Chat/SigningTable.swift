@@ -31,6 +31,9 @@ public struct SigningTable: Hashable, Sendable {
     public static let lifetimeMilliseconds: UInt64 = 620_000
     /// The time within which a revocation that is made again is no news, in milliseconds.
     static let repeatMilliseconds: UInt64 = 10_000
+    /// Up to when the tokens of a user whose account is deleted are revoked: all, also of sign-ins
+    /// that began on the other side of a network partition.
+    public static let forGood = HybridTimestamp(milliseconds: .max)
     /// The number of parts in which the revocations are stored.
     public static let partsCount = 64
 
@@ -43,6 +46,11 @@ public struct SigningTable: Hashable, Sendable {
     public var isFull: Bool { revocations.count >= SigningTable.revocationsMax }
 
     public func revocation(of name: UserID) -> Revocation? { revocations[name] }
+
+    /// Whether the account of a user was deleted lately.
+    public func hasDeparted(_ user: UserID) -> Bool {
+        revocations[user].map { $0.through >= SigningTable.forGood } ?? false
+    }
 
     /// The revocations, ascending by name.
     public var revoked: [Revocation] { revocations.values.sorted { $0.name < $1.name } }

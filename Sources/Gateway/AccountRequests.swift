@@ -184,6 +184,8 @@ extension Accounts {
             if let id = fields["id"] { _ = try await write("ACTION DELETE \(user) \(id)").get() }
         }
         try await remove(account, at: address)
+        // What they uploaded and did not send goes with this, too.
+        _ = try await write("REVOKE \(user)").get()
     }
 
     /// Returns the accounts that addresses find.

@@ -125,9 +125,9 @@ extension Verb {
             "REVOKE", .writes, ["<name>"], options: [.through],
             example: "REVOKE s1 through=117676046575861760",
             about: "Has all nodes refuse the access tokens of a user or a sign-in that are no "
-                + "later than a stamp."
+                + "later than a stamp; without one, as where an account is deleted, all."
         ) { words throws(LineError) in
-            let through = try words.stamp(.through)
+            let through = try words.stampIfGiven(.through) ?? SigningTable.forGood
             return .write(Mutation(.revoke(try words.name(0), through: through)))
         },
     ]
@@ -144,7 +144,7 @@ extension Option {
     static let replaced = Option("replaced", "…", isRequired: true)
     static let request = Option("request", "…")
     static let secret = Option("secret", "…", isRequired: true)
-    static let through = Option("through", "<stamp>", isRequired: true)
+    static let through = Option("through", "<stamp>")
 }
 
 extension ParsedLine {

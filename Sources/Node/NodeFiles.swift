@@ -14,9 +14,11 @@ extension Node {
             guard shard.assumeIsolated({ $0.hasFilesToTend }) else { continue }
             let (limit, age) = (left, options.unsentMilliseconds)
             let (isFirst, isEverybodyHeard) = (isFirstOwner(of: shard), membership.evicted.isEmpty)
+            let table = signing.table
             left -= within(shard) {
                 $0.tendFiles(
-                    limit: limit, age: age, isFirst: isFirst, isEverybodyHeard: isEverybodyHeard)
+                    limit: limit, age: age, isFirst: isFirst, isEverybodyHeard: isEverybodyHeard,
+                    signing: table)
             }
         }
     }

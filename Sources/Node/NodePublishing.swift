@@ -333,7 +333,11 @@ extension Node {
             let theirs = batch.told.compactMap { $0.narrowed(to: users.contains) }
             if !theirs.isEmpty { send(theirs, on: served, position: nil, to: name) }
         } else {
-            sendReplayed(batch, on: served, &scan, held: position, to: name)
+            var held = position
+            #if PlantedBugs
+                if PlantedBug.replayHeldAtBeginning.isOn { held = target }
+            #endif
+            sendReplayed(batch, on: served, &scan, held: held, to: name)
         }
         if let next = batch.next { scan.place = next }
         self.publisher.updateServed(served.number, for: name) { $0.scan = scan }

@@ -150,15 +150,16 @@ package actor Shard {
 
     var hasFilesToTend: Bool { machine.hasFilesToTend(now: ports.clock.milliseconds) }
 
-    /// Purges parts of closed files, and closes those that were not sent within `age` milliseconds.
+    /// Purges parts of closed files, and closes those that were not sent within `age` milliseconds
+    /// or by users who have deleted their accounts.
     ///
     /// - Returns: the number of documents that were changed, at most about `limit`.
     func tendFiles(
-        limit: Int, age: UInt64, isFirst: Bool, isEverybodyHeard: Bool
+        limit: Int, age: UInt64, isFirst: Bool, isEverybodyHeard: Bool, signing: SigningTable
     ) -> Int {
         let duty = ShardMachine.FileDuty(
             limit: limit, isFirst: isFirst, isEverybodyHeard: isEverybodyHeard,
-            deadline: deadline(of: age))
+            deadline: deadline(of: age), signing: signing)
         do throws(ShardFailure) {
             return try machine.tendFiles(duty, in: world)
         } catch {

@@ -234,11 +234,9 @@ extension ShardMachine {
             guard let read = try document(in: encodedDocument),
                 !read.wasScanned(beyond: skipped, upTo: target, before: cursor)
             else { continue }
-            reads.append(
-                (
-                    read,
-                    read.change(beyond: skipped, upTo: target, after: cursor, through: found.next)
-                ))
+            let change = read.change(
+                beyond: skipped, upTo: target, after: cursor, through: lastStep(before: found.next))
+            reads.append((read, change))
         }
         // The documents of a batch have no order; a receiver that is cut off has been told those up
         // to a change.
@@ -269,6 +267,14 @@ extension ShardMachine {
             ? found.next.map { .changes(after: $0) }
             : .earlier(FeedScan.Earlier(conversations: late, cursor: found.next))
         return batch
+    }
+
+    /// The last change that a step of a batch may count, which is the batch's last one.
+    private func lastStep(before next: Dot?) -> Dot? {
+        #if PlantedBugs
+            if PlantedBug.replayStepBeyondBatch.isOn { return nil }
+        #endif
+        return next
     }
 
     /// The documents that were here within a scan's target and are altered by changes that wait for

@@ -74,14 +74,13 @@ extension ShardMachine {
 
     /// Makes a change of a file that follows from what is here.
     mutating func derive(
-        _ action: File.Action, at key: DocumentKey, in world: ShardWorld
+        _ action: File.Action, at key: DocumentKey, by user: UserID = Mutation.cluster,
+        in world: ShardWorld
     ) throws(ShardFailure) {
         guard let file = FileID(key.id), let conversation = ConversationID(key.partition),
             let found = try find(key, in: world)
         else { return }
-        derive(
-            Mutation(action, of: file, in: conversation, by: Mutation.cluster), over: found,
-            in: world)
+        derive(Mutation(action, of: file, in: conversation, by: user), over: found, in: world)
     }
 
     /// Makes a change of a part that follows from what is here.

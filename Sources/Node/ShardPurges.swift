@@ -63,14 +63,19 @@ extension ShardMachine {
         let isEverybodyHeard: Bool
         /// When files must have been begun to be closed because no message names them.
         package let deadline: HybridTimestamp
+        /// The table of whom it says that their accounts are deleted: what these have not sent is
+        /// closed whenever it was begun.
+        package let signing: SigningTable
 
         package init(
-            limit: Int, isFirst: Bool, isEverybodyHeard: Bool, deadline: HybridTimestamp
+            limit: Int, isFirst: Bool, isEverybodyHeard: Bool, deadline: HybridTimestamp,
+            signing: SigningTable
         ) {
             self.limit = limit
             self.isFirst = isFirst
             self.isEverybodyHeard = isEverybodyHeard
             self.deadline = deadline
+            self.signing = signing
         }
     }
 
@@ -90,7 +95,8 @@ extension ShardMachine {
         return !filesToPurge.isEmpty || now >= filesToPurge.searchAt
     }
 
-    /// Purges parts of closed files, and closes files that were not sent in time.
+    /// Purges parts of closed files, and closes files that were not sent in time, or whose users
+    /// have deleted their accounts.
     ///
     /// - Returns: the number of documents that were changed.
     package mutating func tendFiles(
@@ -133,7 +139,7 @@ extension ShardMachine {
         }
         guard filesToPurge.closedCursor == nil else { return }
         if mayEnd {
-            try closeUnsent(by: duty.deadline, in: world)
+            try closeUnsent(duty, in: world)
         } else {
             filesToPurge.unsentCursor = nil
         }
@@ -164,14 +170,20 @@ extension ShardMachine {
     }
 
     private mutating func closeUnsent(
-        by deadline: HybridTimestamp, in world: ShardWorld
+        _ duty: FileDuty, in world: ShardWorld
     ) throws(ShardFailure) {
         let count = ShardMachine.filesPerSearch
         let unsent = try page(
             of: Term.unsent, after: filesToPurge.unsentCursor, limit: count, world)
-        for key in unsent
-        where try file(at: key, in: world)?.file.isUnsent(before: deadline) == true {
-            try derive(.expire(before: deadline), at: key, in: world)
+        for key in unsent {
+            guard let file = try file(at: key, in: world)?.file else { continue }
+            if file.isUnsent(before: duty.deadline) {
+                try derive(.expire(before: duty.deadline), at: key, in: world)
+            }
+            for owner in file.unsentOwners where duty.signing.hasDeparted(owner) {
+                try derive(
+                    .expire(before: SigningTable.forGood), at: key, by: owner, in: world)
+            }
         }
         filesToPurge.unsentCursor = unsent.count < count ? nil : unsent.last
     }

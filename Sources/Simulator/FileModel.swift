@@ -179,7 +179,10 @@ struct FileStates {
         case .detach(let message):
             if found.messages.contains(message) { state.deleted.insert(message) }
         case .expire(let deadline):
-            if found.messages.isEmpty, found.begun.time < deadline { state.isExpired = true }
+            let isMeant = [Mutation.cluster, found.owner].contains(entry.mutation.user)
+            if isMeant, found.messages.isEmpty, found.begun.time < deadline {
+                state.isExpired = true
+            }
         case .purge:
             if found.isClosed(among: known(to: entry)) || isAllClosed(before: entry) {
                 state.isPurged = true

@@ -167,6 +167,18 @@ extension World {
     /// The time for which a file may be unsent, in milliseconds.
     private static let unsentMilliseconds: UInt64 = 1_000
 
+    /// Returns a table by which, in the second half of the chaos, a user's account is deleted.
+    ///
+    /// The user goes on all the same, as one does on the other side of a network partition.
+    private func departed(at wall: UInt64) -> SigningTable {
+        var table = SigningTable()
+        guard milliseconds > plan.chaosMilliseconds / 2 else { return table }
+        let revocation = SigningTable.Revocation(
+            name: clients.users[0], through: SigningTable.forGood, made: wall)
+        _ = table.insert(revocation, now: wall)
+        return table
+    }
+
     private func tendFiles(_ node: SimNode, _ shell: Shell) throws(Violation) {
         // In the quiet phase nothing is written any more.
         guard plan.hasFiles, !shell.isUnwell, !conditions.isFair else { return }
@@ -177,7 +189,8 @@ extension World {
             let duty = ShardMachine.FileDuty(
                 limit: 4, isFirst: owners.first == node.name, isEverybodyHeard: true,
                 deadline: HybridTimestamp(
-                    milliseconds: wall - min(wall, World.unsentMilliseconds)))
+                    milliseconds: wall - min(wall, World.unsentMilliseconds)),
+                signing: departed(at: wall))
             do throws(ShardFailure) {
                 _ = try shell.machines[shard].tendFiles(duty, in: world)
             } catch {

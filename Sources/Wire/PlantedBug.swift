@@ -40,6 +40,8 @@
         case refutesWithoutRaising = "refutes-without-raising"
         case removeNotRecorded = "remove-not-recorded"
         case removeTakesLaterTags = "remove-takes-later-tags"
+        case replayHeldAtBeginning = "replay-held-at-beginning"
+        case replayStepBeyondBatch = "replay-step-beyond-batch"
         case ruleJudgedAtMerge = "rule-judged-at-merge"
         case secondTimeGiven = "second-time-given"
         case sendsOfUsersUnited = "sends-of-users-united"

@@ -72,6 +72,7 @@ final class UserDialogue {
             case (.add, _?): end(1, "this e-mail address is in use")
             case (.token, let user?):
                 signIn(user, at: digest, accounts.first?["password"] ?? "")
+            case (.remove, let user?): erase(user) { [self] in apply(to: user, at: digest) }
             case (_, let user?): apply(to: user, at: digest)
             }
         }
@@ -166,8 +167,31 @@ final class UserDialogue {
         let line = "ACCOUNT \(change.rawValue.uppercased()) \(address) \(user)\(password)"
         ask(line) { [self] reply in
             guard change != .enable, let stamp = reply.ok?["stamp"] else { return end(0) }
-            ask("REVOKE \(user) through=\(stamp)") { [self] _ in end(0) }
+            let through = change == .remove ? "" : " through=\(stamp)"
+            ask("REVOKE \(user)\(through)") { [self] _ in end(0) }
         }
+    }
+
+    /// Deletes what tells of a user, which is the profile, the devices and the items.
+    ///
+    /// The messages stay.
+    private func erase(_ user: String, then: @escaping () -> Void) {
+        ask("DEVICES \(user)") { [self] devices in
+            ask("ACTIONS \(user)") { [self] items in
+                let lines =
+                    ["PROFILE \(user) name= email= photo="]
+                    + devices.data("DEVICE").compactMap { $0["id"] }
+                    .map { "DEVICE REMOVE \(user) \($0)" }
+                    + items.data("ACTION").compactMap { $0["id"] }
+                    .map { "ACTION DELETE \(user) \($0)" }
+                ask(lines[...], then: then)
+            }
+        }
+    }
+
+    private func ask(_ lines: ArraySlice<String>, then: @escaping () -> Void) {
+        guard let line = lines.first else { return then() }
+        ask(line) { [self] _ in ask(lines.dropFirst(), then: then) }
     }
 
     /// Sends a line; a refusal ends the command.

@@ -855,19 +855,24 @@ def a_deleted_account_does_not_come_back_with_a_node_that_was_down(cluster):
     sign_in_refused(third, gone.email, gone.password)
 
 
-@check
-def what_a_deleted_account_had_stored_leaves_the_disks(cluster):
-    """Its address, its password's hash, its name, push tokens and items, as deleted texts do."""
-    first, second, third = cluster.nodes
+@contextlib.contextmanager
+def leaves_the_disks(cluster):
+    """Gives a user's client, and waits until nothing of the user is on any disk.
+
+    That is its address, its password's hash, its name, push tokens, items and unsent files."""
+    first = cluster.nodes[0]
     gone = sign_up(first, f"leaver-{uuid.uuid4().hex}")
     mark = f"marker-{uuid.uuid4().hex}"
     gone.request("PATCH", "profile", {
         "name": f"{mark}-name", "email": gone.email, "photo": f"{mark}-photo"})
     gone.put("devices/phone", {"token": f"{mark}-push"})
     gone.post("items", {"title": f"{mark}-item"})
+    chat = gone.post("conversations", {"participants": [gone.user]}).json["id"]
+    gone.put(f"conversations/{chat}/blobs/unsent", f"{mark}-file")
     said = first.ask(f"ACCOUNTS {email_digest(gone.email)}")[0]
     secret = re.search(r'password="?([^ "]+)', said).group(1).split("$")[-1]
-    needles = [gone.email, secret, mark]
+    needles = [gone.email, secret, f"{mark}-name", f"{mark}-photo", f"{mark}-push",
+               f"{mark}-item", f"{mark}-file"]
 
     def files():
         words = [word for needle in needles for word in ("-e", needle)]
@@ -877,8 +882,24 @@ def what_a_deleted_account_had_stored_leaves_the_disks(cluster):
 
     found = " ".join(files())
     assert all(needle in found for needle in needles), found
-    gone.post("account/delete", {"password": gone.password})
+    yield gone
     until(lambda: not files(), "what a deleted account had stored has left all disks", 10)
+    time.sleep(1)
+    assert not files(), files()
+
+
+@check
+def what_a_deleted_account_had_stored_leaves_the_disks(cluster):
+    with leaves_the_disks(cluster) as gone:
+        gone.post("account/delete", {"password": gone.password})
+
+
+@check
+def what_an_account_had_stored_that_an_operator_removes_leaves_the_disks(cluster):
+    with leaves_the_disks(cluster) as gone:
+        address = f"127.0.0.1:{cluster.nodes[1].admin}"
+        subprocess.run(
+            [cluster.binary, "user", address, "remove", gone.email], check=True, timeout=20)
 
 
 @check

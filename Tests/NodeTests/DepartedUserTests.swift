@@ -1,0 +1,107 @@
+import CRDT
+import Chat
+import Replication
+import Testing
+import Wire
+
+@testable import Node
+
+/// The files of a user whose account is deleted.
+@Suite struct DepartedUserTests {
+    private static let bob = UserID(checked: "bob")
+
+    private let world = NodeWorld()
+    private let seats: [NodeSeat]
+
+    init() {
+        var seats = [world.add("n1", evictAfterMilliseconds: nil, mayBlock: true)]
+        for name in ["n2", "n3"] {
+            seats.append(
+                world.add(
+                    name, join: ["n1"], shards: nil, evictAfterMilliseconds: nil, mayBlock: true))
+        }
+        self.seats = seats
+        world.run(milliseconds: 2_000)
+        let room = Conversation.Action.create(participants: [alice, Self.bob], title: nil)
+        make(Mutation(.conversation(room), in: lobby, by: alice), 1)
+        upload("f1", by: alice, 2)
+        upload("f2", by: alice, 4)
+        upload("f3", by: Self.bob, 6)
+    }
+
+    private func make(
+        _ mutation: Mutation, _ number: UInt64, at index: Int = 0, level: AckLevel = .majority
+    ) {
+        seats[index].handle(mutation, number: number, level: level)
+        world.endTurn(of: seats[index])
+        world.run(milliseconds: 300)
+        #expect(seats[index].sink.outcomes[number] != nil)
+    }
+
+    private func upload(_ name: String, by user: UserID, _ number: UInt64) {
+        let file = FileID(checked: name)
+        make(Mutation(.begin(type: FieldText("image/png")), of: file, in: lobby, by: user), number)
+        make(Mutation(.end(size: 0, parts: []), of: file, in: lobby, by: user), number + 1)
+    }
+
+    private func sending(of file: String) -> Mutation {
+        let send = Message.Action.send(
+            type: .image, item: nil, text: "", Attachment(FileID(checked: file), preview: nil))
+        return Mutation(send, of: MessageID(checked: "m-\(file)"), in: lobby, by: alice)
+    }
+
+    /// Whether a file can be read at a node.
+    private func isOpen(_ file: String, _ number: UInt64, at index: Int = 0) -> Bool {
+        let query = Query.file(FileID(checked: file), in: lobby)
+        seats[index].handle(query, of: "bob", number: number)
+        world.endTurn(of: seats[index])
+        world.run(milliseconds: 300)
+        guard case .answered(.found(.file, _), _)? = seats[index].sink.outcomes[number] else {
+            return false
+        }
+        return true
+    }
+
+    private func cut(_ index: Int) {
+        for seat in seats where seat.name != seats[index].name {
+            #expect(seats[index].block(seat.name) == nil)
+        }
+        world.run(milliseconds: 9_000)
+    }
+
+    private func heal(_ index: Int) {
+        #expect(seats[index].unblock(nil) == nil)
+        world.run(milliseconds: 4_000)
+    }
+
+    @Test func `are closed at once where they were not sent, and nobody else's`() {
+        make(sending(of: "f2"), 10)
+        make(Mutation(.revoke(alice, through: HybridTimestamp(milliseconds: 5))), 11, at: 1)
+        world.run(milliseconds: 4_000)
+        // Only sign-ins have ended.
+        #expect(isOpen("f1", 12))
+        make(Mutation(.revoke(alice, through: SigningTable.forGood)), 13, at: 1)
+        world.run(milliseconds: 4_000)
+        for index in seats.indices {
+            #expect(!isOpen("f1", 14, at: index))
+            #expect(isOpen("f2", 15, at: index))
+            #expect(isOpen("f3", 16, at: index))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `wait for the owner that may have accepted a message with them`(isSentFirst: Bool) {
+        cut(2)
+        if isSentFirst { make(sending(of: "f1"), 20, at: 2, level: .local) }
+        make(Mutation(.revoke(alice, through: SigningTable.forGood)), 21)
+        world.run(milliseconds: 4_000)
+        #expect(isOpen("f1", 22) && isOpen("f2", 23))
+        if !isSentFirst { make(sending(of: "f1"), 24, at: 2, level: .local) }
+        heal(2)
+        for index in seats.indices {
+            #expect(isOpen("f1", 25, at: index))
+            #expect(!isOpen("f2", 26, at: index))
+            #expect(isOpen("f3", 27, at: index))
+        }
+    }
+}
