@@ -17,7 +17,7 @@ COPY Package.swift ./
 COPY Sources ./Sources
 # The package names its tests: they have to be there, and are not built.
 COPY Tests ./Tests
-RUN Sources/Web/bundle && swift build -c release --product grapevine --static-swift-stdlib -Xlinker -s \
+RUN Sources/Web/bundle && swift build -c release --product grapevine -Xlinker -s \
     && install .build/release/grapevine /usr/local/bin/
 
 FROM debian:bookworm-slim

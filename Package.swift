@@ -24,6 +24,11 @@ let transparent: [SwiftSetting] = [
     .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))
 ]
 
+// A release runs on machines without a toolchain, and a node takes less memory.
+let selfContained: [LinkerSetting] = [
+    .unsafeFlags(["-static-stdlib"], .when(configuration: .release))
+]
+
 let package = Package(
     name: "grapevine",
     traits: [
@@ -114,7 +119,7 @@ let package = Package(
             [
                 "Server", "LineClient", "Manual", "Gateway", "Crypto", "LineProtocol", "NetworkIO",
                 "TLS", "Wire",
-            ]),
+            ], selfContained),
         program("grapevine-sim", ["Simulator"]),
         program("grapevine-bench", ["Benchmarks"]),
         program("grapevine-fuzz", ["Fuzz"]),
@@ -219,9 +224,12 @@ func web(_ name: String) -> Target {
         cSettings: [.treatAllWarnings(as: .error)])
 }
 
-func program(_ name: String, _ imports: [String]) -> Target {
+func program(
+    _ name: String, _ imports: [String], _ linkerSettings: [LinkerSetting] = []
+) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies(imports), swiftSettings: strict + lean)
+        name: name, dependencies: dependencies(imports), swiftSettings: strict + lean,
+        linkerSettings: linkerSettings)
 }
 
 /// - Parameter exclude: folders of files that the tests read where they lie.

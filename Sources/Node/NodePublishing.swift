@@ -335,7 +335,7 @@ extension Node {
         } else {
             var held = position
             #if PlantedBugs
-                if PlantedBug.replayHeldAtBeginning.isOn { held = target }
+                if PlantedBug.replayAheadOfTold.isOn { held = target }
             #endif
             sendReplayed(batch, on: served, &scan, held: held, to: name)
         }

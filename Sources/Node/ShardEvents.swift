@@ -272,7 +272,7 @@ extension ShardMachine {
     /// The last change that a step of a batch may count, which is the batch's last one.
     private func lastStep(before next: Dot?) -> Dot? {
         #if PlantedBugs
-            if PlantedBug.replayStepBeyondBatch.isOn { return nil }
+            if PlantedBug.replayAheadOfTold.isOn { return nil }
         #endif
         return next
     }

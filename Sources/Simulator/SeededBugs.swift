@@ -37,7 +37,7 @@ package struct SeededBug: Hashable, Sendable {
                 .members
             case .blocksNotAsked, .causeForgotten, .clockFollowsAny, .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
-                .replayHeldAtBeginning, .replayStepBeyondBatch, .tokenForgetsDeletions,
+                .replayAheadOfTold, .tokenForgetsDeletions,
                 .tokenLeavesAtOnce, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -53,7 +53,7 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
-            case .replayStepBeyondBatch: 1_795_840_594_282
+            case .replayAheadOfTold: 1_795_840_594_282
             case .secondTimeGiven: 36_732
             default: 0
             }
@@ -101,7 +101,7 @@ package struct SeededBug: Hashable, Sendable {
             case .profileToldToStrangers: [.sound]
             case .pushNotRecorded: [.oneChange]
             case .oldPasswordSurvives, .unknownEndDropped: [.deleted]
-            case .replayHeldAtBeginning, .replayStepBeyondBatch: [.kept]
+            case .replayAheadOfTold: [.reads]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores the minimum version of a token shows notifications that were
