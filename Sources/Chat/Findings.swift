@@ -71,8 +71,10 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .acquaintance: .acquaintance(Acquaintance())
+        // What a device was shown before its conversation is here is not withdrawn there either.
+        case .due: .candidates([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
-            .device, .devices, .due, .accounts, .allAccounts, .signing, .file, .part, .signIn,
+            .device, .devices, .accounts, .allAccounts, .signing, .file, .part, .signIn,
             .holders, .blocks, .blockers, .accountUsers, .unsentBytes, .message, .action:
             nil
         case .without(_, let query): query.findsNothing
