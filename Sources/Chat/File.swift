@@ -111,9 +111,11 @@ public struct File: Hashable, Sendable {
     /// When it was begun, as it is shown.
     public var begun: HybridTimestamp { shown.upload.begun.time }
 
-    /// Whether it was begun before a time by somebody who has not sent it.
-    public func isUnsent(before deadline: HybridTimestamp) -> Bool {
-        unsent.contains { $0.upload.begun.time < deadline }
+    /// Whether it was begun before a time, by anybody or by one user, and not sent.
+    public func isUnsent(before deadline: HybridTimestamp, by owner: UserID? = nil) -> Bool {
+        unsent.contains {
+            $0.upload.begun.time < deadline && (owner == nil || $0.owner == owner)
+        }
     }
 
     /// The users who have uploaded it and not sent it, ascending.
@@ -151,7 +153,7 @@ extension File {
     mutating func expire(before deadline: HybridTimestamp, of owner: UserID?) {
         for index in states.indices
         where states[index].sendings.isEmpty && states[index].upload.begun.time < deadline
-            && owner.map({ $0 == states[index].owner }) ?? true
+            && (owner == nil || states[index].owner == owner)
         {
             states[index].expire()
         }

@@ -71,7 +71,7 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .acquaintance: .acquaintance(Acquaintance())
-        // What a device was shown before its conversation is here is not withdrawn there either.
+        // Nothing is withdrawn either of a conversation that has not arrived there.
         case .due: .candidates([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .accounts, .allAccounts, .signing, .file, .part, .signIn,

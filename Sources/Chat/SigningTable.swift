@@ -31,9 +31,8 @@ public struct SigningTable: Hashable, Sendable {
     public static let lifetimeMilliseconds: UInt64 = 620_000
     /// The time within which a revocation that is made again is no news, in milliseconds.
     static let repeatMilliseconds: UInt64 = 10_000
-    /// Up to when the tokens of a user whose account is deleted are revoked: all, also of sign-ins
-    /// that began on the other side of a network partition.
-    public static let forGood = HybridTimestamp(milliseconds: .max)
+    /// In an action, the time of its execution, at which the account of the user is deleted.
+    public static let deletion = HybridTimestamp(milliseconds: .max)
     /// The number of parts in which the revocations are stored.
     public static let partsCount = 64
 
@@ -47,9 +46,20 @@ public struct SigningTable: Hashable, Sendable {
 
     public func revocation(of name: UserID) -> Revocation? { revocations[name] }
 
-    /// Whether the account of a user was deleted lately.
-    public func hasDeparted(_ user: UserID) -> Bool {
-        revocations[user].map { $0.through >= SigningTable.forGood } ?? false
+    /// Returns up to when the sign-ins of a user are revoked whose account is deleted.
+    ///
+    /// It is the last timestamp of a millisecond, which no clock gives before 65,535 others of that
+    /// millisecond: so it says that the account is deleted, to nodes of all versions.
+    ///
+    /// - Parameter milliseconds: when it is deleted, since 1970.
+    public static func deletion(at milliseconds: UInt64) -> HybridTimestamp {
+        HybridTimestamp(bits: HybridTimestamp(milliseconds: milliseconds).bits | 0xFFFF)
+    }
+
+    /// The time at which the account of a user was deleted; nil where none was lately, or where
+    /// other sign-ins of the user were revoked since.
+    public func deletion(of user: UserID) -> HybridTimestamp? {
+        revocations[user].map(\.through).flatMap { $0.bits & 0xFFFF == 0xFFFF ? $0 : nil }
     }
 
     /// The revocations, ascending by name.

@@ -180,7 +180,11 @@ extension Accounts {
         for (_, fields) in try await ask("DEVICES \(user)").get().lines {
             if let id = fields["id"] { _ = try await write("DEVICE REMOVE \(user) \(id)").get() }
         }
-        for (_, fields) in try await ask("ACTIONS \(user)").get().lines {
+        let items = try await ask("ACTIONS \(user)").get()
+        guard items.status?.isTrue("partial") != true else {
+            throw LineError(503, "Some nodes did not say which items there are; try again")
+        }
+        for (_, fields) in items.lines {
             if let id = fields["id"] { _ = try await write("ACTION DELETE \(user) \(id)").get() }
         }
         try await remove(account, at: address)

@@ -125,9 +125,9 @@ extension Verb {
             "REVOKE", .writes, ["<name>"], options: [.through],
             example: "REVOKE s1 through=117676046575861760",
             about: "Has all nodes refuse the access tokens of a user or a sign-in that are no "
-                + "later than a stamp; without one, as where an account is deleted, all."
+                + "later than a stamp; without one, no later than now, and the account is deleted."
         ) { words throws(LineError) in
-            let through = try words.stampIfGiven(.through) ?? SigningTable.forGood
+            let through = try words.stampIfGiven(.through) ?? SigningTable.deletion
             return .write(Mutation(.revoke(try words.name(0), through: through)))
         },
     ]

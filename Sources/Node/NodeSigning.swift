@@ -27,7 +27,11 @@ extension Node {
             guard !signing.table.isFull else {
                 return .here(.failed(.refused(.tooManyRevocations)), isSettled: true)
             }
-            revoke(name, through: through)
+            let isDeleted = through == SigningTable.deletion
+            revoke(
+                name,
+                through: isDeleted
+                    ? SigningTable.deletion(at: ports.clock.wallMilliseconds) : through)
         }
         signing.wait(slot, storing: action)
         ports.host.turnAgain()

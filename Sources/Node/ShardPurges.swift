@@ -63,8 +63,8 @@ extension ShardMachine {
         let isEverybodyHeard: Bool
         /// When files must have been begun to be closed because no message names them.
         package let deadline: HybridTimestamp
-        /// The table of whom it says that their accounts are deleted: what these have not sent is
-        /// closed whenever it was begun.
+        /// The table that says whose accounts are deleted: what these have begun until then and not
+        /// sent is closed whatever the deadline.
         package let signing: SigningTable
 
         package init(
@@ -180,9 +180,11 @@ extension ShardMachine {
             if file.isUnsent(before: duty.deadline) {
                 try derive(.expire(before: duty.deadline), at: key, in: world)
             }
-            for owner in file.unsentOwners where duty.signing.hasDeparted(owner) {
-                try derive(
-                    .expire(before: SigningTable.forGood), at: key, by: owner, in: world)
+            for owner in file.unsentOwners {
+                guard let deletion = duty.signing.deletion(of: owner), deletion > duty.deadline,
+                    file.isUnsent(before: deletion, by: owner)
+                else { continue }
+                try derive(.expire(before: deletion), at: key, by: owner, in: world)
             }
         }
         filesToPurge.unsentCursor = unsent.count < count ? nil : unsent.last

@@ -174,7 +174,7 @@ extension World {
         var table = SigningTable()
         guard milliseconds > plan.chaosMilliseconds / 2 else { return table }
         let revocation = SigningTable.Revocation(
-            name: clients.users[0], through: SigningTable.forGood, made: wall)
+            name: clients.users[0], through: SigningTable.deletion(at: wall), made: wall)
         _ = table.insert(revocation, now: wall)
         return table
     }

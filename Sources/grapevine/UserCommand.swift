@@ -34,7 +34,8 @@ enum UserCommand {
             add and password read the password: from the terminal, else the first line of standard
             input. token signs the user in and prints an access token, which every node takes for
             ten minutes. password, disable and remove end all sign-ins, on all nodes within a
-            second.
+            second. remove also deletes the user's profile, devices and action items, and what was
+            uploaded and not sent; messages stay.
             """,
         examples: [
             "grapevine user 127.0.0.1:7201 add alice@example.org < password.txt",

@@ -72,7 +72,7 @@ final class UserDialogue {
             case (.add, _?): end(1, "this e-mail address is in use")
             case (.token, let user?):
                 signIn(user, at: digest, accounts.first?["password"] ?? "")
-            case (.remove, let user?): erase(user) { [self] in apply(to: user, at: digest) }
+            case (.remove, let user?): remove(user, at: digest)
             case (_, let user?): apply(to: user, at: digest)
             }
         }
@@ -86,7 +86,7 @@ final class UserDialogue {
             let accounts = reply.data("ACCOUNT")
             show(accounts)
             guard reply.ok?.isTrue("partial") == false else {
-                return end(69, "the list is not whole: some nodes did not answer")
+                return endPartial()
             }
             guard let next = accounts.last?["address"] else { return end(0) }
             list(after: next)
@@ -167,8 +167,46 @@ final class UserDialogue {
         let line = "ACCOUNT \(change.rawValue.uppercased()) \(address) \(user)\(password)"
         ask(line) { [self] reply in
             guard change != .enable, let stamp = reply.ok?["stamp"] else { return end(0) }
-            let through = change == .remove ? "" : " through=\(stamp)"
-            ask("REVOKE \(user)\(through)") { [self] _ in end(0) }
+            ask("REVOKE \(user) through=\(stamp)") { [self] _ in end(0) }
+        }
+    }
+
+    // MARK: Removal
+
+    /// Removes an account, and what its user has stored, unless the user has another one.
+    ///
+    /// The sign-ins end first, so that nothing is stored meanwhile. Where the command ends in
+    /// between, the account is disabled, and is removed by the next one.
+    private func remove(_ user: String, at address: String) {
+        ask("ACCOUNT DISABLE \(address) \(user)") { [self] reply in
+            guard let stamp = reply.ok?["stamp"] else { return end(69, "the change has no stamp") }
+            ask("REVOKE \(user) through=\(stamp)") { [self] _ in
+                lookForOther(of: user, than: address) { [self] hasOther in
+                    guard hasOther else {
+                        return erase(user) { [self] in
+                            let lines = ["ACCOUNT REMOVE \(address) \(user)", "REVOKE \(user)"]
+                            ask(lines[...]) { [self] in end(0) }
+                        }
+                    }
+                    ask("ACCOUNT REMOVE \(address) \(user)") { [self] _ in end(0) }
+                }
+            }
+        }
+    }
+
+    /// Looks whether a user has an account at another address: of two nodes on two sides of a
+    /// network partition, each may have given the user another one.
+    private func lookForOther(
+        of user: String, than address: String, after last: String? = nil,
+        then: @escaping (Bool) -> Void
+    ) {
+        ask("ACCOUNTS" + (last.map { " after=\($0)" } ?? "")) { [self] reply in
+            let accounts = reply.data("ACCOUNT")
+            guard reply.ok?.isTrue("partial") != true else { return endPartial() }
+            guard let next = accounts.last?["address"] else { return then(false) }
+            let isThere = accounts.contains { $0["user"] == user && $0["address"] != address }
+            if isThere { return then(true) }
+            lookForOther(of: user, than: address, after: next, then: then)
         }
     }
 
@@ -178,6 +216,7 @@ final class UserDialogue {
     private func erase(_ user: String, then: @escaping () -> Void) {
         ask("DEVICES \(user)") { [self] devices in
             ask("ACTIONS \(user)") { [self] items in
+                guard items.ok?.isTrue("partial") != true else { return endPartial() }
                 let lines =
                     ["PROFILE \(user) name= email= photo="]
                     + devices.data("DEVICE").compactMap { $0["id"] }
@@ -189,10 +228,15 @@ final class UserDialogue {
         }
     }
 
+    /// Sends lines, each after the reply to the one before.
     private func ask(_ lines: ArraySlice<String>, then: @escaping () -> Void) {
         guard let line = lines.first else { return then() }
         ask(line) { [self] _ in ask(lines.dropFirst(), then: then) }
     }
+
+    private func endPartial() { end(69, "the list is not whole: some nodes did not answer") }
+
+    // MARK: Lines
 
     /// Sends a line; a refusal ends the command.
     private func ask(_ line: String, then: @escaping (LineReply) -> Void) {

@@ -80,20 +80,24 @@ import Wire
         world.run(milliseconds: 4_000)
         // Only sign-ins have ended.
         #expect(isOpen("f1", 12))
-        make(Mutation(.revoke(alice, through: SigningTable.forGood)), 13, at: 1)
+        make(Mutation(.revoke(alice, through: SigningTable.deletion)), 13, at: 1)
         world.run(milliseconds: 4_000)
         for index in seats.indices {
             #expect(!isOpen("f1", 14, at: index))
             #expect(isOpen("f2", 15, at: index))
             #expect(isOpen("f3", 16, at: index))
         }
+        // An account of the same name that is added later is another one.
+        upload("f4", by: alice, 17)
+        world.run(milliseconds: 4_000)
+        #expect(isOpen("f4", 19))
     }
 
     @Test(arguments: [true, false])
     func `wait for the owner that may have accepted a message with them`(isSentFirst: Bool) {
         cut(2)
         if isSentFirst { make(sending(of: "f1"), 20, at: 2, level: .local) }
-        make(Mutation(.revoke(alice, through: SigningTable.forGood)), 21)
+        make(Mutation(.revoke(alice, through: SigningTable.deletion)), 21)
         world.run(milliseconds: 4_000)
         #expect(isOpen("f1", 22) && isOpen("f2", 23))
         if !isSentFirst { make(sending(of: "f1"), 24, at: 2, level: .local) }
