@@ -71,7 +71,7 @@ extension Query {
         case .contacts: .users([])
         case .actions: .actions([])
         case .acquaintance: .acquaintance(Acquaintance())
-        // Nothing is withdrawn either of a conversation that has not arrived there.
+        // Of a conversation that has not arrived in a shard, no notification is withdrawn there.
         case .due: .candidates([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .accounts, .allAccounts, .signing, .file, .part, .signIn,

@@ -31,8 +31,8 @@ public struct SigningTable: Hashable, Sendable {
     public static let lifetimeMilliseconds: UInt64 = 620_000
     /// The time within which a revocation that is made again is no news, in milliseconds.
     static let repeatMilliseconds: UInt64 = 10_000
-    /// In an action, the time of its execution, at which the account of the user is deleted.
-    public static let deletion = HybridTimestamp(milliseconds: .max)
+    /// The `through` of an action that deletes the account of the user when it is executed.
+    public static let deletionNow = HybridTimestamp(milliseconds: .max)
     /// The number of parts in which the revocations are stored.
     public static let partsCount = 64
 
@@ -49,11 +49,14 @@ public struct SigningTable: Hashable, Sendable {
     /// Returns up to when the sign-ins of a user are revoked whose account is deleted.
     ///
     /// It is the last timestamp of a millisecond, which no clock gives before 65,535 others of that
-    /// millisecond: so it says that the account is deleted, to nodes of all versions.
+    /// millisecond: so it says that the account is deleted, to nodes of all versions. It is no
+    /// earlier than what is revoked already, by a clock that is ahead: the later one counts.
     ///
-    /// - Parameter milliseconds: when it is deleted, since 1970.
-    public static func deletion(at milliseconds: UInt64) -> HybridTimestamp {
-        HybridTimestamp(bits: HybridTimestamp(milliseconds: milliseconds).bits | 0xFFFF)
+    /// - Parameter now: milliseconds since 1970.
+    public func deletion(of user: UserID, now: UInt64) -> HybridTimestamp {
+        let revoked = revocations[user]?.through.milliseconds ?? 0
+        return HybridTimestamp(
+            bits: HybridTimestamp(milliseconds: max(now, revoked)).bits | 0xFFFF)
     }
 
     /// The time at which the account of a user was deleted; nil where none was lately, or where

@@ -127,7 +127,7 @@ extension Verb {
             about: "Has all nodes refuse the access tokens of a user or a sign-in that are no "
                 + "later than a stamp; without one, no later than now, and the account is deleted."
         ) { words throws(LineError) in
-            let through = try words.stampIfGiven(.through) ?? SigningTable.deletion
+            let through = try words.stampIfGiven(.through) ?? SigningTable.deletionNow
             return .write(Mutation(.revoke(try words.name(0), through: through)))
         },
     ]

@@ -27,11 +27,10 @@ extension Node {
             guard !signing.table.isFull else {
                 return .here(.failed(.refused(.tooManyRevocations)), isSettled: true)
             }
-            let isDeleted = through == SigningTable.deletion
+            let isDeleted = through == SigningTable.deletionNow
+            let now = ports.clock.wallMilliseconds
             revoke(
-                name,
-                through: isDeleted
-                    ? SigningTable.deletion(at: ports.clock.wallMilliseconds) : through)
+                name, through: isDeleted ? signing.table.deletion(of: name, now: now) : through)
         }
         signing.wait(slot, storing: action)
         ports.host.turnAgain()

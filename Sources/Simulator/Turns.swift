@@ -174,7 +174,8 @@ extension World {
         var table = SigningTable()
         guard milliseconds > plan.chaosMilliseconds / 2 else { return table }
         let revocation = SigningTable.Revocation(
-            name: clients.users[0], through: SigningTable.deletion(at: wall), made: wall)
+            name: clients.users[0], through: table.deletion(of: clients.users[0], now: wall),
+            made: wall)
         _ = table.insert(revocation, now: wall)
         return table
     }

@@ -80,7 +80,7 @@ import Wire
         world.run(milliseconds: 4_000)
         // Only sign-ins have ended.
         #expect(isOpen("f1", 12))
-        make(Mutation(.revoke(alice, through: SigningTable.deletion)), 13, at: 1)
+        make(Mutation(.revoke(alice, through: SigningTable.deletionNow)), 13, at: 1)
         world.run(milliseconds: 4_000)
         for index in seats.indices {
             #expect(!isOpen("f1", 14, at: index))
@@ -93,11 +93,19 @@ import Wire
         #expect(isOpen("f4", 19))
     }
 
+    @Test func `are closed where the clock by which the sign-ins ended was ahead`() {
+        let ahead = world.clock.wallMilliseconds + 400
+        make(Mutation(.revoke(alice, through: HybridTimestamp(milliseconds: ahead))), 10)
+        make(Mutation(.revoke(alice, through: SigningTable.deletionNow)), 11)
+        world.run(milliseconds: 4_000)
+        #expect(!isOpen("f1", 12) && isOpen("f3", 13))
+    }
+
     @Test(arguments: [true, false])
     func `wait for the owner that may have accepted a message with them`(isSentFirst: Bool) {
         cut(2)
         if isSentFirst { make(sending(of: "f1"), 20, at: 2, level: .local) }
-        make(Mutation(.revoke(alice, through: SigningTable.deletion)), 21)
+        make(Mutation(.revoke(alice, through: SigningTable.deletionNow)), 21)
         world.run(milliseconds: 4_000)
         #expect(isOpen("f1", 22) && isOpen("f2", 23))
         if !isSentFirst { make(sending(of: "f1"), 24, at: 2, level: .local) }
