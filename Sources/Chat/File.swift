@@ -47,6 +47,11 @@ public struct File: Hashable, Sendable {
     /// The uploads that are open and that no message names.
     var unsent: [OwnerState] { open.filter(\.sendings.isEmpty) }
 
+    /// Whether an upload of a user has not ended.
+    public func isArriving(from user: UserID) -> Bool {
+        unsent.contains { $0.owner == user && $0.size == nil }
+    }
+
     /// What a user has uploaded and not sent, in bytes, each upload with a least size, so that
     /// their number has a limit, too.
     ///

@@ -36,6 +36,13 @@ package protocol AppHost: AnyObject, Sendable {
     func takePartPlace(for connection: UInt64) -> Bool
     /// Gives places back.
     func giveBack(partPlaces count: Int)
+    /// Notes that an upload begins on a connection; throws 429 where too much of its user's is
+    /// under way.
+    ///
+    /// - Parameter promised: what its head promises, in bytes; nil where it does not say.
+    func beginUpload(
+        on connection: UInt64, by user: UserID, promised: UInt64?
+    ) throws(LineError)
     /// Notes that a connection's upload has ended.
     func endUpload(of connection: UInt64)
     /// Counts a request of a user; false where they have sent too many of late.

@@ -15,10 +15,13 @@ extension AppConnection {
     func beginUpload(_ request: AppRequest) -> Bool {
         guard case .blob(let route, let user) = request.admission else { return false }
         do throws(LineError) {
+            var promised: UInt64?
             if case .length(let length) = request.head.body {
                 try Upload.check(length)
                 try host.checkUpload(of: Int(length), by: user, counted: false)
+                promised = length
             }
+            let since = try AppRequest.sessionToken(request.head)
             let query = try AppRequest.members(of: request.head.target.query)
             var file = route.file?.text ?? host.makeID()
             for member in query {
@@ -27,9 +30,10 @@ extension AppConnection {
                 guard isPathName(name) else { throw .notName("id") }
                 file = name
             }
+            try host.beginUpload(on: id, by: user, promised: promised)
             upload = Upload(
                 to: route.conversation, as: file, by: user,
-                since: try AppRequest.sessionToken(request.head), now: clock.milliseconds)
+                since: since, now: clock.milliseconds)
             // The session of the request before may still be there.
             endSession()
             isSessionFull = false

@@ -7,6 +7,9 @@ import Wire
 final class Upload {
     /// The most parts that are being stored; then no more is read.
     private static let waitingMax = 16
+    /// The parts after which it is asked again whether the user has too much that is not sent, two
+    /// MiB of them: other uploads may have grown since this one began.
+    private static let partsBetweenChecks = 64
     /// The most milliseconds of an upload (408).
     static let millisecondsMax: UInt64 = 600_000
 
@@ -16,15 +19,13 @@ final class Upload {
     let began: UInt64
     /// The lines that the session has yet to be handed.
     private(set) var lines: [[UInt8]] = []
-    /// The lines whose replies are awaited, those in `lines` too.
-    private var waiting = 0
+    /// Of each line whose reply is awaited, in their order, whether it stores a part.
+    private var awaited: [Bool] = []
     private var unsent: [UInt8] = []
     private var type: String?
     private var parts: [PartID] = []
     /// The number of parts that are being stored.
     private(set) var places = 0
-    /// The replies to the lines before the first part that have not come.
-    private var preface = 0
     /// The token that stands for the upload, once it is stored.
     private(set) var token: String?
     private(set) var size = 0
@@ -43,10 +44,7 @@ final class Upload {
         self.file = file
         self.user = user
         began = now
-        if let since {
-            preface += 1
-            ask("SINCE \(since)")
-        }
+        if let since { ask("SINCE \(since)") }
     }
 
     var heldBytes: Int { unsent.count + lines.reduce(0) { $0 + $1.count } }
@@ -60,12 +58,12 @@ final class Upload {
     }
 
     /// Whether all replies have come.
-    var isDone: Bool { isEnding && waiting == 0 || failure != nil }
+    var isDone: Bool { isEnding && awaited.isEmpty || failure != nil }
 
     /// - Throws: 413.
     static func check(_ size: UInt64) throws(LineError) {
-        let limit = LineLimits.filePartBytes * LineLimits.filePartsMax
-        guard size <= UInt64(limit) else {
+        let limit = LineLimits.fileBytesMax
+        guard size <= limit else {
             throw LineError(413, "A file has at most \(limit) bytes")
         }
     }
@@ -84,7 +82,7 @@ final class Upload {
 
     /// Ends the file once all its parts are stored: one of them may yet be refused.
     func endIfStored() {
-        guard hasArrived, unsent.isEmpty, waiting == 0, !isEnding, failure == nil else { return }
+        guard hasArrived, unsent.isEmpty, awaited.isEmpty, !isEnding, failure == nil else { return }
         isEnding = true
         // Whoever is told of the file may ask any node for it.
         ask("SET ack=all")
@@ -97,23 +95,31 @@ final class Upload {
     private func begin() {
         let type = ContentType.sniff(unsent)
         self.type = type
-        preface += 1
-        ask("FILE ADD \(conversation) \(user) id=\(file) type=\(type)")
+        ask(beginning(of: type))
     }
 
-    /// Makes the line that stores the next part, for which there is a place.
+    private func beginning(of type: String) -> String {
+        "FILE ADD \(conversation) \(user) id=\(file) type=\(type)"
+    }
+
+    /// Makes the line that stores the next part, for which there is a place; the line before it
+    /// begins the upload again where that is to be checked again.
     func put() {
+        if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
+            ask(beginning(of: type))
+        }
         let bytes = Array(unsent.prefix(LineLimits.filePartBytes))
         places += 1
         let part = PartID(ofPart: bytes)
-        ask("FILE PUT \(conversation) \(file) \(user) \(part) \(Base64.encode(bytes))")
+        let content = Base64.encode(bytes)
+        ask("FILE PUT \(conversation) \(file) \(user) \(part) \(content)", isPart: true)
         parts.append(part)
         unsent.removeFirst(bytes.count)
     }
 
-    private func ask(_ line: String) {
+    private func ask(_ line: String, isPart: Bool = false) {
         lines.append(Array(line.utf8) + [UInt8(ascii: "\n")])
-        waiting += 1
+        awaited.append(isPart)
     }
 
     func takeLines() -> [[UInt8]] {
@@ -123,16 +129,11 @@ final class Upload {
 
     /// - Returns: whether a part has given its place back.
     func onReply(_ line: LineView) -> Bool {
-        guard line.isOK || line.error != nil else { return false }
-        waiting -= 1
+        guard line.isOK || line.error != nil, !awaited.isEmpty else { return false }
+        let isPart = awaited.removeFirst()
         if let error = line.error, failure == nil { failure = error }
         token = line.plainValue(of: "token") ?? token
-        // The parts come behind the beginning, and before the end.
-        guard preface == 0 else {
-            preface -= 1
-            return false
-        }
-        guard places > 0 else { return false }
+        guard isPart, places > 0 else { return false }
         places -= 1
         return true
     }

@@ -13,8 +13,10 @@ public enum LineLimits {
     public static let filePartBytes = FilePart.bytesMax
     /// The most bytes of a file's name (400).
     public static let fileNameBytesMax = DocumentKey.fileNameBytesMax
-    /// The most parts of a file.
-    public static let filePartsMax = FilePart.countMax
+    /// The most bytes of a file.
+    public static let fileBytesMax = File.bytesMax
+    /// The most bytes that a user has uploaded and not sent, where another upload begins.
+    public static let unsentFileBytesMax = File.unsentBytesMax
 
     /// The most bytes of a title, name, e-mail address, photo or token (413).
     public static let fieldBytesMax = ChatLimits.titleBytesMax

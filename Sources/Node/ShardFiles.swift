@@ -211,9 +211,13 @@ extension ShardMachine {
         for key in try keys(of: .file, carrying: Term.unsent(by: user), in: world)
         where bytes < File.unsentBytesMax {
             guard let (file, id, conversation) = try file(at: key, in: world) else { continue }
-            let parts = try keys(
-                of: .filePart, carrying: Term.part(of: id), partition: conversation.text, in: world)
-            let arrived = parts.count { $0.partOfFile?.file == id } * FilePart.bytesMax
+            var arrived = 0
+            if file.isArriving(from: user) {
+                let parts = try keys(
+                    of: .filePart, carrying: Term.part(of: id), partition: conversation.text,
+                    in: world)
+                arrived = parts.count { $0.partOfFile?.file == id } * FilePart.bytesMax
+            }
             let unsent = file.unsentBytes(of: user, arrived: UInt64(arrived))
             bytes += key == other ? unsent - min(unsent, File.bytesMax) : unsent
         }

@@ -331,7 +331,7 @@ extension ShardMachine {
         let pending = documents.pending.keys.filter {
             $0.kind == kind && (partition == nil || $0.partition == partition)
         }
-        return Set(stored + pending).sorted()
+        return pending.isEmpty ? stored : Set(stored + pending).sorted()
     }
 
     /// Reads from the disk, and notes damage that the read finds.

@@ -27,6 +27,7 @@ actor AppPort: AppHost {
     private var userRates: RateLimiter
     private var addressRates: RateLimiter
     private var uploads: RateLimiter
+    private var arrivingUploads = ArrivingUploads()
     private var keySet: KeySet?
     nonisolated let isBehindProxy: Bool
     private let isSignUpOpen: Bool
@@ -381,7 +382,10 @@ extension AppPort {
     }
 
     nonisolated func endUpload(of connection: UInt64) {
-        let next = assumeIsolated { $0.partPlaces.end(connection) }
+        let next = assumeIsolated {
+            $0.arrivingUploads.end(connection)
+            return $0.partPlaces.end(connection)
+        }
         for connection in next { askForTurn(of: connection) }
     }
 
@@ -408,6 +412,19 @@ extension AppPort {
         throw LineError(
             429, "You have uploaded as much as one may in a day; go on later",
             retryAfter: Int(delay / 1_000 + 1))
+    }
+
+    nonisolated func beginUpload(
+        on connection: UInt64, by user: UserID, promised: UInt64?
+    ) throws(LineError) {
+        let isAdmitted = assumeIsolated {
+            $0.arrivingUploads.begin(on: connection, by: user, promised: promised)
+        }
+        guard !isAdmitted else { return }
+        throw LineError(
+            429,
+            "You have \(File.unsentBytesMax >> 20) MiB of uploads under way: begin another when "
+                + "one of them has ended", retryAfter: 1)
     }
 
     private static let dayMilliseconds: UInt64 = 86_400_000

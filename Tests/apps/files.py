@@ -588,6 +588,55 @@ def a_user_has_100_mib_at_most_that_are_not_sent(cluster):
 
 
 @check
+def uploads_under_way_count_as_what_their_heads_promise(cluster):
+    node = cluster.nodes[0]
+    eager, other = chat(cluster, "eager", "eager", "other")
+
+    def begin(number):
+        opened = connection(node)
+        path = f"conversations/eager/blobs/e{number}"
+        opened.sendall(head(eager, "PUT", path, f"Content-Length: {FILE_BYTES_MAX}") + PNG)
+        return opened
+
+    def answer():
+        return eager.at(node).upload("eager", "small", b"x", status=(200, 429)).status
+
+    connections = [begin(number) for number in range(4)]
+    until(lambda: answer() == 429, "four uploads are under way")
+    refusal = eager.at(node).upload("eager", "small", b"x", status=429)
+    assert "begin another when one of them has ended" in refusal.json["error"]["message"]
+    assert refusal.headers["Retry-After"] == "1", refusal.headers
+    other.at(node).upload("eager", "others", b"x")
+    connections.pop().close()
+    until(lambda: answer() == 200, "an upload that is broken off counts no longer")
+    for each in connections:
+        each.close()
+
+
+@check
+def uploads_that_begin_together_are_checked_again_as_they_arrive(cluster):
+    """Twelve uploads of 25 MiB, four at each of three nodes, begin before any of them counts."""
+    grabber, _ = chat(cluster, "together", "grabber", "other")
+    path = os.path.join(cluster.folder, "together")
+    with open(path, "wb") as file:
+        file.write(content(FILE_BYTES_MAX, 11))
+    uploads = [
+        subprocess.Popen(
+            ["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "-T", path,
+             "-H", f"Authorization: Bearer {grabber.bearer}",
+             f"http://127.0.0.1:{node.http}/v1/conversations/together/blobs/t{node.name}{number}"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for number in range(4) for node in cluster.nodes
+    ]
+    statuses = [upload.communicate()[0] for upload in uploads]
+    assert set(statuses) <= {"200", "429"} and "429" in statuses, statuses
+    assert statuses.count("200") <= 5, statuses
+    for node in cluster.nodes:
+        refusal = grabber.at(node).upload("together", "more", b"x", status=429)
+        assert "100 MiB that are not sent" in refusal.json["error"]["message"], refusal.body
+
+
+@check
 def a_connection_goes_on_after_an_upload(cluster):
     """Requests that were sent behind an upload are answered behind it, in their order."""
     alice, bob = chat(cluster, "behind", "alice", "bob")
@@ -1170,7 +1219,7 @@ def a_client_that_reads_slowly_costs_little(cluster):
 @check
 def uploads_do_not_hold_others_up(cluster):
     """Ten uploads of 25 MiB at once: what a node answers meanwhile, and what it takes of memory."""
-    alice, bob = chat(cluster, "busy", "porter", "bob")
+    *porters, bob = chat(cluster, "busy", "porter0", "porter1", "porter2", "bob")
     node = cluster.nodes[0]
     path = os.path.join(cluster.folder, "large")
     data = content(FILE_BYTES_MAX, 10)
@@ -1191,8 +1240,8 @@ def uploads_do_not_hold_others_up(cluster):
     began = time.monotonic()
     uploads = [
         subprocess.Popen(
-            ["curl", "-sS", "-H", f"Authorization: Bearer {alice.bearer}", "-T", path,
-             url + f"u{number}"], stdout=subprocess.PIPE)
+            ["curl", "-sS", "-H", f"Authorization: Bearer {porters[number % 3].bearer}",
+             "-T", path, url + f"u{number}"], stdout=subprocess.PIPE)
         for number in range(10)
     ]
     small = bob.at(node)
