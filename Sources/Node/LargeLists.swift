@@ -1,33 +1,63 @@
 import Chat
 import Replication
 
-/// The calls for parts of users' lists that are too large to be answered unasked.
+/// The lists of users that wait for memory, as wholes or with parts that other members have.
 ///
-/// A member whose part has more than `Findings.partBytesMax` says so, and keeps nothing of it; it
-/// is called again once there is memory for the list. So the memory of lists that are on their way
-/// is bounded, however many clients ask for lists and read none.
+/// A member whose part has more than `PeerLimits.listBytesMax` says so, and keeps nothing of it; it
+/// is called again once there is memory for the list. A list that is as large and takes several
+/// turns here is dropped where there is no memory for it, and read anew. So the memory of lists
+/// that are being made is bounded, however many clients ask for lists and read none.
+///
+/// A list that has memory gets more of it for each further part, whatever others hold: if lists
+/// waited for each other's memory, none of them would end.
 struct LargeLists: Sendable {
-    /// The calls that wait for memory; the first one goes on first.
-    private var delayed: ArraySlice<ShardCall> = []
+    enum Waiting: Sendable {
+        case part(ShardCall)
+        /// - bytes: the approximate size of the list.
+        case whole(ReplySlot, bytes: Int)
+
+        var slot: ReplySlot {
+            switch self {
+            case .part(let call): call.slot
+            case .whole(let slot, _): slot
+            }
+        }
+    }
+
+    /// In the order of their turns.
+    private var waiting: [Waiting] = []
     /// The sizes of the parts that are on their way, by the numbers of their calls.
     private var running: [UInt64: Int] = [:]
 
     /// The most bytes that are on their way at a time, unless one part alone has more (8 MiB).
     static let bytesMax = 8 << 20
+    /// The most lists that wait as wholes; a client that asks for another one is told to ask again.
+    static let wholesMax = 1_024
 
     /// The number of calls that wait.
-    var count: Int { delayed.count }
+    var callCount: Int { waiting.count { if case .part = $0 { true } else { false } } }
 
-    var first: ShardCall? { delayed.first }
+    /// Whether another list may wait as a whole.
+    var hasPlace: Bool { waiting.count - callCount < LargeLists.wholesMax }
 
     /// Whether a part may be called for beside those that are on their way.
     func hasCapacity(for bytes: Int) -> Bool {
         running.isEmpty || running.values.reduce(bytes, +) <= LargeLists.bytesMax
     }
 
-    mutating func delay(_ call: ShardCall) { delayed.append(call) }
+    mutating func append(_ one: Waiting) { waiting.append(one) }
 
-    mutating func removeFirst() { delayed = delayed.dropFirst() }
+    /// Takes out all that wait.
+    mutating func takeAll() -> [Waiting] {
+        defer { waiting = [] }
+        return waiting
+    }
+
+    /// Puts those back that still have to wait, before those that have come since.
+    mutating func putBack(_ still: [Waiting]) { waiting = still + waiting }
+
+    /// Forgets what waits for a list.
+    mutating func remove(_ slot: ReplySlot) { waiting.removeAll { $0.slot == slot } }
 
     mutating func begin(_ number: UInt64, of bytes: Int) { running[number] = bytes }
 
@@ -37,36 +67,104 @@ struct LargeLists: Sendable {
     }
 }
 
+// MARK: Waiting
+
 extension Node {
     /// Puts off a call whose answer is too large to come unasked.
     func delay(_ call: ShardCall, of bytes: Int) {
-        // What was reserved before its size was known.
-        if scatterGathers[call.slot]?.isDelayed == false {
-            scatterGathers[call.slot]?.isDelayed = true
-            sinks[call.slot.session]?.onListDelayed(call.slot.number)
-        }
-        largeLists.delay(
-            ShardCall(
-                slot: call.slot, target: call.target, shards: call.shards,
-                largeBytes: min(bytes, LargeLists.bytesMax), heardAt: ports.clock.milliseconds))
+        dropEstimate(of: call.slot)
+        largeLists.append(
+            .part(
+                ShardCall(
+                    slot: call.slot, target: call.target, shards: call.shards,
+                    largeBytes: min(bytes, LargeLists.bytesMax), heardAt: ports.clock.milliseconds))
+        )
         ports.host.turnAgain()
     }
 
-    /// Calls again for large parts of lists, in their order, while there is memory for them.
+    /// Has a client's list that takes several turns wait for memory, if there is none for it.
+    ///
+    /// - Returns: whether it may go on now.
+    func reserveMemory(for slot: ReplySlot) -> Bool {
+        guard !slot.isOfMember, let scatterGather = scatterGathers[slot],
+            !scatterGather.isMeasured, let bytes = scatterGather.bytesEstimated
+        else { return true }
+        scatterGathers[slot]?.isMeasured = true
+        guard bytes > options.peerLimits.listBytesMax else { return true }
+        dropEstimate(of: slot)
+        guard !reserve(min(bytes, LargeLists.bytesMax), for: slot) else { return true }
+        putOff(slot, of: bytes)
+        return false
+    }
+
+    /// Has the client's session forget what it reserved for a list of unknown size.
+    private func dropEstimate(of slot: ReplySlot) {
+        guard scatterGathers[slot]?.isEstimateDropped == false else { return }
+        scatterGathers[slot]?.isEstimateDropped = true
+        sinks[slot.session]?.onListDelayed(slot.number)
+    }
+
+    private func reserve(_ bytes: Int, for slot: ReplySlot) -> Bool {
+        let isFurther = scatterGathers[slot]?.hasMemory ?? false
+        guard sinks[slot.session]?.reserveList(slot.number, bytes, isFurther: isFurther) ?? false
+        else { return false }
+        scatterGathers[slot]?.hasMemory = true
+        return true
+    }
+
+    /// Drops what a list has of its parts; it is read anew once there is memory for it.
+    private func putOff(_ slot: ReplySlot, of bytes: Int) {
+        guard let dropped = scatterGathers[slot] else { return }
+        endGather(slot)
+        largeLists.remove(slot)
+        shardCalls = shardCalls.filter { $1.slot != slot }
+        guard largeLists.hasPlace else { return finish(slot, .failed(.overloaded), nil) }
+        var putOff = ScatterGather(dropped.query, of: dropped.user, now: ports.clock.milliseconds)
+        // The shards still tell of what they have stored.
+        putOff.unsettled = dropped.unsettled
+        putOff.isEstimateDropped = true
+        putOff.isMeasured = true
+        putOff.isPutOff = true
+        scatterGathers[slot] = putOff
+        largeLists.append(.whole(slot, bytes: min(bytes, LargeLists.bytesMax)))
+        ports.host.turnAgain()
+    }
+}
+
+// MARK: Going on
+
+extension Node {
+    /// Goes on with the lists for which there is memory, in their order.
     func startLargeLists() {
         largeLists.keepRunning { shardCalls[$0] != nil }
-        while let call = largeLists.first, let bytes = call.largeBytes {
-            if let sink = sinks[call.slot.session] {
-                guard largeLists.hasCapacity(for: bytes),
-                    sink.reserveList(call.slot.number, bytes)
-                else { return }
-                callAgain(call, for: bytes)
-            } else {
-                // Who asked has gone.
-                endGather(call.slot)
-            }
-            largeLists.removeFirst()
+        largeLists.putBack(largeLists.takeAll().filter { !start($0) })
+    }
+
+    /// - Returns: false where it still has to wait.
+    private func start(_ waiting: LargeLists.Waiting) -> Bool {
+        let slot = waiting.slot
+        guard sinks[slot.session] != nil else {
+            // Who asked has gone.
+            endGather(slot)
+            return true
         }
+        switch waiting {
+        case .part(let call):
+            guard let bytes = call.largeBytes else { return true }
+            guard largeLists.hasCapacity(for: bytes), reserve(bytes, for: slot) else {
+                return false
+            }
+            callAgain(call, for: bytes)
+        case .whole(_, let bytes):
+            guard var scatterGather = scatterGathers[slot] else { return true }
+            guard reserve(bytes, for: slot) else { return false }
+            scatterGather.hasMemory = true
+            scatterGather.isPutOff = false
+            goOn(
+                scatterGather, asking: scatterGather.query.shards(of: cluster?.shards ?? 0),
+                for: slot)
+        }
+        return true
     }
 
     private func callAgain(_ delayed: ShardCall, for bytes: Int) {

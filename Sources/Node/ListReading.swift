@@ -32,6 +32,9 @@ struct ListReading: Sendable {
 
     var isOver: Bool { next == keys.count }
 
+    /// How much of the documents has been read, in thousandths.
+    var thousandths: Int { keys.isEmpty ? 0 : 1_000 * next / keys.count }
+
     /// Whether a slice has been read.
     var hasBegun: Bool { next > 0 || rounds > 0 }
 

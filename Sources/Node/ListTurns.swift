@@ -93,9 +93,9 @@ extension Node {
     }
 
     private func continueList(_ slot: ReplySlot, at stage: ListTurns.Stage) {
-        guard var scatterGather = scatterGathers[slot] else { return }
-        scatterGather.isQueued = false
         guard slot.isOfMember || sinks[slot.session] != nil else { return endGather(slot) }
+        guard reserveMemory(for: slot), var scatterGather = scatterGathers[slot] else { return }
+        scatterGather.isQueued = false
         let time = TurnTime(TurnTime.ofListSlice, on: ports.clock)
         let failure = read(&scatterGather, for: slot, until: time) {
             slot.isOfMember || isLevel(slot.session, $0, with: .here)
@@ -139,6 +139,7 @@ extension Node {
             }
             scatterGather.reading = nil
             scatterGather.unread.removeFirst()
+            scatterGather.shardsRead += 1
         } while !time.isOver
         return nil
     }

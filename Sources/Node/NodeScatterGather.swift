@@ -20,11 +20,19 @@ struct ScatterGather: Sendable {
     var unsettled = 0
     /// The number of members that are asked.
     var asks = 0
-    /// Whether a large part has waited for memory, which is reserved by its size since.
-    var isDelayed = false
+    /// Whether memory is reserved by the sizes of the parts, and not by what a list may have.
+    var isEstimateDropped = false
+    /// Whether memory is reserved for one of the parts.
+    var hasMemory = false
+    /// Whether it waits for memory as a whole, without any part.
+    var isPutOff = false
     /// The shards here that are still to be read, and what has been read of the first one.
     var unread: ArraySlice<ShardID> = []
     var reading: ListReading?
+    /// The number of shards here that have been read.
+    var shardsRead = 0
+    /// Whether its size was estimated from what had been read of it.
+    var isMeasured = false
     /// Whether it is among `ListTurns`.
     var isQueued = false
     /// The shards that are asked for again with the next tick: their owner is busy, or the replica
@@ -45,7 +53,16 @@ struct ScatterGather: Sendable {
     var isOver: Bool { unsettled == 0 && !isGathering }
 
     /// Whether parts are still to be read, here or by members.
-    var isGathering: Bool { asks > 0 || !later.isEmpty || !unread.isEmpty }
+    var isGathering: Bool { asks > 0 || !later.isEmpty || !unread.isEmpty || isPutOff }
+
+    /// The size of the list as nodes send it, in bytes, if the rest is like what was read of it;
+    /// nil where nothing was read.
+    var bytesEstimated: Int? {
+        let thousandths = 1_000 * shardsRead + (reading?.thousandths ?? 0)
+        guard thousandths > 0 else { return nil }
+        let bytes = (findings?.encoded.count ?? 0) + (reading?.findings.encoded.count ?? 0)
+        return bytes * 1_000 * (shardsRead + unread.count) / thousandths
+    }
 
     /// Whether it is too late to ask others for missing shards.
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
@@ -158,7 +175,7 @@ extension Node {
     }
 
     /// The number of calls that are outstanding, or wait for memory.
-    private var callsOpen: Int { shardCalls.count + largeLists.count }
+    private var callsOpen: Int { shardCalls.count + largeLists.callCount }
 
     /// Whether so many requests wait for other members that nothing more is read from clients.
     var isMuchAsked: Bool { forwards.isHigh || callsOpen >= ShardCall.countHigh }
@@ -441,7 +458,7 @@ extension Node {
     }
 
     /// Asks for some shards of a list once more, and ends the list if nothing is outstanding.
-    private func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot)
+    func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot)
     {
         var scatterGather = scatterGather
         if let failure = collect(shards, into: &scatterGather, for: slot) {

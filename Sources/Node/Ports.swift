@@ -369,10 +369,12 @@ package protocol ReplySink: AnyObject, Sendable {
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
     /// Notes that a list waits for memory, and holds none meanwhile.
     func onListDelayed(_ number: UInt64)
-    /// Reserves memory for a part of a list; false where there is none.
+    /// Reserves memory for a list or a part of it; false where there is none.
     ///
-    /// - Parameter bytes: the size of the part on its way between nodes.
-    func reserveList(_ number: UInt64, _ bytes: Int) -> Bool
+    /// - Parameters:
+    ///   - bytes: the size on its way between nodes.
+    ///   - isFurther: whether the list has memory already: then it is given more.
+    func reserveList(_ number: UInt64, _ bytes: Int, isFurther: Bool) -> Bool
     /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
     func sessionVector(of shard: ShardID) -> SessionVector?
     /// As what the client has signed in.
@@ -412,7 +414,7 @@ extension ReplySink {
 
     package var clientKind: ClientKind { .operator }
     package func onListDelayed(_ number: UInt64) {}
-    package func reserveList(_ number: UInt64, _ bytes: Int) -> Bool { true }
+    package func reserveList(_ number: UInt64, _ bytes: Int, isFurther: Bool) -> Bool { true }
     package func sessionVector(of shard: ShardID) -> SessionVector? { nil }
     package func constraint(on shard: ShardID) -> ReadConstraint? { nil }
     package func onSeen(_ observations: [Observation]) {}

@@ -35,8 +35,8 @@ final class StepSink: ReplySink {
         if let clientNumber { client?.onListDelayed(clientNumber) }
     }
 
-    func reserveList(_ number: UInt64, _ bytes: Int) -> Bool {
-        clientNumber.flatMap { client?.reserveList($0, bytes) } ?? true
+    func reserveList(_ number: UInt64, _ bytes: Int, isFurther: Bool) -> Bool {
+        clientNumber.flatMap { client?.reserveList($0, bytes, isFurther: isFurther) } ?? true
     }
 
     func sessionVector(of shard: ShardID) -> SessionVector? { client?.sessionVector(of: shard) }

@@ -104,8 +104,10 @@ struct HeldBytes: Sendable {
         if total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax {
             return true
         }
-        return bySource[source, default: 0] + bytes <= SessionLimits.lightBytesMax
-            && light + bytes <= SessionLimits.heldBytesOfLight
+        guard bytes <= SessionLimits.textsBytesEstimated else { return false }
+        let counted = min(bytes, SessionLimits.lightBytesMax)
+        return bySource[source, default: 0] + counted <= SessionLimits.lightBytesMax
+            && light + counted <= SessionLimits.heldBytesOfLight
     }
 
     /// Whether a request waits for memory.

@@ -13,6 +13,9 @@ extension RequestTrace {
             min(
                 limit * SessionLimits.messageBytesEstimated,
                 max(bytesMax ?? .max, SessionLimits.messageBytesEstimated))
+        case (_, .read(.pinned, _)), (_, .read(.edits, _)), (_, .list(.pinned, _, _)),
+            (_, .list(.edits, _, _)):
+            SessionLimits.textsBytesEstimated
         case (.list, _), (.page, _): SessionLimits.listBytesEstimated
         case (.short, _): 0
         }

@@ -374,13 +374,10 @@ extension Session {
         noteHeld()
     }
 
-    /// Reserves memory for a part of a list.
-    ///
-    /// - Parameter bytes: the size of the part on its way between nodes.
-    /// - Returns: false where there is no memory for it.
-    func reserve(_ bytes: Int, for number: UInt64) -> Bool {
+    /// Reserves memory for a list or a part of it; false where there is none (`ReplySink`).
+    func reserve(_ bytes: Int, for number: UInt64, isFurther: Bool) -> Bool {
         let held = bytes * SessionLimits.listBytesHeld
-        guard hasMemory(for: held) else { return false }
+        guard isFurther || hasMemory(for: held) else { return false }
         estimated.add(held, for: number)
         noteHeld()
         return true

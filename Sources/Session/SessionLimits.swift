@@ -50,7 +50,9 @@ package enum SessionLimits {
 
     /// The most bytes that a user, or a connection without one, may hold as one who holds little.
     ///
-    /// It is the estimate of one list. Their requests do not wait for those who hold more.
+    /// It is the estimate of one list. Their requests do not wait for those who hold more; one that
+    /// is estimated at up to `textsBytesEstimated` counts as such a list, since nearly all are far
+    /// shorter.
     package static let lightBytesMax = listBytesEstimated
 
     /// The most bytes that all of those who hold little may hold beyond `heldBytesMax`.
@@ -68,6 +70,10 @@ package enum SessionLimits {
     /// The estimate for each message of a list before it is read, in bytes: the longest text and
     /// its names.
     package static let messageBytesEstimated = 17 << 10
+
+    /// The estimate for a list of pinned messages or of a message's texts, in bytes: there may be
+    /// hundreds of the longest texts, which another node may send.
+    package static let textsBytesEstimated = 4 << 20
 
     /// The estimate for a list of another kind, in bytes.
     package static let listBytesEstimated = 1 << 20

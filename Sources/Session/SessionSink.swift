@@ -43,8 +43,10 @@ extension Session {
         assumeIsolated { $0.dropEstimate(of: number) }
     }
 
-    package nonisolated func reserveList(_ number: UInt64, _ bytes: Int) -> Bool {
-        assumeIsolated { $0.reserve(bytes, for: number) }
+    package nonisolated func reserveList(
+        _ number: UInt64, _ bytes: Int, isFurther: Bool
+    ) -> Bool {
+        assumeIsolated { $0.reserve(bytes, for: number, isFurther: isFurther) }
     }
 
     package nonisolated func onSettled(_ number: UInt64, _ outcome: ReplyResult) {

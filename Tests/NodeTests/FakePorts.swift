@@ -20,6 +20,14 @@ final class InlineExecutor: SerialExecutor {
 final class FakeClock: Clock {
     nonisolated(unsafe) var milliseconds: UInt64 = 10_000
     nonisolated(unsafe) var wallMilliseconds: UInt64 = 1_800_000_000_000
+    /// How long each look at the finer time takes.
+    nonisolated(unsafe) var microsecondsOfLook: UInt64 = 0
+    private nonisolated(unsafe) var looked: UInt64 = 0
+
+    var microseconds: UInt64 {
+        looked += microsecondsOfLook
+        return milliseconds * 1_000 + looked
+    }
 
     func pass(_ milliseconds: UInt64) {
         self.milliseconds += milliseconds
@@ -35,6 +43,8 @@ final class WrongClock: Clock {
     init(_ right: FakeClock) { self.right = right }
 
     var milliseconds: UInt64 { right.milliseconds }
+
+    var microseconds: UInt64 { right.microseconds }
 
     var wallMilliseconds: UInt64 {
         UInt64(Int64(right.wallMilliseconds) + aheadMilliseconds)
@@ -353,14 +363,19 @@ final class RecordingSink: ReplySink {
     nonisolated(unsafe) private(set) var shown: Observation?
     /// All observations of the last list, or of the last read.
     nonisolated(unsafe) private(set) var allShown: [Observation] = []
-    /// Whether there is memory for large lists.
-    nonisolated(unsafe) var hasMemory = true
+    /// For how many large lists there is memory.
+    nonisolated(unsafe) var memory = Int.max
     /// The numbers of the lists that waited for memory.
     nonisolated(unsafe) private(set) var delayed: [UInt64] = []
 
     func onListDelayed(_ number: UInt64) { delayed.append(number) }
 
-    func reserveList(_ number: UInt64, _ bytes: Int) -> Bool { hasMemory }
+    func reserveList(_ number: UInt64, _ bytes: Int, isFurther: Bool) -> Bool {
+        guard !isFurther else { return true }
+        guard memory > 0 else { return false }
+        memory -= 1
+        return true
+    }
 
     func onSettled(_ number: UInt64, _ outcome: ReplyResult) { outcomes[number] = outcome }
 

@@ -10,6 +10,10 @@ import Wire
 private let shardCount: UInt16 = 8
 private let bob = UserID(checked: "bob")
 
+func rooms(_ count: Int) -> [ConversationID] {
+    (1...count).map { ConversationID(checked: "c\($0)") }
+}
+
 func found(_ room: ConversationID = lobby) -> Mutation {
     Mutation(.conversation(.create(participants: [alice, bob], title: nil)), in: room, by: alice)
 }
@@ -69,6 +73,16 @@ struct Five {
         world.endTurn(of: participantState)
         world.settle()
         return participantState.sink.outcomes[number]
+    }
+}
+
+extension PeerLimits {
+    /// The usual limits, with another one for the parts of lists that come unasked.
+    static func ofLists(_ bytes: Int) -> PeerLimits {
+        PeerLimits(
+            queueBytesMax: standard.queueBytesMax, queueBytesShort: standard.queueBytesShort,
+            controlBytesMax: standard.controlBytesMax, answerBytesMax: standard.answerBytesMax,
+            vectorBytesMax: standard.vectorBytesMax, listBytesMax: bytes)
     }
 }
 
@@ -333,10 +347,6 @@ extension ReplyResult? {
 
     // MARK: Lists
 
-    private func rooms(_ count: Int) -> [ConversationID] {
-        (1...count).map { ConversationID(checked: "c\($0)") }
-    }
-
     @Test func `a list is gathered from all who hold a part of it`() {
         let five = Five()
         for (index, room) in rooms(20).enumerated() {
@@ -388,24 +398,19 @@ extension ReplyResult? {
     }
 
     @Test func `a large list comes once there is memory for it, and is whole`() throws {
-        let standard = PeerLimits.standard
-        let five = Five(
-            peerLimits: PeerLimits(
-                queueBytesMax: standard.queueBytesMax, queueBytesShort: standard.queueBytesShort,
-                controlBytesMax: standard.controlBytesMax,
-                answerBytesMax: standard.answerBytesMax, vectorBytesMax: standard.vectorBytesMax,
-                listBytesMax: 64))
+        let five = Five(peerLimits: .ofLists(64))
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
                 five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
         }
         let asked = five.stranger(to: rooms(1)[0])
-        asked.sink.hasMemory = false
+        asked.sink.memory = 0
         #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
         // Several members have large parts; what was estimated at first is dropped once.
         #expect(asked.sink.delayed == [100])
-        asked.sink.hasMemory = true
+        // The first part takes it; the others come all the same.
+        asked.sink.memory = 1
         five.world.run(milliseconds: 200)
         let list = asked.sink.outcomes[100]
         guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
