@@ -143,10 +143,12 @@ extension ClusterWorld {
     func openVisit(to index: Int, as user: String) -> ClusterVisit? {
         guard let process = machines[index].process, process.stopBy == nil else { return nil }
         nextID += 1
-        let (id, machine) = (nextID, machines[index])
+        let (id, machine, seed) = (nextID, machines[index], plan.seed)
         let address = ClusterAddress(machine: index, process: process.id)
         var session: Session?
-        step(address, "client", id) { process in session = machine.makeSession(id, in: process) }
+        step(address, "client", id) { process in
+            session = machine.makeSession(id, in: process, seed: seed)
+        }
         guard let session else { return nil }
         let visit = ClusterVisit(id, user: user, address: address, session: session)
         visits[id] = visit

@@ -145,11 +145,12 @@ final class ClusterMachine {
     }
 
     /// Creates a session for a client that connected.
-    func makeSession(_ id: UInt64, in process: ClusterProcess) -> Session {
+    func makeSession(_ id: UInt64, in process: ClusterProcess, seed: UInt64) -> Session {
         let session = Session(
             id, node: process.node, clock: process.desk,
             output: ClusterOutput(id, desk: process.desk), executor: executor, ackLevel: .majority)
-        process.node.assumeIsolated { $0.attach(session, as: id) }
+        let sink = ClusterSink(session, id, seed: seed)
+        process.node.assumeIsolated { $0.attach(sink, as: id) }
         if process.isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
         return session
     }

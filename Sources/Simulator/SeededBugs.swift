@@ -35,7 +35,8 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .blocksNotAsked, .causeForgotten, .clockFollowsAny, .evictedNotHeard,
+            case .blocksNotAsked, .causeForgotten, .clockFollowsAny, .droppedListAwaitsParts,
+                .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
                 .replayAheadOfTold, .tokenForgetsDeletions,
                 .tokenLeavesAtOnce, .typingOutlivesConnection, .unboundedPeerQueue:
@@ -49,6 +50,7 @@ package struct SeededBug: Hashable, Sendable {
             case .causeForgotten: 101
             case .clockFollowsAny: 128
             case .coversFirstRangeOnly: 54
+            case .droppedListAwaitsParts: 216
             case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
             case .minimumIgnored: 63
@@ -101,6 +103,8 @@ package struct SeededBug: Hashable, Sendable {
             case .profileToldToStrangers: [.sound]
             case .pushNotRecorded: [.oneChange]
             case .oldPasswordSurvives, .unknownEndDropped: [.deleted]
+            // A list that ends too early differs from those of the other nodes.
+            case .droppedListAwaitsParts: [.level, .reads]
             case .replayAheadOfTold: [.reads]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]

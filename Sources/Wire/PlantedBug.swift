@@ -15,6 +15,7 @@
         case countsNotUpdated = "counts-not-updated"
         case coversFirstRangeOnly = "covers-first-range-only"
         case droppedBeforeAllAccepted = "dropped-before-all-accepted"
+        case droppedListAwaitsParts = "dropped-list-awaits-parts"
         case droppedOnConfirmedVectors = "dropped-on-confirmed-vectors"
         case dotsReusedAfterWipe = "dots-reused-after-wipe"
         case editRevivesDeleted = "edit-revives-deleted"
