@@ -25,8 +25,9 @@ struct LargeLists: Sendable {
         }
     }
 
-    /// In the order of their turns.
-    private var waiting: [Waiting] = []
+    private var waiting = FairQueue<UserID, Waiting>()
+    /// How many of them are parts.
+    private(set) var partCount = 0
     /// The sizes of the parts that are on their way, by the numbers of their calls.
     private var running: [UInt64: Int] = [:]
 
@@ -34,31 +35,30 @@ struct LargeLists: Sendable {
     static let bytesMax = 8 << 20
     /// The most lists that wait as wholes; a client that asks for another one is told to ask again.
     static let wholesMax = 1_024
+    /// How many of those that wait are looked at in a turn.
+    static let looksMax = 16
 
-    /// The number of calls that wait.
-    var callCount: Int { waiting.count { if case .part = $0 { true } else { false } } }
+    var count: Int { waiting.count }
 
     /// Whether another list may wait as a whole.
-    var hasPlace: Bool { waiting.count - callCount < LargeLists.wholesMax }
+    var hasPlace: Bool { waiting.count - partCount < LargeLists.wholesMax }
 
     /// Whether a part may be called for beside those that are on their way.
     func hasCapacity(for bytes: Int) -> Bool {
         running.isEmpty || running.values.reduce(bytes, +) <= LargeLists.bytesMax
     }
 
-    mutating func append(_ one: Waiting) { waiting.append(one) }
-
-    /// Takes out all that wait.
-    mutating func takeAll() -> [Waiting] {
-        defer { waiting = [] }
-        return waiting
+    mutating func append(_ one: Waiting, of user: UserID) {
+        waiting.append(one, of: user)
+        if case .part = one { partCount += 1 }
     }
 
-    /// Puts those back that still have to wait, before those that have come since.
-    mutating func putBack(_ still: [Waiting]) { waiting = still + waiting }
-
-    /// Forgets what waits for a list.
-    mutating func remove(_ slot: ReplySlot) { waiting.removeAll { $0.slot == slot } }
+    /// Takes the next that waits, of each user in turn.
+    mutating func takeFirst() -> Waiting? {
+        let first = waiting.takeFirst()
+        if case .part? = first { partCount -= 1 }
+        return first
+    }
 
     mutating func begin(_ number: UInt64, of bytes: Int) { running[number] = bytes }
 
@@ -73,13 +73,11 @@ struct LargeLists: Sendable {
 extension Node {
     /// Puts off a call whose answer is too large to come unasked.
     func delay(_ call: ShardCall, of bytes: Int) {
+        guard let user = scatterGathers[call.slot]?.user else { return }
         dropEstimate(of: call.slot)
-        largeLists.append(
-            .part(
-                ShardCall(
-                    slot: call.slot, target: call.target, shards: call.shards,
-                    largeBytes: min(bytes, LargeLists.bytesMax), heardAt: ports.clock.milliseconds))
-        )
+        var delayed = call
+        delayed.largeBytes = min(bytes, LargeLists.bytesMax)
+        largeLists.append(.part(delayed), of: user)
         ports.host.turnAgain()
     }
 
@@ -117,36 +115,40 @@ extension Node {
     private func putOff(_ slot: ReplySlot, of bytes: Int) {
         guard let dropped = scatterGathers[slot] else { return }
         endGather(slot)
-        largeLists.remove(slot)
-        dropCalls(of: slot)
         guard largeLists.hasPlace else { return finish(slot, .failed(.overloaded), nil) }
         var putOff = ScatterGather(dropped.query, of: dropped.user, now: ports.clock.milliseconds)
+        putOff.attempt = dropped.attempt + 1
         // The shards still tell of what they have stored.
         putOff.unsettled = dropped.unsettled
         putOff.isEstimateDropped = true
         putOff.isMeasured = true
         putOff.isPutOff = true
         scatterGathers[slot] = putOff
-        largeLists.append(.whole(slot, bytes: min(bytes, LargeLists.bytesMax)))
+        largeLists.append(
+            .whole(slot, bytes: min(bytes, LargeLists.bytesMax)), of: dropped.user)
         ports.host.turnAgain()
     }
 
-    /// Has the answers to a list's calls be left out.
-    private func dropCalls(of slot: ReplySlot) {
+    /// Whether a list still waits for the answer to a call: it may have been dropped since.
+    func isAwaited(_ call: ShardCall) -> Bool {
         #if PlantedBugs
-            if PlantedBug.droppedListAwaitsParts.isOn { return }
+            if PlantedBug.droppedListAwaitsParts.isOn { return true }
         #endif
-        shardCalls = shardCalls.filter { $1.slot != slot }
+        return scatterGathers[call.slot]?.attempt == call.attempt
     }
 }
 
 // MARK: Going on
 
 extension Node {
-    /// Goes on with the lists for which there is memory, in their order.
+    /// Goes on with the lists for which there is memory, those of each user in turn.
     func startLargeLists() {
         largeLists.keepRunning { shardCalls[$0] != nil }
-        largeLists.putBack(largeLists.takeAll().filter { !start($0) })
+        for _ in 0..<min(largeLists.count, LargeLists.looksMax) {
+            guard let next = largeLists.takeFirst() else { return }
+            guard !start(next), let user = scatterGathers[next.slot]?.user else { continue }
+            largeLists.append(next, of: user)
+        }
     }
 
     /// - Returns: false where it still has to wait.
@@ -159,7 +161,7 @@ extension Node {
         }
         switch waiting {
         case .part(let call):
-            guard let bytes = call.largeBytes else { return true }
+            guard let bytes = call.largeBytes, isAwaited(call) else { return true }
             guard largeLists.hasCapacity(for: bytes), reserve(bytes, for: slot) else {
                 return false
             }

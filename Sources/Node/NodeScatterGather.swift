@@ -26,6 +26,8 @@ struct ScatterGather: Sendable {
     var hasMemory = false
     /// Whether it waits for memory as a whole, without any part.
     var isPutOff = false
+    /// How often all of its parts were dropped.
+    var attempt = 0
     /// The shards here that are still to be read, and what has been read of the first one.
     var unread: ArraySlice<ShardID> = []
     var reading: ListReading?
@@ -93,6 +95,8 @@ struct ShardCall: Sendable {
     let slot: ReplySlot
     let target: NodeName
     let shards: [ShardID]
+    /// The attempt at the list that it belongs to.
+    let attempt: Int
     /// The approximate size of the answer in bytes, once the target has said that it is large.
     var largeBytes: Int?
     /// When the call was sent, or when a part of the answer last came, in milliseconds.
@@ -175,7 +179,7 @@ extension Node {
     }
 
     /// The number of calls that are outstanding, or wait for memory.
-    private var callsOpen: Int { shardCalls.count + largeLists.callCount }
+    private var callsOpen: Int { shardCalls.count + largeLists.partCount }
 
     /// Whether so many requests wait for other members that nothing more is read from clients.
     var isMuchAsked: Bool { forwards.isHigh || callsOpen >= ShardCall.countHigh }
@@ -269,7 +273,7 @@ extension Node {
         for name in shares.keys.sorted() {
             let call = ShardCall(
                 slot: slot, target: name, shards: shares[name] ?? [],
-                heardAt: ports.clock.milliseconds)
+                attempt: scatterGather.attempt, heardAt: ports.clock.milliseconds)
             if send(call, of: scatterGather) == nil {
                 scatterGather.missing += call.shards
             } else {
@@ -407,6 +411,10 @@ extension Node {
 
     func onShardResponse(_ response: PeerResponse, _ call: ShardCall, from name: NodeName) {
         guard call.target == name else { return }
+        guard isAwaited(call) else {
+            shardCalls[response.number] = nil
+            return
+        }
         shardCalls[response.number]?.heardAt = ports.clock.milliseconds
         switch response.outcome {
         case .taken:
@@ -442,7 +450,7 @@ extension Node {
 
     /// Takes the answer of a member; one without parts if the member is given up.
     func mergeParts(_ parts: [Findings], missing: [ShardID], of call: ShardCall) {
-        guard var scatterGather = scatterGathers[call.slot] else { return }
+        guard isAwaited(call), var scatterGather = scatterGathers[call.slot] else { return }
         scatterGather.asks -= 1
         var missing = missing.filter(call.shards.contains)
         for part in parts where !scatterGather.appendPart(part, isOfMany: parts.count > 1) {
@@ -458,8 +466,7 @@ extension Node {
     }
 
     /// Asks for some shards of a list once more, and ends the list if nothing is outstanding.
-    func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot)
-    {
+    func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot) {
         var scatterGather = scatterGather
         if let failure = collect(shards, into: &scatterGather, for: slot) {
             scatterGathers[slot] = nil
