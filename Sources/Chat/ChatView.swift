@@ -28,6 +28,13 @@ public struct ChatView: Hashable, Sendable {
 
     /// The time of the newest message that the user sees, or of the creation.
     public var latest: HybridTimestamp { last?.at ?? createdAt }
+
+    /// About what it has as it is encoded, in bytes.
+    var roughBytes: Int {
+        participants.reduce(64 + (title?.utf8.count ?? 0) + (last?.text.utf8.count ?? 0)) {
+            $0 + $1.text.utf8.count + 1
+        }
+    }
 }
 
 extension ChatView {

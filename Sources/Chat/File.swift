@@ -76,7 +76,7 @@ public struct File: Hashable, Sendable {
     private static let arrivingBytesMin: UInt64 = 5 << 20
     /// The most bytes of one file.
     public static let bytesMax = UInt64(FilePart.countMax * FilePart.bytesMax)
-    /// The most bytes that a user has uploaded and not sent, where another upload begins (100 MiB).
+    /// The bytes that a user has uploaded and not sent with which no other upload begins (100 MiB).
     public static let unsentBytesMax: UInt64 = 100 << 20
 
     private var open: [OwnerState] { states.filter { !isClosed($0) } }

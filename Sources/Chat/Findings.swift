@@ -122,6 +122,17 @@ extension Findings {
         }
     }
 
+    /// About what a list over shards has on its way between nodes, in bytes; 0 for other findings.
+    public var roughBytes: Int {
+        switch self {
+        case .chats(let views): views.reduce(0) { $0 + $1.roughBytes }
+        case .actions(let views): views.reduce(0) { $0 + $1.roughBytes }
+        case .users(let users): users.reduce(0) { $0 + $1.text.utf8.count + 1 }
+        case .unread(let counts): counts.reduce(0) { $0 + $1.conversation.text.utf8.count + 4 }
+        default: 0
+        }
+    }
+
     /// Appends the next part.
     ///
     /// - Returns: false if it is of another kind, and so no result of the same query.

@@ -15,7 +15,8 @@ public enum LineLimits {
     public static let fileNameBytesMax = DocumentKey.fileNameBytesMax
     /// The most bytes of a file.
     public static let fileBytesMax = File.bytesMax
-    /// The most bytes that a user has uploaded and not sent, where another upload begins.
+    /// The bytes that a user has uploaded and not sent with which no other upload begins, and the
+    /// most that the heads of a user's uploads under way at one node promise together (429).
     public static let unsentFileBytesMax = File.unsentBytesMax
 
     /// The most bytes of a title, name, e-mail address, photo or token (413).

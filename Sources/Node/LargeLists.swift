@@ -10,17 +10,19 @@ import Wire
 /// that are being made is bounded, however many clients ask for lists and read none.
 ///
 /// A list that has memory gets more of it for each further part, whatever others hold: if lists
-/// waited for each other's memory, none of them would end.
+/// waited for each other's memory, none of them would end. So what may be held beyond the limit of
+/// the sessions is what `ListTurns.openMax` lists have here, and `bytesMax` of parts of others.
 struct LargeLists: Sendable {
     enum Waiting: Sendable {
         case part(ShardCall)
-        /// - bytes: the approximate size of the list.
-        case whole(ReplySlot, bytes: Int)
+        /// - bytes: the approximate size of what this node has of the list.
+        /// - since: when it was dropped, in milliseconds.
+        case whole(ReplySlot, bytes: Int, since: UInt64)
 
         var slot: ReplySlot {
             switch self {
             case .part(let call): call.slot
-            case .whole(let slot, _): slot
+            case .whole(let slot, _, _): slot
             }
         }
     }
@@ -37,6 +39,8 @@ struct LargeLists: Sendable {
     static let wholesMax = 1_024
     /// How many of those that wait are looked at in a turn.
     static let looksMax = 16
+    /// How long a list waits as a whole until its client is told to ask again, in milliseconds.
+    static let patienceMilliseconds: UInt64 = 10_000
 
     var count: Int { waiting.count }
 
@@ -86,14 +90,20 @@ extension Node {
     /// - Returns: whether it may go on now.
     func reserveMemory(for slot: ReplySlot) -> Bool {
         guard !slot.isOfMember, let scatterGather = scatterGathers[slot],
-            !scatterGather.isMeasured, let bytes = scatterGather.bytesEstimated
+            let estimated = scatterGather.bytesEstimated,
+            estimated > options.peerLimits.listBytesMax
         else { return true }
-        scatterGathers[slot]?.isMeasured = true
-        guard bytes > options.peerLimits.listBytesMax else { return true }
+        let (bytes, reserved) = (
+            min(estimated, LargeLists.bytesMax), scatterGather.bytesReserved
+        )
+        guard bytes > reserved else { return true }
         dropEstimate(of: slot)
-        guard !reserve(min(bytes, LargeLists.bytesMax), for: slot) else { return true }
-        putOff(slot, of: bytes)
-        return false
+        guard reserve(bytes - reserved, for: slot) else {
+            putOff(slot, of: bytes)
+            return false
+        }
+        scatterGathers[slot]?.bytesReserved = bytes
+        return true
     }
 
     /// Has the client's session forget what it reserved for a list of unknown size.
@@ -121,11 +131,11 @@ extension Node {
         // The shards still tell of what they have stored.
         putOff.unsettled = dropped.unsettled
         putOff.isEstimateDropped = true
-        putOff.isMeasured = true
+        putOff.bytesReserved = bytes
         putOff.isPutOff = true
         scatterGathers[slot] = putOff
         largeLists.append(
-            .whole(slot, bytes: min(bytes, LargeLists.bytesMax)), of: dropped.user)
+            .whole(slot, bytes: bytes, since: ports.clock.milliseconds), of: dropped.user)
         ports.host.turnAgain()
     }
 
@@ -146,8 +156,11 @@ extension Node {
         largeLists.keepRunning { shardCalls[$0] != nil }
         for _ in 0..<min(largeLists.count, LargeLists.looksMax) {
             guard let next = largeLists.takeFirst() else { return }
-            guard !start(next), let user = scatterGathers[next.slot]?.user else { continue }
-            largeLists.append(next, of: user)
+            if start(next) {
+                ports.host.turnAgain()
+            } else if let user = scatterGathers[next.slot]?.user {
+                largeLists.append(next, of: user)
+            }
         }
     }
 
@@ -166,8 +179,13 @@ extension Node {
                 return false
             }
             callAgain(call, for: bytes)
-        case .whole(_, let bytes):
+        case .whole(_, let bytes, let since):
             guard var scatterGather = scatterGathers[slot] else { return true }
+            guard ports.clock.milliseconds < since + LargeLists.patienceMilliseconds else {
+                scatterGathers[slot] = nil
+                finish(slot, .failed(.overloaded), nil)
+                return true
+            }
             guard reserve(bytes, for: slot) else { return false }
             scatterGather.hasMemory = true
             scatterGather.isPutOff = false

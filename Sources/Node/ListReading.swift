@@ -32,8 +32,11 @@ struct ListReading: Sendable {
 
     var isOver: Bool { next == keys.count }
 
+    /// About what was read, in bytes.
+    private(set) var bytes = 0
+
     /// How much of the documents has been read, in thousandths.
-    var thousandths: Int { keys.isEmpty ? 0 : 1_000 * next / keys.count }
+    var thousandths: Int { rounds > 0 || keys.isEmpty ? 1_000 : 1_000 * next / keys.count }
 
     /// Whether a slice has been read.
     var hasBegun: Bool { next > 0 || rounds > 0 }
@@ -49,12 +52,14 @@ struct ListReading: Sendable {
 
     mutating func append(_ part: Findings, of key: DocumentKey) {
         parts.append((key.partition, part))
+        bytes += part.roughBytes
     }
 
     /// Has these documents read again.
     mutating func readAgain(_ keys: [DocumentKey]) {
         let again = Set(keys.map(\.partition))
         parts.removeAll { again.contains($0.partition) }
+        bytes = parts.reduce(0) { $0 + $1.part.roughBytes }
         (self.keys, next) = (keys, 0)
         rounds += 1
     }

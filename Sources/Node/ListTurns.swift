@@ -131,6 +131,7 @@ extension Node {
                 return nil
             case .success(.finished(let part, let isSettled)):
                 if !isSettled { scatterGather.unsettled += 1 }
+                scatterGather.bytesRead += part.roughBytes
                 scatterGather.seen.append(observation(of: shard))
                 precondition(scatterGather.appendPart(part), "shards answer one query alike")
             case .failure(let failure):

@@ -51,6 +51,9 @@ extension Limit {
             "list-calls", ShardCall.countMax, "lists that wait for other nodes",
             "partial=true"),
         Limit(
+            "lists-without-memory", LargeLists.wholesMax,
+            "lists of several turns that wait for memory", "503"),
+        Limit(
             "notification-requests", NotificationRequest.countMax, "NOTIFICATIONS under way",
             "503"),
         Limit(

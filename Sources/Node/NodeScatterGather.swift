@@ -22,7 +22,7 @@ struct ScatterGather: Sendable {
     var asks = 0
     /// Whether memory is reserved by the sizes of the parts, and not by what a list may have.
     var isEstimateDropped = false
-    /// Whether memory is reserved for one of the parts.
+    /// Whether memory is reserved by the size of a part or of the list.
     var hasMemory = false
     /// Whether it waits for memory as a whole, without any part.
     var isPutOff = false
@@ -31,10 +31,11 @@ struct ScatterGather: Sendable {
     /// The shards here that are still to be read, and what has been read of the first one.
     var unread: ArraySlice<ShardID> = []
     var reading: ListReading?
-    /// The number of shards here that have been read.
+    /// The number of shards here that have been read, and about what was found there, in bytes.
     var shardsRead = 0
-    /// Whether its size was estimated from what had been read of it.
-    var isMeasured = false
+    var bytesRead = 0
+    /// The size for which memory is reserved for what is read here, in bytes.
+    var bytesReserved = 0
     /// Whether it is among `ListTurns`.
     var isQueued = false
     /// The shards that are asked for again with the next tick: their owner is busy, or the replica
@@ -57,12 +58,12 @@ struct ScatterGather: Sendable {
     /// Whether parts are still to be read, here or by members.
     var isGathering: Bool { asks > 0 || !later.isEmpty || !unread.isEmpty || isPutOff }
 
-    /// The size of the list as nodes send it, in bytes, if the rest is like what was read of it;
-    /// nil where nothing was read.
+    /// The size of what the shards here have of the list, in bytes, if the rest is like what was
+    /// read of it; nil where nothing was read.
     var bytesEstimated: Int? {
         let thousandths = 1_000 * shardsRead + (reading?.thousandths ?? 0)
         guard thousandths > 0 else { return nil }
-        let bytes = (findings?.encoded.count ?? 0) + (reading?.findings.encoded.count ?? 0)
+        let bytes = bytesRead + (reading?.bytes ?? 0)
         return bytes * 1_000 * (shardsRead + unread.count) / thousandths
     }
 

@@ -367,7 +367,8 @@ package protocol ReplySink: AnyObject, Sendable {
     ///
     /// - Parameter replies: the replies, ascending by slot.
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
-    /// Notes that a list waits for memory, and holds none meanwhile.
+    /// Forgets what was reserved for a list whose size was not known: from now on it is reserved by
+    /// the sizes of its parts.
     func onListDelayed(_ number: UInt64)
     /// Reserves memory for a list or a part of it; false where there is none.
     ///

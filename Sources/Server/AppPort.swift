@@ -423,8 +423,8 @@ extension AppPort {
         guard !isAdmitted else { return }
         throw LineError(
             429,
-            "You have \(File.unsentBytesMax >> 20) MiB of uploads under way: begin another when "
-                + "one of them has ended", retryAfter: 1)
+            "Your uploads that are under way have \(File.unsentBytesMax >> 20) MiB together at "
+                + "most: begin another when one of them has ended", retryAfter: 1)
     }
 
     private static let dayMilliseconds: UInt64 = 86_400_000

@@ -36,8 +36,8 @@ package actor ClientMemory {
 
     package func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
 
-    func hasCapacity(for bytes: Int, of source: TurnSource) -> Bool {
-        held.hasCapacity(for: bytes, of: source)
+    func hasCapacity(for bytes: Int, of source: TurnSource, isMeasured: Bool) -> Bool {
+        held.hasCapacity(for: bytes, of: source, isMeasured: isMeasured)
     }
 
     func wait(_ id: UInt64, of source: TurnSource, for bytes: Int) {

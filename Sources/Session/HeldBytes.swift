@@ -95,17 +95,21 @@ struct HeldBytes: Sendable {
         light += min(after, SessionLimits.lightBytesMax) - min(before, SessionLimits.lightBytesMax)
     }
 
-    /// Whether there is memory for a reply of that many bytes to a source.
+    /// Whether there is memory for a reply of that many bytes to a source, as far as is known.
     ///
     /// A reply longer than half of the limit counts as half of it: otherwise it might wait for
     /// ever. A source that holds little does not wait for those that hold much: their replies may
     /// be several times as large as was estimated.
-    func hasCapacity(for bytes: Int, of source: TurnSource) -> Bool {
+    ///
+    /// - Parameter isMeasured: whether the size is known, and not the greatest that is likely.
+    func hasCapacity(
+        for bytes: Int, of source: TurnSource, isMeasured: Bool = false
+    ) -> Bool {
         if total + min(bytes, SessionLimits.heldBytesMax / 2) <= SessionLimits.heldBytesMax {
             return true
         }
-        guard bytes <= SessionLimits.textsBytesEstimated else { return false }
-        let counted = min(bytes, SessionLimits.lightBytesMax)
+        guard isMeasured || bytes <= SessionLimits.textsBytesEstimated else { return false }
+        let counted = isMeasured ? bytes : min(bytes, SessionLimits.lightBytesMax)
         return bySource[source, default: 0] + counted <= SessionLimits.lightBytesMax
             && light + counted <= SessionLimits.heldBytesOfLight
     }

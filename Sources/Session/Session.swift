@@ -344,8 +344,10 @@ extension Session {
 // MARK: Memory
 
 extension Session {
-    private func hasMemory(for bytes: Int) -> Bool {
-        memory?.assumeIsolated { [source] in $0.hasCapacity(for: bytes, of: source) } ?? true
+    private func hasMemory(for bytes: Int, isMeasured: Bool = false) -> Bool {
+        memory?.assumeIsolated { [source] in
+            $0.hasCapacity(for: bytes, of: source, isMeasured: isMeasured)
+        } ?? true
     }
 
     /// Reports to `ClientMemory` what this session holds.
@@ -376,8 +378,8 @@ extension Session {
 
     /// Reserves memory for a list or a part of it; false where there is none (`ReplySink`).
     func reserve(_ bytes: Int, for number: UInt64, isFurther: Bool) -> Bool {
-        let held = bytes * SessionLimits.listBytesHeld
-        guard isFurther || hasMemory(for: held) else { return false }
+        let held = min(bytes * SessionLimits.listBytesHeld, SessionLimits.heldBytesMax / 2)
+        guard isFurther || hasMemory(for: held, isMeasured: true) else { return false }
         estimated.add(held, for: number)
         noteHeld()
         return true

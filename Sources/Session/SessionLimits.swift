@@ -50,12 +50,13 @@ package enum SessionLimits {
 
     /// The most bytes that a user, or a connection without one, may hold as one who holds little.
     ///
-    /// It is the estimate of one list. Their requests do not wait for those who hold more; one that
-    /// is estimated at up to `textsBytesEstimated` counts as such a list, since nearly all are far
-    /// shorter.
+    /// It is the estimate of one list. Their requests do not wait for those who hold more; a reply
+    /// of unknown size that is estimated at up to `textsBytesEstimated` counts as such a list,
+    /// since nearly all are far shorter.
     package static let lightBytesMax = listBytesEstimated
 
-    /// The most bytes that all of those who hold little may hold beyond `heldBytesMax`.
+    /// The most bytes that all of those who hold little may hold beyond `heldBytesMax`, each reply
+    /// as large as it counts before it is made.
     package static let heldBytesOfLight = 8 << 20
 
     /// How long a client may stand still while memory is tight, in milliseconds.
@@ -78,8 +79,8 @@ package enum SessionLimits {
     /// The estimate for a list of another kind, in bytes.
     package static let listBytesEstimated = 1 << 20
 
-    /// The bytes that are held for each byte of a large list that other nodes send: as it comes,
-    /// and as the reply that is made of it.
+    /// The bytes that are held for each byte of a large list: as it comes from other nodes or is
+    /// read here, and as the reply that is made of it.
     package static let listBytesHeld = 3
 
     /// The bytes not taken by a watching client from which the client counts as full.

@@ -71,6 +71,14 @@ import Wire
         #expect(list(100) == Set(rooms(20).map(\.text) + ["late"]))
     }
 
+    @Test func `a list for which there is no memory for long is refused`() {
+        asked.sink.memory = 0
+        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        five.world.run(milliseconds: LargeLists.patienceMilliseconds + 1_000)
+        #expect(asked.sink.outcomes[100] == .answered(.failed(.overloaded), nil))
+        #expect(asked.run { $0.load.isIdle })
+    }
+
     @Test func `a list whose client has gone leaves nothing`() {
         asked.sink.memory = 0
         #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)

@@ -135,6 +135,17 @@ import Wire
         #expect(held.hasCapacity(for: 20 * Self.mebibyte, of: user))
     }
 
+    @Test mutating func `only a list of unknown size counts as a short one`() {
+        held.recordHeld(
+            1, of: .session(1), holds: SessionLimits.heldBytesMax, isItsTurn: true, taken: 0,
+            now: 0)
+        let texts = SessionLimits.textsBytesEstimated
+        #expect(held.hasCapacity(for: texts, of: .session(2)))
+        #expect(!held.hasCapacity(for: texts + 1, of: .session(2)))
+        #expect(held.hasCapacity(for: Self.mebibyte, of: .session(2), isMeasured: true))
+        #expect(!held.hasCapacity(for: Self.mebibyte + 1, of: .session(2), isMeasured: true))
+    }
+
     @Test mutating func `who is gone waits no longer`() {
         held.wait(1, of: .session(1), for: 5)
         held.removeSession(1)
