@@ -189,6 +189,8 @@ extension Node {
             guard reserve(bytes, for: slot) else { return false }
             scatterGather.hasMemory = true
             scatterGather.isPutOff = false
+            // Its patience with shards that cannot be asked begins anew.
+            scatterGather.since = ports.clock.milliseconds
             goOn(
                 scatterGather, asking: scatterGather.query.shards(of: cluster?.shards ?? 0),
                 for: slot)

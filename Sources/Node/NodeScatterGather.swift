@@ -6,7 +6,8 @@ import Wire
 struct ScatterGather: Sendable {
     let query: Query
     let user: UserID
-    let since: UInt64
+    /// When it was begun, in milliseconds.
+    var since: UInt64
     /// Whether the member that asked has been told `taken`.
     var isTaken = false
     /// How large the list may be to be sent at once to the member that asked; nil for any size.
