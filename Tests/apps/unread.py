@@ -1,7 +1,8 @@
 """What long lists cost that clients ask for and never read: usage: unread.py BINARY.
 
-The lists are held by another node than the one that is asked. Measured is the peak of each process
-above what it had before, on the node that collects and on the one that sends."""
+The lists are held by another node than the one that is asked, and one of them by that node itself.
+Measured is the peak of each process above what it had before, on the node that collects and on the
+one that sends."""
 
 import socket
 import sys
@@ -96,10 +97,15 @@ def main(binary):
         rooms = (f"room{number}" for number in range(100))
         room = next(name for name in rooms if owner(cluster, name) is there)
         write(here, [f"CREATE {room} {user}"])
-        write(here, [f"SEND {room} {user} id=m{number} {text}" for number in range(140)])
-        write(here, [f"PIN {room} m{number} {user}" for number in range(140)])
+        write(here, [f"SEND {room} {user} id=m{number} {text}" for number in range(300)])
+        write(here, [f"PIN {room} m{number} {user}" for number in range(300)])
+        write(here, [f"EDIT {room} m0 {user} {text}{number}" for number in range(99)])
+        own = user_of(cluster, here)
+        write(here, [f"ACTION ADD {own} id=o{number} {title}" for number in range(4_000)])
         lists = {
-            "actions": f"ACTIONS {user}", "chats": f"CHATS {user}", "pins": f"PINNED {room} {user}"}
+            "actions": f"ACTIONS {user}", "chats": f"CHATS {user}",
+            "pins": f"PINNED {room} {user}", "edits": f"EDITS {room} m0 {user}",
+            "own actions": f"ACTIONS {own}"}
         kept = [measure(cluster, what, line) for what, line in lists.items()]
         return 0 if all(kept) else 1
 
