@@ -84,7 +84,7 @@ extension Verb {
                     by: Mutation.cluster))
         },
         Verb(
-            "FILE EXPIRE", .writes, ["<conversation>", "<file>", "<user>"],
+            "FILE EXPIRE", .writes, ["<conversation>", "<file>", "<owner>"],
             example: "FILE EXPIRE lunch f1 alice",
             about: "Closes what a user has uploaded under an id and not sent, on this side of a "
                 + "network partition."
