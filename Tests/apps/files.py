@@ -614,38 +614,6 @@ def uploads_under_way_count_as_what_their_heads_promise(cluster):
 
 
 @check
-def uploads_that_begin_together_are_checked_again_as_they_arrive(cluster):
-    """Twelve uploads of 25 MiB, four at each of three nodes, begin before any of them counts."""
-    grabber, _ = chat(cluster, "together", "grabber", "other")
-    path = os.path.join(cluster.folder, "together")
-    with open(path, "wb") as file:
-        file.write(content(FILE_BYTES_MAX, 11))
-    places = [(node, f"t{node.name}{number}") for number in range(4) for node in cluster.nodes]
-    names = [name for _, name in places]
-    uploads = [
-        subprocess.Popen(
-            ["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "-T", path,
-             "-H", f"Authorization: Bearer {grabber.bearer}",
-             f"http://127.0.0.1:{node.http}/v1/conversations/together/blobs/{name}"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        for node, name in places
-    ]
-    statuses = [upload.communicate()[0] for upload in uploads]
-    assert set(statuses) <= {"200", "429"} and "429" in statuses, statuses
-    stored = [name for name, status in zip(names, statuses) if status == "200"]
-    assert len(stored) <= 5, statuses
-    print(f"       of twelve uploads of 25 MiB that began together {len(stored)} were stored")
-    # Those that were refused leave nothing that counts.
-    for name in stored:
-        grabber.send("together", name)
-    until(lambda: grabber.upload("together", "more", b"x", status=(200, 429)).status == 200,
-          "what was refused is deleted")
-    until(lambda: all(node.ask(f"FILE SHOW together {name} grabber")[-1].startswith("ERR 404")
-                      for node in cluster.nodes for name in set(names) - set(stored)),
-          "what was refused is deleted at every node")
-
-
-@check
 def a_connection_goes_on_after_an_upload(cluster):
     """Requests that were sent behind an upload are answered behind it, in their order."""
     alice, bob = chat(cluster, "behind", "alice", "bob")
@@ -1283,6 +1251,42 @@ def uploads_do_not_hold_others_up(cluster):
     assert statistics.median(waits) < max(0.25, took / 40), figures
     assert max(waits) < max(1, took / 10), figures
     assert max(grown.values()) < 150, figures
+
+
+@check
+def uploads_that_begin_together_are_checked_again_as_they_arrive(cluster):
+    """Twelve uploads of 25 MiB, four at each of three nodes, begin before any of them counts."""
+    grabber, _ = chat(cluster, "together", "grabber", "other")
+    path = os.path.join(cluster.folder, "together")
+    with open(path, "wb") as file:
+        file.write(content(FILE_BYTES_MAX, 11))
+    places = [(node, f"t{node.name}{number}") for number in range(4) for node in cluster.nodes]
+    names = [name for _, name in places]
+    uploads = [
+        subprocess.Popen(
+            ["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "-T", path,
+             "-H", f"Authorization: Bearer {grabber.bearer}",
+             f"http://127.0.0.1:{node.http}/v1/conversations/together/blobs/{name}"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for node, name in places
+    ]
+    statuses = [upload.communicate()[0] for upload in uploads]
+    assert set(statuses) <= {"200", "429"} and "429" in statuses, statuses
+    stored = [name for name, status in zip(names, statuses) if status == "200"]
+    assert len(stored) <= 5, statuses
+    print(f"       of twelve uploads of 25 MiB that began together {len(stored)} were stored")
+    # Those that were refused leave nothing that counts.
+    for name in stored:
+        grabber.send("together", name)
+    until(lambda: grabber.upload("together", "more", b"x", status=(200, 429)).status == 200,
+          "what was refused is deleted")
+    until(lambda: all(node.ask(f"FILE SHOW together {name} grabber")[-1].startswith("ERR 404")
+                      for node in cluster.nodes for name in set(names) - set(stored)),
+          "what was refused is deleted at every node")
+    began = time.monotonic()
+    until(lambda: all(node.ask("FILES") == ["OK"] for node in cluster.nodes),
+          "its parts have left every disk", seconds=60)
+    print(f"       purged {time.monotonic() - began:.0f} s later")
 
 
 def revive(cluster):
