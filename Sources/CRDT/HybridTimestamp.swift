@@ -17,9 +17,6 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
     /// between ensure that no clock ever reaches a time that other nodes refuse to read.
     public static let followedMillisecondsMax: UInt64 = (1 << 45) - 1
 
-    /// The last timestamp that is accepted from a connection or a disk.
-    public static let greatest = HybridTimestamp(bits: millisecondsMax << 16 | 0xFFFF)
-
     public init(bits: UInt64) { self.bits = bits }
 
     /// The first timestamp of a millisecond.
@@ -35,7 +32,8 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
 
     /// The least greater timestamp; of the last timestamp, that one itself.
     public var next: HybridTimestamp {
-        self < .greatest ? HybridTimestamp(bits: bits + 1) : .greatest
+        let last = HybridTimestamp.millisecondsMax << 16 | 0xFFFF
+        return HybridTimestamp(bits: bits < last ? bits + 1 : last)
     }
 
     public static func < (left: HybridTimestamp, right: HybridTimestamp) -> Bool {

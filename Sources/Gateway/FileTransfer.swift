@@ -69,7 +69,6 @@ extension AppConnection {
 
     func onReply(_ line: LineView, to upload: Upload) {
         if upload.onReply(line) { host.giveBack(partPlaces: 1) }
-        if upload.takeExpiry() { host.execute(upload.expiry) }
     }
 
     /// Gives back what an upload has of the places for parts; called where it ends in any way.

@@ -19,15 +19,8 @@ final class Upload {
     let began: UInt64
     /// The lines that the session has yet to be handed.
     private(set) var lines: [[UInt8]] = []
-    private enum Line {
-        case part
-        /// Begins the upload again, which checks it.
-        case check
-        case other
-    }
-
-    /// The lines whose replies are awaited, in their order.
-    private var awaited: [Line] = []
+    /// Of each line whose reply is awaited, in their order, whether it stores a part.
+    private var awaited: [Bool] = []
     private var unsent: [UInt8] = []
     private var type: String?
     private var parts: [PartID] = []
@@ -41,9 +34,6 @@ final class Upload {
     /// Whether the file is being ended: all of its parts are stored.
     private var isEnding = false
     private(set) var failure: LineError?
-    /// Whether it was refused after it had begun: then what has arrived of it is to be deleted, or
-    /// uploads that are refused together would keep their user from uploading for an hour.
-    private var isToExpire = false
 
     /// - Parameter since: the token that the client carries.
     init(
@@ -116,20 +106,20 @@ final class Upload {
     /// begins the upload again where that is to be checked again.
     func put() {
         if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
-            ask(beginning(of: type), as: .check)
+            ask(beginning(of: type))
         }
         let bytes = Array(unsent.prefix(LineLimits.filePartBytes))
         places += 1
         let part = PartID(ofPart: bytes)
         let content = Base64.encode(bytes)
-        ask("FILE PUT \(conversation) \(file) \(user) \(part) \(content)", as: .part)
+        ask("FILE PUT \(conversation) \(file) \(user) \(part) \(content)", isPart: true)
         parts.append(part)
         unsent.removeFirst(bytes.count)
     }
 
-    private func ask(_ line: String, as kind: Line = .other) {
+    private func ask(_ line: String, isPart: Bool = false) {
         lines.append(Array(line.utf8) + [UInt8(ascii: "\n")])
-        awaited.append(kind)
+        awaited.append(isPart)
     }
 
     func takeLines() -> [[UInt8]] {
@@ -140,13 +130,10 @@ final class Upload {
     /// - Returns: whether a part has given its place back.
     func onReply(_ line: LineView) -> Bool {
         guard line.isOK || line.error != nil, !awaited.isEmpty else { return false }
-        let kind = awaited.removeFirst()
-        if let error = line.error, failure == nil {
-            failure = error
-            if case .check = kind { isToExpire = error.code == 429 }
-        }
+        let isPart = awaited.removeFirst()
+        if let error = line.error, failure == nil { failure = error }
         token = line.plainValue(of: "token") ?? token
-        guard case .part = kind, places > 0 else { return false }
+        guard isPart, places > 0 else { return false }
         places -= 1
         return true
     }
@@ -156,15 +143,6 @@ final class Upload {
         defer { places = 0 }
         return places
     }
-
-    /// Whether what has arrived is to be deleted now.
-    func takeExpiry() -> Bool {
-        defer { isToExpire = false }
-        return isToExpire
-    }
-
-    /// The line, as of an operator, that deletes what has arrived of it.
-    var expiry: String { "FILE EXPIRE \(conversation) \(file) \(user)" }
 
     /// The body of the answer.
     var json: [UInt8] {

@@ -1,4 +1,3 @@
-import CRDT
 import Chat
 import Crypto
 import Wire
@@ -82,17 +81,6 @@ extension Verb {
                 Mutation(
                     .close, of: try words.fileName(words.name(1)), in: try words.name(0),
                     by: Mutation.cluster))
-        },
-        Verb(
-            "FILE EXPIRE", .writes, ["<conversation>", "<file>", "<owner>"],
-            example: "FILE EXPIRE lunch f1 alice",
-            about: "Closes what a user has uploaded under an id and not sent, on this side of a "
-                + "network partition."
-        ) { words throws(LineError) in
-            .write(
-                Mutation(
-                    .expire(before: .greatest), of: try words.fileName(words.name(1)),
-                    in: try words.name(0), by: try words.name(2)))
         },
         Verb(
             "FILE PURGE", .writes, ["<conversation>", "<file>"], optional: ["<part>"],

@@ -13,7 +13,7 @@ import Testing
             "FORGET", "BACKUP", "SCRUB", "SHUTDOWN", "ACCOUNTS", "ACCOUNT ADD", "ACCOUNT PASSWORD",
             "ACCOUNT DISABLE", "ACCOUNT ENABLE", "ACCOUNT REMOVE", "SIGNIN ADD", "SIGNIN RENEW",
             "SIGNIN END", "KEYS", "KEY ADD", "REVOKE", "FILES", "SUBSCRIBERS", "FILE CLOSE",
-            "FILE EXPIRE", "FILE PURGE", "DEVICE HOLDERS",
+            "FILE PURGE", "DEVICE HOLDERS",
         ]
         let all = Set(Verb.all.map(\.name))
         #expect(
