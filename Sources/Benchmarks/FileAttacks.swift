@@ -4,6 +4,10 @@ import NetworkIO
 extension AttackRun {
     /// The most bytes of a file.
     private static let fileBytesMax = 25 << 20
+    /// The most bytes of one user's uploads under way on one node.
+    private static let unsentBytesMax = 100 << 20
+    /// The bytes that each of 2,000 uploads may promise, when 400 users begin five of them each.
+    private static let admittedBytes = unsentBytesMax / 5
     /// The bytes from which on a node stores what has arrived of a file.
     private static let partBytes = 32 << 10
     /// The bytes of the file of a user who keeps to the rules.
@@ -37,6 +41,9 @@ extension AttackRun {
         }
         try await attempt("uploads: a length and no bytes") { () throws(BenchError) in
             try await self.uploadNothing()
+        }
+        try await attempt("uploads: a length and no bytes, of one user") { () throws(BenchError) in
+            try await self.promiseTooMuch()
         }
         try await attempt("uploads: many at once") { () throws(BenchError) in
             try await self.uploadMany()
@@ -79,6 +86,24 @@ extension AttackRun {
 
     private func words(_ intruders: [Intruder]) -> String {
         Set(intruders.map(status)).sorted().map(String.init).joined(separator: " / ")
+    }
+
+    /// Begins uploads of all attackers in turn, each with the head and these bytes at once: one
+    /// that is silent loses its place.
+    private func openUploads(
+        _ count: Int, as name: String, of size: Int, _ bytes: [UInt8] = []
+    ) async throws(BenchError) -> [Intruder] {
+        var intruders: [Intruder] = []
+        while intruders.count < count {
+            let some = try await open(100, to: .http)
+            for (number, intruder) in some.enumerated() {
+                let number = intruders.count + number
+                intruder.send(upload("\(name)\(number)", of: size, by: attacker(number)) + bytes)
+            }
+            await Stage.pause(milliseconds: 20)
+            intruders += some
+        }
+        return intruders
     }
 
     /// Uploads a file to the attacked node.
@@ -156,13 +181,7 @@ extension AttackRun {
         let count = 2_000
         // Less than what is stored, so the node holds it.
         let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: Self.partBytes - 100)
-        var intruders: [Intruder] = []
-        while intruders.count < count {
-            let number = intruders.count
-            let head = upload(
-                "slow\(number)", of: Self.fileBytesMax, by: attacker(number / 100))
-            intruders += try await open(100, saying: head + bytes)
-        }
+        let intruders = try await openUploads(count, as: "slow", of: Self.admittedBytes, bytes)
         for _ in 0..<(command.isLong ? 90 : 3) {
             for intruder in intruders where !intruder.isGone { intruder.send("a") }
             await Stage.pause(milliseconds: 500)
@@ -214,14 +233,28 @@ extension AttackRun {
 
     private func uploadNothing() async throws(BenchError) -> Outcome {
         let count = 1_000
-        let head = upload("nothing", of: Self.fileBytesMax, by: "bob")
-        let intruders = try await open(count, saying: head)
+        let intruders = try await openUploads(count, as: "nothing", of: Self.admittedBytes)
         let (got, isServed) = try await storePolitely()
         _ = await holds(within: Self.stalledMilliseconds) { intruders.allSatisfy(\.isGone) }
         let told = intruders.count { status($0) == 408 && $0.isGone }
         await leave(intruders)
         return Outcome(
             "408 on \(told) of \(count); \(got)", told == count && isServed, connections: count)
+    }
+
+    private func promiseTooMuch() async throws(BenchError) -> Outcome {
+        let count = 1_000
+        let head = upload("promised", of: Self.fileBytesMax, by: "bob")
+        let intruders = try await open(count, saying: head)
+        let (got, isServed) = try await storePolitely()
+        _ = await holds(within: Self.stalledMilliseconds) { intruders.allSatisfy(\.isGone) }
+        let admitted = intruders.count { status($0) == 408 && $0.isGone }
+        let refused = intruders.count { status($0) == 429 && $0.isGone }
+        await leave(intruders)
+        return Outcome(
+            "408 on \(admitted) and 429 on \(refused) of \(count); \(got)",
+            admitted == Self.unsentBytesMax / Self.fileBytesMax && admitted + refused == count
+                && isServed, connections: count)
     }
 
     private func uploadMany() async throws(BenchError) -> Outcome {
