@@ -100,7 +100,10 @@ extension Findings {
     var replyBytes: Int {
         let bytes =
             switch self {
-            case .messages(let messages): messages.reduce(0) { $0 + $1.text.utf8.count + 160 }
+            case .messages(let messages):
+                messages.reduce(0) {
+                    $0 + $1.text.utf8.count + listBytes($1.deliveredTo) + listBytes($1.readBy) + 160
+                }
             case .actions(let items): items.reduce(0) { $0 + $1.title.utf8.count + 160 }
             case .chats(let chats):
                 chats.reduce(0) { bytes, chat in
@@ -113,6 +116,11 @@ extension Findings {
             }
         return min(bytes, LineLimits.replyBytesMax)
     }
+}
+
+/// Returns the approximate size of a list of names in bytes, as if all were as long as the first.
+private func listBytes(_ names: [UserID]) -> Int {
+    names.count * ((names.first?.text.utf8.count ?? 0) + 1)
 }
 
 extension ReplyWriter {

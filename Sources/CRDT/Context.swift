@@ -41,13 +41,7 @@ public struct Context: Hashable, Sendable {
     public func covers(_ other: Context) -> Bool { other.dots.allSatisfy(contains) }
 
     private func firstIndex(notBefore replica: ReplicaID) -> Int {
-        var low = 0
-        var high = dots.count
-        while low < high {
-            let middle = (low + high) / 2
-            if dots[middle].replica < replica { low = middle + 1 } else { high = middle }
-        }
-        return low
+        dots.partitioningIndex { $0.replica >= replica }
     }
 }
 

@@ -159,13 +159,7 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     }
 
     private func firstIndex(notBefore element: Element) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].element < element { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.partitioningIndex { $0.element >= element }
     }
 }
 

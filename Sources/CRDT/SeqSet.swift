@@ -134,13 +134,7 @@ public struct SeqSet: Hashable, Sendable {
     }
 
     private func firstIndex(endingAtOrAfter seq: UInt64) -> Int {
-        var low = 0
-        var high = ranges.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upperBound < seq { low = middle + 1 } else { high = middle }
-        }
-        return low
+        ranges.partitioningIndex { $0.upperBound >= seq }
     }
 }
 

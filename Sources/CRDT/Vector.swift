@@ -175,13 +175,7 @@ public struct Vector: Hashable, Sendable {
     }
 
     private func firstIndex(notBefore replica: ReplicaID) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].replica < replica { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.partitioningIndex { $0.replica >= replica }
     }
 
     #if PlantedBugs

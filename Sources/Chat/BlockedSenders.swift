@@ -41,12 +41,8 @@ public struct BlockedSenders: Hashable, Sendable {
     }
 
     private func since(_ sender: UserID) -> HybridTimestamp? {
-        var (low, high) = (0, views.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if views[middle].user < sender { low = middle + 1 } else { high = middle }
-        }
-        return low < views.count && views[low].user == sender ? views[low].since : nil
+        let index = views.partitioningIndex { $0.user >= sender }
+        return index < views.count && views[index].user == sender ? views[index].since : nil
     }
 
     /// Returns how many messages of a run are not shown to `user`, who would see them without

@@ -82,17 +82,7 @@ public struct ChangeTimes: Hashable, Sendable {
     }
 
     private func firstIndex(notBefore user: UserID, _ direction: Direction) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].sortsBefore(user, direction) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        return low
+        entries.partitioningIndex { !$0.sortsBefore(user, direction) }
     }
 }
 

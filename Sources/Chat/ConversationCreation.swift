@@ -75,13 +75,7 @@ extension Conversation {
         }
 
         private func firstIndex(notBefore user: UserID) -> Int {
-            var low = 0
-            var high = invitations.count
-            while low < high {
-                let middle = (low + high) / 2
-                if invitations[middle].user < user { low = middle + 1 } else { high = middle }
-            }
-            return low
+            invitations.partitioningIndex { $0.user >= user }
         }
     }
 }

@@ -9,31 +9,39 @@ import Wire
 public struct Progress: Hashable, Sendable {
     /// The marks of one kind, at most one of each user.
     private struct Marks: Hashable, Sendable {
-        struct Mark: Hashable, Sendable {
-            let user: UserID
-            let position: HistoryPosition
-        }
-
-        /// Ascending by user.
-        private var marks: [Mark] = []
+        /// Ascending.
         private var users: [UserID] = []
+        /// The position of each user.
+        private var positions: [HistoryPosition] = []
         /// Nil without marks.
         private var least: HistoryPosition?
 
         mutating func append(_ position: HistoryPosition, of user: UserID) {
-            marks.append(Mark(user: user, position: position))
             users.append(user)
+            positions.append(position)
             least = min(least ?? position, position)
         }
 
         /// Returns the users whose marks are at `position` or behind it, without one; ascending.
         func users(past position: HistoryPosition, without other: UserID) -> [UserID] {
             guard let least else { return [] }
+            var left = users.partitioningIndex { $0 >= other }
+            if left < users.count, users[left] != other { left = users.count }
             // All have come past nearly every message of a long history: the array is shared.
             guard least < position else {
-                return users.contains(other) ? users.filter { $0 != other } : users
+                guard left < users.count else { return users }
+                return Array(users[..<left] + users[(left + 1)...])
             }
-            return marks.filter { position <= $0.position && $0.user != other }.map(\.user)
+            // A page of a wide conversation passes here a million times.
+            var found: [UserID] = []
+            found.reserveCapacity(users.count)
+            for index in users.indices where index != left {
+                let time = positions[index].time
+                let isPast =
+                    time == position.time ? position <= positions[index] : position.time < time
+                if isPast { found.append(users[index]) }
+            }
+            return found
         }
     }
 

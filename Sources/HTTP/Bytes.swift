@@ -52,21 +52,3 @@ extension UInt8 {
         }
     }
 }
-
-extension [UInt8] {
-    /// Whether all bytes are ASCII, as those of nearly every message are.
-    var isASCII: Bool {
-        withUnsafeBytes { bytes in
-            var (bits, index) = (0 as UInt64, 0)
-            while index + 8 <= bytes.count {
-                bits |= bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                index += 8
-            }
-            while index < bytes.count {
-                bits |= UInt64(bytes[index])
-                index += 1
-            }
-            return bits & 0x8080_8080_8080_8080 == 0
-        }
-    }
-}

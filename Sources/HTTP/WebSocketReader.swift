@@ -1,3 +1,5 @@
+import Wire
+
 /// The error of a frame that no client may send, with the code to close the connection with.
 public struct WebSocketError: Error, Hashable, Sendable {
     public let code: WebSocketCloseCode
@@ -197,7 +199,8 @@ public struct WebSocketReader: Sendable {
         messageOpcode = nil
         defer { message = [] }
         guard opcode == .text else { return .binary(message) }
-        guard message.isASCII || String(validating: message, as: UTF8.self) != nil else {
+        let isPlain = message.withUnsafeBytes { isASCII($0) }
+        guard isPlain || String(validating: message, as: UTF8.self) != nil else {
             throw WebSocketError(.notUTF8, "A text has to be UTF-8")
         }
         return .text(message)

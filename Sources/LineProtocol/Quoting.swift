@@ -13,7 +13,8 @@ extension [UInt8] {
         var text = text
         text.withUTF8 { utf8 in
             let bytes = UnsafeRawBufferPointer(utf8)
-            guard bytes.isEmpty || firstSpecial(in: bytes, from: 0) < bytes.count else {
+            guard bytes.isEmpty || firstSpecial(in: bytes, from: 0, quoted: false) < bytes.count
+            else {
                 return append(contentsOf: bytes)
             }
             append(UInt8(ascii: "\""))
@@ -46,7 +47,7 @@ extension [UInt8] {
     private mutating func appendEscaped(_ bytes: UnsafeRawBufferPointer) {
         var index = 0
         while index < bytes.count {
-            let special = firstSpecial(in: bytes, from: index)
+            let special = firstSpecial(in: bytes, from: index, quoted: true)
             append(contentsOf: bytes[index..<special])
             guard special < bytes.count else { return }
             index = special + 1
@@ -57,7 +58,6 @@ extension [UInt8] {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 append(UInt8(ascii: "\\"))
                 append(bytes[special])
-            case UInt8(ascii: " "), UInt8(ascii: "="): append(bytes[special])
             case 0xC2:
                 // U+0080…U+009F: the second byte of the UTF-8 form is the character's number.
                 appendNumbered(bytes[index])
@@ -74,19 +74,55 @@ extension [UInt8] {
     }
 }
 
-/// Returns the index of the first byte that requires quotes, or `bytes.count`.
-private func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+/// Returns the index of the first byte that does not stand for itself in a value, or `bytes.count`.
+///
+/// - Parameter isQuoted: whether the value is in quotes, where spaces and `=` stand for themselves.
+private func firstSpecial(
+    in bytes: UnsafeRawBufferPointer, from start: Int, quoted isQuoted: Bool
+) -> Int {
     var index = start
     while index < bytes.count {
-        switch bytes[index] {
-        case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "="), UInt8(ascii: "\\"), 0x7F:
-            return index
-        case 0xC2 where index + 1 < bytes.count && (0x80...0x9F).contains(bytes[index + 1]):
-            return index
-        default: index += 1
+        let end = min(index + 8, bytes.count)
+        // Eight bytes at a time: special ones are rare.
+        let isPlain =
+            end - index == 8
+            && !mayHaveSpecial(
+                bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self), quoted: isQuoted)
+        if isPlain {
+            index = end
+            continue
+        }
+        while index < end {
+            if isSpecial(bytes, at: index, quoted: isQuoted) { return index }
+            index += 1
         }
     }
     return index
+}
+
+/// Whether one of eight bytes may not stand for itself in a value.
+private func mayHaveSpecial(_ word: UInt64, quoted isQuoted: Bool) -> Bool {
+    // A byte below 0x20 borrows from its highest bit; so may one above such a byte.
+    var special = (word &- repeated(0x20)) & ~word & repeated(0x80)
+    special |= zeros(in: word ^ repeated(UInt8(ascii: "\"")))
+    special |= zeros(in: word ^ repeated(UInt8(ascii: "\\")))
+    special |= zeros(in: word ^ repeated(0x7F)) | zeros(in: word ^ repeated(0xC2))
+    if !isQuoted {
+        special |= zeros(in: word ^ repeated(UInt8(ascii: " ")))
+        special |= zeros(in: word ^ repeated(UInt8(ascii: "=")))
+    }
+    return special != 0
+}
+
+private func isSpecial(
+    _ bytes: UnsafeRawBufferPointer, at index: Int, quoted isQuoted: Bool
+) -> Bool {
+    switch bytes[index] {
+    case 0..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F: true
+    case UInt8(ascii: " "), UInt8(ascii: "="): !isQuoted
+    case 0xC2: index + 1 < bytes.count && (0x80...0x9F).contains(bytes[index + 1])
+    default: false
+    }
 }
 
 /// Returns the index after the closing quote of a value; nil where there is none.

@@ -143,7 +143,7 @@ public struct ReplyPairs: Sendable {
         var last: Kind?
         for name in names.sorted() where name != last {
             if last == nil { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
-            bytes.append(contentsOf: name.text.utf8)
+            append(name.text)
             last = name
         }
     }
@@ -153,7 +153,7 @@ public struct ReplyPairs: Sendable {
         var isFirst = true
         for name in names {
             if isFirst { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
-            bytes.append(contentsOf: name.text.utf8)
+            append(name.text)
             isFirst = false
         }
     }
@@ -162,6 +162,12 @@ public struct ReplyPairs: Sendable {
         bytes.append(UInt8(ascii: " "))
         append(key)
         bytes.append(UInt8(ascii: "="))
+    }
+
+    private mutating func append(_ name: String) {
+        var name = name
+        // In one piece: a view of a string is copied byte by byte.
+        name.withUTF8 { bytes.append(contentsOf: $0) }
     }
 
     mutating func append(_ word: StaticString) {

@@ -87,12 +87,7 @@ public struct MemberTable: Hashable, Sendable {
     }
 
     private func firstIndex(notBelow name: NodeName) -> Int {
-        var (low, high) = (entries.startIndex, entries.endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].member.name < name { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.partitioningIndex { $0.member.name >= name }
     }
 }
 

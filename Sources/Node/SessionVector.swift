@@ -224,11 +224,7 @@ package struct SessionVectors: Sendable {
 
     /// Returns the index of a shard's entry, or where it would be.
     private func place(of shard: ShardID) -> (index: Int, isThere: Bool) {
-        var (low, high) = (0, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].shard < shard { low = middle + 1 } else { high = middle }
-        }
-        return (low, low < entries.count && entries[low].shard == shard)
+        let index = entries.partitioningIndex { $0.shard >= shard }
+        return (index, index < entries.count && entries[index].shard == shard)
     }
 }

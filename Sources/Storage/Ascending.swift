@@ -1,4 +1,6 @@
-/// Insertion into and search in ascending arrays.
+import Wire
+
+/// Insertion into ascending arrays.
 extension Array where Element: Comparable {
     /// Inserts an element in its place, which is nearly always the end, unless it is there.
     mutating func insertAscending(_ element: Element) {
@@ -6,20 +8,7 @@ extension Array where Element: Comparable {
             append(element)
             return
         }
-        let index = bisected { !($0 < element) }
+        let index = partitioningIndex { !($0 < element) }
         if element < self[index] { insert(element, at: index) }
-    }
-}
-
-extension RandomAccessCollection where Index == Int {
-    /// Returns the first index whose element satisfies `fits`, or the end index; `fits` has to hold
-    /// for every element behind one for which it holds.
-    func bisected(_ fits: (Element) -> Bool) -> Int {
-        var (low, high) = (startIndex, endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if fits(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }

@@ -182,6 +182,6 @@ extension SeqSet {
     /// Returns the last seq of the range that contains `seq`; nil where none does.
     func end(ofRangeAround seq: UInt64) -> UInt64? {
         guard contains(seq) else { return nil }
-        return ranges[ranges.bisected { $0.upperBound >= seq }].upperBound
+        return ranges[ranges.partitioningIndex { $0.upperBound >= seq }].upperBound
     }
 }

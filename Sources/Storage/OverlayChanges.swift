@@ -19,7 +19,7 @@ struct OverlayChanges {
         self.replica = replica
         rests = layers.layers.map { layer in
             let changes = layer.changes[replica] ?? []
-            return changes[changes.bisected { $0.seq >= start }...]
+            return changes[changes.partitioningIndex { $0.seq >= start }...]
         }
     }
 
@@ -28,7 +28,7 @@ struct OverlayChanges {
         while let index = firstRest, let change = rests[index].first, change.seq < limit {
             // The whole run of held seqs is skipped.
             if let end = held.end(ofRangeAround: change.seq) {
-                rests[index] = rests[index][rests[index].bisected { $0.seq > end }...]
+                rests[index] = rests[index][rests[index].partitioningIndex { $0.seq > end }...]
                 continue
             }
             rests[index] = rests[index].dropFirst()

@@ -18,8 +18,8 @@ struct OverlayMessages {
             let all = layer.messages[conversation.text] ?? []
             switch page.place {
             case .newest: return all[...]
-            case .before(let bound): return all[..<all.bisected { $0 >= bound }]
-            case .after(let bound): return all[all.bisected { $0 > bound }...]
+            case .before(let bound): return all[..<all.partitioningIndex { $0 >= bound }]
+            case .after(let bound): return all[all.partitioningIndex { $0 > bound }...]
             }
         }
     }
