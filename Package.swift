@@ -126,6 +126,12 @@ let package = Package(
 
         // Tests mirror the sources; TidyTests holds the house together.
         support("TestKit", ["CRDT", "Wire"]),
+        support(
+            "NodeKit",
+            [
+                "Session", "Node", "LineProtocol", "Placement", "Replication", "Chat", "CRDT",
+                "Wire",
+            ]),
         tests("TidyTests", []),
         tests("WireTests", ["TestKit", "Wire"]),
         tests("CRDTTests", ["TestKit", "CRDT", "Wire"], exclude: ["Golden"]),
@@ -148,10 +154,9 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "TestKit", "Gateway", "Session", "Chat", "Crypto", "HTTP", "JSON", "LineProtocol",
-                "Node",
-                "Wire",
-            ]),
+                "TestKit", "NodeKit", "Gateway", "Session", "Chat", "CRDT", "Crypto", "HTTP",
+                "JSON", "LineProtocol", "Node", "Placement", "Replication", "Wire",
+            ], exclude: ["Corpus"]),
         tests("HTTPTests", ["TestKit", "HTTP", "Wire"]),
         tests("JSONTests", ["JSON"]),
         tests("SpellingTests", ["Spelling"]),
@@ -172,11 +177,11 @@ let package = Package(
             [
                 "Simulator", "Node", "LineProtocol", "Membership", "Placement", "Replication",
                 "Chat", "CRDT", "Wire",
-            ]),
+            ], exclude: ["Golden"]),
         tests(
             "SessionTests",
             [
-                "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
+                "NodeKit", "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
                 "Replication", "Chat", "CRDT", "Wire",
             ]),
         tests(

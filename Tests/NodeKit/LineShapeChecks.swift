@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 /// Checks that a data line has the keys and the types that its shape promises to readers.
-func checkShape(of line: String) {
+package func checkShape(of line: String) {
     guard case .data(let noun, let fields)? = ReplyLine(line),
         let shape = LineShape.all.first(where: { $0.noun == noun })
     else { return }
@@ -20,7 +20,7 @@ func checkShape(of line: String) {
 }
 
 extension String {
-    func fits(_ type: LineShape.ValueType) -> Bool {
+    package func fits(_ type: LineShape.ValueType) -> Bool {
         switch type {
         case .text: true
         case .name: isName(utf8)

@@ -5,7 +5,7 @@ import Replication
 import Wire
 
 /// A disk in memory; commits wait until a test completes them, or are stored at once.
-actor MemoryStore: Store {
+package actor MemoryStore: Store {
     private struct Waiting {
         let writes: [ShardWrite]
         let drops: [ShardID]
@@ -14,38 +14,40 @@ actor MemoryStore: Store {
         let isBuiltOnFailure: Bool
     }
 
-    private let executor: InlineExecutor
+    private let executor: any SerialExecutor
     private var documents: [DocumentKey: (shard: ShardID, document: Document)] = [:]
-    private(set) var headers: [ShardID: [UInt8]] = [:]
-    private(set) var settings: [String: [UInt8]] = [:]
+    package private(set) var headers: [ShardID: [UInt8]] = [:]
+    package private(set) var settings: [String: [UInt8]] = [:]
     private var waiting: [Waiting] = []
     private var hasFailed = false
-    private(set) var freeBytes: UInt64 = 1 << 40
+    package private(set) var freeBytes: UInt64 = 1 << 40
     private var logsAsked = 0
-    private(set) var backupsAsked: [String] = []
+    package private(set) var backupsAsked: [String] = []
     /// Whether commits wait for `complete`.
-    private(set) var isHeld = false
+    package private(set) var isHeld = false
 
-    init(on executor: InlineExecutor) { self.executor = executor }
+    package init(on executor: any SerialExecutor) { self.executor = executor }
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
 
-    var waitingCount: Int { waiting.count }
+    package var waitingCount: Int { waiting.count }
 
-    func hold(_ isHeld: Bool) { self.isHeld = isHeld }
+    package func hold(_ isHeld: Bool) { self.isHeld = isHeld }
 
     /// Returns how often the log was to be emptied since the last call.
-    func takeLogsAsked() -> Int {
+    package func takeLogsAsked() -> Int {
         defer { logsAsked = 0 }
         return logsAsked
     }
 
-    func leave(freeBytes: UInt64) { self.freeBytes = freeBytes }
+    package func leave(freeBytes: UInt64) { self.freeBytes = freeBytes }
 
     /// Completes the oldest commit that waits, or fails it.
     ///
     /// - Returns: its ticket and its failure, to be reported to the node; nil where none waits.
-    func complete(
+    package func complete(
         failing failure: StoreFailure? = nil
     ) -> (ticket: UInt64, failure: StoreFailure?)? {
         guard !waiting.isEmpty else { return nil }
@@ -96,7 +98,7 @@ actor MemoryStore: Store {
 }
 
 extension MemoryStore {
-    nonisolated func commit(
+    package nonisolated func commit(
         _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
     ) {
         assumeIsolated {
@@ -107,19 +109,19 @@ extension MemoryStore {
         }
     }
 
-    nonisolated var diskSpace: DiskSpace? {
+    package nonisolated var diskSpace: DiskSpace? {
         let free = assumeIsolated { $0.freeBytes }
         return DiskSpace(freeBytes: free, totalBytes: 1 << 40, logBytes: 0, isReserved: true)
     }
 
-    nonisolated func setUrgent(_ isUrgent: Bool) {}
+    package nonisolated func setUrgent(_ isUrgent: Bool) {}
 
-    nonisolated func makeReserve() {}
+    package nonisolated func makeReserve() {}
 
-    nonisolated func emptyLog() { assumeIsolated { $0.logsAsked += 1 } }
+    package nonisolated func emptyLog() { assumeIsolated { $0.logsAsked += 1 } }
 
     /// Checks everything at once; everything is good.
-    nonisolated func check(
+    package nonisolated func check(
         _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
     ) throws(StoreFailure) -> CheckedPart {
         var part = CheckedPart()
@@ -130,23 +132,25 @@ extension MemoryStore {
         return part
     }
 
-    nonisolated func backUp(to file: String) { assumeIsolated { $0.backupsAsked.append(file) } }
+    package nonisolated func backUp(to file: String) {
+        assumeIsolated { $0.backupsAsked.append(file) }
+    }
 
-    nonisolated func resume() { assumeIsolated { $0.hasFailed = false } }
+    package nonisolated func resume() { assumeIsolated { $0.hasFailed = false } }
 
-    nonisolated var queuedBytes: Int { 0 }
+    package nonisolated var queuedBytes: Int { 0 }
 
-    nonisolated var usage: StoreUsage? {
+    package nonisolated var usage: StoreUsage? {
         StoreUsage(databaseBytes: 4_096, logBytes: 512, freeBytes: 1 << 40)
     }
 
-    nonisolated func document(
+    package nonisolated func document(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StoreFailure) -> Document? {
         assumeIsolated { $0.documents[key]?.document }
     }
 
-    nonisolated func keys(
+    package nonisolated func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey] {
         assumeIsolated { store in
@@ -157,7 +161,7 @@ extension MemoryStore {
         }
     }
 
-    nonisolated func participantStates(
+    package nonisolated func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
         assumeIsolated { store in
@@ -167,7 +171,7 @@ extension MemoryStore {
         }
     }
 
-    nonisolated func history(
+    package nonisolated func history(
         of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
         handing: (Document) -> Bool
     ) throws(StoreFailure) {
@@ -177,14 +181,14 @@ extension MemoryStore {
     }
 
     /// Always throws: no record is damaged in memory.
-    nonisolated func remainder(
+    package nonisolated func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder {
         throw .failed("nothing to count anew")
     }
 
     /// Returns everything that the other replica lacks, at once.
-    nonisolated func changes(
+    package nonisolated func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
     ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {

@@ -2,19 +2,19 @@ import LineProtocol
 import Session
 
 /// The client of a session.
-struct TestClient {
-    let session: Session
-    let output: FakeOutput
+package struct TestClient {
+    package let session: Session
+    package let output: FakeOutput
     private let node: TestNode
 
-    init(_ session: Session, _ output: FakeOutput, of node: TestNode) {
+    package init(_ session: Session, _ output: FakeOutput, of node: TestNode) {
         self.session = session
         self.output = output
         self.node = node
     }
 
     /// Sends bytes as they are, in one read, without a turn.
-    func feed(_ text: String) {
+    package func feed(_ text: String) {
         Array(text.utf8).withUnsafeBytes { bytes in
             nonisolated(unsafe) let bytes = bytes
             session.assumeIsolated { $0.onBytes(bytes) }
@@ -22,19 +22,19 @@ struct TestClient {
     }
 
     /// Sends these lines in one read.
-    func say(_ lines: String...) { feed(lines.map { $0 + "\n" }.joined()) }
+    package func say(_ lines: String...) { feed(lines.map { $0 + "\n" }.joined()) }
 
     /// Sends these lines in one read and runs the node until nothing is left to do.
     ///
     /// - Returns: the lines of the replies.
-    func ask(_ lines: String...) -> [String] {
+    package func ask(_ lines: String...) -> [String] {
         feed(lines.map { $0 + "\n" }.joined())
         node.settle()
         return heard()
     }
 
     /// Returns the lines that came since the last call.
-    func heard() -> [String] {
+    package func heard() -> [String] {
         let text = String(decoding: output.assumeIsolated { $0.take() }, as: UTF8.self)
         let lines = text.split(separator: "\n").map(String.init)
         for line in lines { checkShape(of: line) }
@@ -44,26 +44,26 @@ struct TestClient {
     /// Takes what was written, and lets the session write more, which then waits.
     ///
     /// - Returns: the lines that were taken.
-    func drain() -> [String] {
+    package func drain() -> [String] {
         defer { session.assumeIsolated { $0.onDrained() } }
         return heard()
     }
 
     /// Returns the number of line ends that came since the last call.
-    func heardLineEnds() -> Int {
+    package func heardLineEnds() -> Int {
         output.assumeIsolated { $0.take() }.count { $0 == UInt8(ascii: "\n") }
     }
 
-    func end() { session.assumeIsolated { $0.onEnd() } }
+    package func end() { session.assumeIsolated { $0.onEnd() } }
 
-    var isPaused: Bool { output.assumeIsolated { $0.isPaused } }
+    package var isPaused: Bool { output.assumeIsolated { $0.isPaused } }
 
-    var isFinished: Bool { output.assumeIsolated { $0.isFinished } }
+    package var isFinished: Bool { output.assumeIsolated { $0.isFinished } }
 
-    var isAborted: Bool { output.assumeIsolated { $0.isAborted } }
+    package var isAborted: Bool { output.assumeIsolated { $0.isAborted } }
 
     /// Stops or starts reading what is written.
-    func clog(_ isClogged: Bool) {
+    package func clog(_ isClogged: Bool) {
         output.assumeIsolated { $0.clog(isClogged) }
         if !isClogged { session.assumeIsolated { $0.onDrained() } }
     }

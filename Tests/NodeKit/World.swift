@@ -5,21 +5,21 @@ import Session
 import Wire
 
 /// A node in memory, whose ports are under a test's control.
-final class TestNode {
-    let node: Node
-    let store: MemoryStore
-    let host: FakeHost
-    let address: String
-    let clock: FakeClock
-    let executor: InlineExecutor
-    let memory: ClientMemory
+package final class TestNode {
+    package let node: Node
+    package let store: MemoryStore
+    package let host: FakeHost
+    package let address: String
+    package let clock: FakeClock
+    package let executor: any SerialExecutor
+    package let memory: ClientMemory
     private var sessions: UInt64 = 0
     /// The clients that share the node's memory.
     private var sharing: [UInt64: TestClient] = [:]
 
-    init(
+    package init(
         _ name: String, join: [String], clock: FakeClock, entropy: CountingEntropy,
-        on executor: InlineExecutor, editWindowMilliseconds: UInt64, shards: UInt16 = 4,
+        on executor: any SerialExecutor, editWindowMilliseconds: UInt64, shards: UInt16 = 4,
         replicas: Replicas? = nil, mayBlock: Bool = false
     ) {
         self.clock = clock
@@ -40,19 +40,19 @@ final class TestNode {
     /// Connects a client.
     ///
     /// - Parameter authPolicy: whether the client has to sign in.
-    func connect(_ authPolicy: AuthPolicy = .none) -> TestClient {
+    package func connect(_ authPolicy: AuthPolicy = .none) -> TestClient {
         connect(sharing: nil, authPolicy)
     }
 
     /// Connects a client that shares memory with all others connected in this way.
-    func connectShared() -> TestClient {
+    package func connectShared() -> TestClient {
         let client = connect(sharing: memory)
         sharing[client.session.id] = client
         return client
     }
 
     /// Ends a turn for the clients that share memory.
-    func endTurn() {
+    package func endTurn() {
         memory.assumeIsolated { $0.endTurn() }
         while let id = memory.assumeIsolated({ $0.takeTurn() }) {
             sharing[id]?.session.assumeIsolated { $0.onTurn() }
@@ -64,7 +64,7 @@ final class TestNode {
     }
 
     /// Makes a tick for the clients that share memory.
-    func clearRoom() {
+    package func clearRoom() {
         let still = memory.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
         for client in still.compactMap({ sharing[$0] }) {
             client.session.assumeIsolated { $0.onStill() }
@@ -86,15 +86,15 @@ final class TestNode {
     }
 
     /// Completes the oldest commit, or fails it, and tells the node.
-    func complete(failing failure: StoreFailure? = nil) {
+    package func complete(failing failure: StoreFailure? = nil) {
         guard let result = store.assumeIsolated({ $0.complete(failing: failure) }) else { return }
         node.assumeIsolated { $0.onCommitted(result.ticket, failure: result.failure) }
     }
 
-    func turn() { node.assumeIsolated { $0.onTurnEnd() } }
+    package func turn() { node.assumeIsolated { $0.onTurnEnd() } }
 
     /// Runs turns, and the disk in between, until nothing is left to do.
-    func settle() {
+    package func settle() {
         for _ in 0..<4 {
             turn()
             while !store.assumeIsolated({ $0.isHeld }),
@@ -107,10 +107,10 @@ final class TestNode {
 }
 
 /// Nodes that share a clock.
-struct World {
-    let clock: FakeClock
-    let n1: TestNode
-    private let executor = InlineExecutor()
+package struct World {
+    package let clock: FakeClock
+    package let n1: TestNode
+    private let executor: any SerialExecutor
     private let entropy: CountingEntropy
     private let cables: NetworkPartitioner
     private let mayBlock: Bool
@@ -118,9 +118,12 @@ struct World {
     /// - Parameters:
     ///   - replicas: the number of owners of a shard.
     ///   - mayBlock: whether the nodes were started with `--faults`.
-    init(
-        editWindowMilliseconds: UInt64 = 900_000, replicas: Replicas = .all, mayBlock: Bool = false
+    ///   - executor: where all actors of the nodes run.
+    package init(
+        editWindowMilliseconds: UInt64 = 900_000, replicas: Replicas = .all, mayBlock: Bool = false,
+        on executor: any SerialExecutor = InlineExecutor()
     ) {
+        self.executor = executor
         self.mayBlock = mayBlock
         clock = FakeClock(on: executor)
         entropy = CountingEntropy(on: executor)
@@ -136,7 +139,13 @@ struct World {
     /// Adds a node, which joins and is in sync.
     ///
     /// - Parameter others: the nodes that it dials beside the first one, at the same time.
-    func join(_ name: String, shards: UInt16 = 4, dialing others: TestNode...) -> TestNode {
+    package func join(_ name: String, shards: UInt16 = 4, dialing others: TestNode...) -> TestNode {
+        join(name, shards: shards, dialing: others)
+    }
+
+    package func join(
+        _ name: String, shards: UInt16 = 4, dialing others: [TestNode]
+    ) -> TestNode {
         let joined = start(name, shards: shards)
         for other in [n1] + others { cables.connect(joined, to: other) }
         settle([n1, joined] + others)
@@ -144,7 +153,7 @@ struct World {
     }
 
     /// Starts a node that is to join and reaches nobody.
-    func start(_ name: String, shards: UInt16 = 4) -> TestNode {
+    package func start(_ name: String, shards: UInt16 = 4) -> TestNode {
         let started = TestNode(
             name, join: [n1.address], clock: clock, entropy: entropy, on: executor,
             editWindowMilliseconds: 900_000, shards: shards, mayBlock: mayBlock)
@@ -153,37 +162,47 @@ struct World {
     }
 
     /// Connects a node to the first one again.
-    func connect(_ node: TestNode) {
+    package func connect(_ node: TestNode) {
         cables.connect(node, to: n1)
         settle(n1, node)
     }
 
     /// Delivers frames between these nodes until they have nothing more to send.
-    func settle(_ nodes: TestNode...) { settle(nodes) }
+    package func settle(_ nodes: TestNode...) { settle(nodes) }
 
-    private func settle(_ nodes: [TestNode]) {
-        for _ in 0..<30 {
+    /// - Parameter rounds: how often frames are delivered.
+    package func settle(_ nodes: [TestNode], rounds: Int = 30) {
+        for _ in 0..<rounds {
             for node in nodes { node.settle() }
             cables.carry()
         }
     }
 
     /// Cuts a node off: nothing reaches it or comes from it, as if it had disappeared.
-    func cut(_ node: TestNode) { cables.cut(node) }
+    package func cut(_ node: TestNode) { cables.cut(node) }
+
+    /// Connects a node that was cut off to the others again.
+    package func rejoin(_ node: TestNode, to others: [TestNode]) {
+        cables.mend(node)
+        for other in others where other !== node {
+            cables.disconnect(node, from: other)
+            cables.connect(node, to: other)
+        }
+    }
 
     /// Holds frames between two nodes back, or delivers them.
-    func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
+    package func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
         cables.hold(isHeld, between: one, and: other)
     }
 
     /// Ends the connection of two nodes, with everything on its way: they dial each other again.
-    func disconnect(_ one: TestNode, from other: TestNode) {
+    package func disconnect(_ one: TestNode, from other: TestNode) {
         cables.disconnect(one, from: other)
     }
 
     /// Lets time pass for these nodes, which exchange frames and connect to the nodes that they
     /// dial.
-    func live(milliseconds: UInt64, _ nodes: TestNode...) {
+    package func live(milliseconds: UInt64, _ nodes: TestNode...) {
         let step: UInt64 = 500
         for _ in 0..<(milliseconds / step) {
             pass(milliseconds: step, nodes)
@@ -198,7 +217,7 @@ struct World {
     }
 
     /// Lets time pass for these nodes, a tick at a time.
-    func pass(milliseconds: UInt64, _ nodes: TestNode...) {
+    package func pass(milliseconds: UInt64, _ nodes: TestNode...) {
         pass(milliseconds: milliseconds, nodes)
     }
 
@@ -214,17 +233,17 @@ struct World {
 }
 
 /// The connections between nodes.
-final class NetworkPartitioner {
-    private let executor: InlineExecutor
+package final class NetworkPartitioner {
+    private let executor: any SerialExecutor
     private var ways: [(from: CableEnd, to: CableEnd, of: TestNode)] = []
     private var last: UInt64 = 0
     private var severed: [ObjectIdentifier] = []
     private var held: Set<Set<ObjectIdentifier>> = []
 
-    init(on executor: InlineExecutor) { self.executor = executor }
+    package init(on executor: any SerialExecutor) { self.executor = executor }
 
     /// Cuts a node off, and drops everything on its way.
-    func cut(_ node: TestNode) {
+    package func cut(_ node: TestNode) {
         severed.append(ObjectIdentifier(node))
         for (index, way) in ways.enumerated() where way.of === node {
             // The two ends of a connection are neighbours.
@@ -234,12 +253,15 @@ final class NetworkPartitioner {
         }
     }
 
-    func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
+    /// Ends what `cut` did to a node.
+    package func mend(_ node: TestNode) { severed.removeAll { $0 == ObjectIdentifier(node) } }
+
+    package func hold(_ isHeld: Bool, between one: TestNode, and other: TestNode) {
         let pair: Set = [ObjectIdentifier(one), ObjectIdentifier(other)]
         if isHeld { held.insert(pair) } else { held.remove(pair) }
     }
 
-    func disconnect(_ one: TestNode, from other: TestNode) {
+    package func disconnect(_ one: TestNode, from other: TestNode) {
         let pair: Set = [ObjectIdentifier(one), ObjectIdentifier(other)]
         for index in ways.indices where ends(of: index) == pair {
             let (from, to, node) = ways[index]
@@ -260,7 +282,7 @@ final class NetworkPartitioner {
         return !ends.isDisjoint(with: severed) || held.contains(ends)
     }
 
-    func connect(_ dialer: TestNode, to other: TestNode) {
+    package func connect(_ dialer: TestNode, to other: TestNode) {
         let near = CableEnd(last + 1, on: executor)
         let far = CableEnd(last + 2, on: executor)
         last += 2
@@ -272,7 +294,7 @@ final class NetworkPartitioner {
         }
     }
 
-    func carry() {
+    package func carry() {
         for (index, way) in ways.enumerated()
         where !way.to.assumeIsolated({ $0.isPaused }) && !isStill(index) {
             let (from, to, node) = way
@@ -287,31 +309,33 @@ final class NetworkPartitioner {
 }
 
 /// An end of a connection, where sent bytes wait.
-actor CableEnd: Channel {
-    nonisolated let id: UInt64
-    private let executor: InlineExecutor
+package actor CableEnd: Channel {
+    package nonisolated let id: UInt64
+    private let executor: any SerialExecutor
     private var bytes: [UInt8] = []
     /// Whether bytes for this end stay on their way.
-    private(set) var isPaused = false
+    package private(set) var isPaused = false
 
-    init(_ id: UInt64, on executor: InlineExecutor) {
+    package init(_ id: UInt64, on executor: any SerialExecutor) {
         self.id = id
         self.executor = executor
     }
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
 
-    nonisolated func send(_ bytes: [UInt8]) { assumeIsolated { $0.bytes += bytes } }
+    package nonisolated func send(_ bytes: [UInt8]) { assumeIsolated { $0.bytes += bytes } }
 
-    nonisolated var queuedBytes: Int { 0 }
+    package nonisolated var queuedBytes: Int { 0 }
 
-    nonisolated func setPaused(_ isPaused: Bool) {
+    package nonisolated func setPaused(_ isPaused: Bool) {
         assumeIsolated { $0.isPaused = isPaused }
     }
 
-    nonisolated func close() {}
+    package nonisolated func close() {}
 
-    func take() -> [UInt8] {
+    package func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
     }

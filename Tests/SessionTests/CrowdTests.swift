@@ -1,5 +1,6 @@
 import LineProtocol
 import Node
+import NodeKit
 import Testing
 
 @testable import Session

@@ -1,3 +1,4 @@
+import NodeKit
 import Testing
 
 /// The lines that `--log debug` adds.

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Node
+import NodeKit
 import Placement
 import Testing
 import Wire

@@ -1,4 +1,5 @@
 import Node
+import NodeKit
 import Testing
 
 /// What clients see of nodes that join, or may not.

@@ -1,4 +1,5 @@
 import Node
+import NodeKit
 import Testing
 
 /// The verbs that maintain a node's disk.

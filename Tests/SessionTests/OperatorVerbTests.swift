@@ -1,4 +1,5 @@
 import Node
+import NodeKit
 import Testing
 
 /// An operator's requests that concern a node's part in the cluster.

@@ -1,3 +1,4 @@
+import NodeKit
 import Testing
 
 @testable import Session

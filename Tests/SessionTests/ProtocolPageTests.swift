@@ -1,5 +1,6 @@
 import Foundation
 import LineProtocol
+import NodeKit
 import Testing
 
 @testable import Session

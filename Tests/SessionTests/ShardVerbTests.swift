@@ -1,3 +1,4 @@
+import NodeKit
 import Placement
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import CRDT
 import LineProtocol
 import Node
+import NodeKit
 import Testing
 import Wire
 

@@ -1,4 +1,5 @@
 import Node
+import NodeKit
 import Testing
 
 @testable import Session

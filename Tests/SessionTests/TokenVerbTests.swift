@@ -1,5 +1,6 @@
 import CRDT
 import Node
+import NodeKit
 import Replication
 import Testing
 import Wire

@@ -1,4 +1,5 @@
 import Node
+import NodeKit
 import Placement
 import Testing
 

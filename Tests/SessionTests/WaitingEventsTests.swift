@@ -1,5 +1,6 @@
 import Chat
 import Node
+import NodeKit
 import Replication
 import Testing
 import Wire

@@ -1,5 +1,6 @@
 import LineProtocol
 import Node
+import NodeKit
 import Placement
 import Testing
 

@@ -29,8 +29,8 @@ struct Room: Equatable {
 
 struct House {
     let rooms: [Room]
-    /// The module that several test targets share; it lies beside them.
-    let support: Room
+    /// The modules that several test targets share; they lie beside them.
+    let supports: [Room]
     /// The modules that a module's tests may import beyond the module and everything below it.
     let testsAlsoImport: [String: Set<String>]
 
@@ -118,7 +118,13 @@ struct House {
             Room("grapevine-bench", .program, "Benchmarks"),
             Room("grapevine-fuzz", .program, "Fuzz"),
         ],
-        support: Room("TestKit", .node, "CRDT Foundation Wire Testing"),
+        supports: [
+            Room("TestKit", .node, "CRDT Foundation Wire Testing"),
+            // Nodes and clients in memory.
+            Room(
+                "NodeKit", .node,
+                "Session Node LineProtocol Placement Replication Chat CRDT Wire Testing"),
+        ],
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.
             "Simulator": ["Storage"],
@@ -160,9 +166,11 @@ struct House {
         case .tests:
             let allowed: Set<String> = ["Testing", "Foundation", "Glibc"]
             if place.target == "TidyTests" { return allowed }
-            if place.target == support.name { return support.imports }
+            if let support = supports.first(where: { $0.name == place.target }) {
+                return support.imports
+            }
             guard let tested = place.testedRoom, let room = self[tested] else { return nil }
-            return allowed.union(below(room)).union([tested, support.name])
+            return allowed.union(below(room)).union([tested]).union(supports.map(\.name))
                 .union(testsAlsoImport[tested] ?? [])
         }
     }
