@@ -9,6 +9,8 @@ package struct Sweep: Sendable {
     package private(set) var levelInMax: UInt64 = 0
     /// The violation with the lowest seed.
     package private(set) var failure: Failure?
+    /// The hash of each run's trace.
+    package private(set) var traces = TraceHashes()
     package let world: WorldKind
 
     package struct Failure: Sendable {
@@ -28,6 +30,7 @@ package struct Sweep: Sendable {
         coverage.add(run.coverage)
         healedInMax = max(healedInMax, run.healedIn)
         levelInMax = max(levelInMax, run.levelIn)
+        traces.add(run.trace, of: TraceHashes.Run(.machines, run.plan.seed))
         recordResult(run.violation, of: run.plan.seed)
     }
 
@@ -36,6 +39,7 @@ package struct Sweep: Sendable {
         events += run.events
         coverage.add(run.coverage)
         healedInMax = max(healedInMax, run.levelIn)
+        traces.add(run.trace, of: TraceHashes.Run(.members, run.seed))
         recordResult(run.violation, of: run.seed)
     }
 
@@ -44,6 +48,7 @@ package struct Sweep: Sendable {
         events += run.events
         changes += run.messages
         coverage.add(run.coverage)
+        traces.add(run.trace.hash, of: TraceHashes.Run(.whole, run.seed))
         recordResult(run.finding, of: run.seed)
     }
 
@@ -52,6 +57,7 @@ package struct Sweep: Sendable {
         events += other.events
         changes += other.changes
         coverage.add(other.coverage)
+        traces.add(other.traces)
         healedInMax = max(healedInMax, other.healedInMax)
         levelInMax = max(levelInMax, other.levelInMax)
         if let failure = other.failure { recordResult(failure.violation, of: failure.seed) }

@@ -10,9 +10,11 @@ func carryOut(_ options: Options) async -> Int32 {
         print(Options.usage, terminator: "")
         return 0
     case .seeds(let seeds):
-        return await runSeeds(Array(seeds), of: options.world)
+        return await runSeeds(Array(seeds), of: options.world) == nil ? 1 : 0
     case .keptSeeds:
-        return await runSeeds(KeptSeeds.of(options.world), of: options.world)
+        return await runSeeds(KeptSeeds.of(options.world), of: options.world) == nil ? 1 : 0
+    case .traces(let path, let isWritten):
+        return isWritten ? await writeTraces(to: path) : await compareTraces(with: path)
     case .seed(let seed, let isTraced, _) where options.world == .members:
         return runMembers(seed, isTraced: isTraced)
     case .seed(let seed, let isTraced, _) where options.world == .whole:
@@ -55,7 +57,10 @@ private var seededBugNames: String {
         ? "none (use --traits PlantedBugs)" : SeededBug.all.map(\.name).joined(separator: " ")
 }
 
-private func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Int32 {
+/// Runs seeds and prints their sums.
+///
+/// - Returns: the sums; nil if a promise was broken, or a required situation never occurred.
+func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Sweep? {
     let began = seconds()
     var said = began
     let total = await sweep(
@@ -67,7 +72,7 @@ private func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Int32 {
         })
     if let failure = total.failure {
         report(failure.violation, at: failure.seed, of: world)
-        return 1
+        return nil
     }
     for (name, count) in total.coverage.list { say("  \(name): \(count)") }
     say(
@@ -78,9 +83,9 @@ private func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Int32 {
     if world != .whole { sayLevels(total) }
     guard total.missing.isEmpty else {
         say("never happened: \(total.missing.joined(separator: ", "))")
-        return 1
+        return nil
     }
-    return 0
+    return total
 }
 
 private func sayLevels(_ total: Sweep) {
@@ -163,7 +168,7 @@ func rate(_ count: Int, since began: Double) -> Int {
 
 private func tenths(_ seconds: Double) -> Double { (seconds * 10).rounded() / 10 }
 
-private func contents(of path: String) -> String? {
+func contents(of path: String) -> String? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }
     var bytes: [UInt8] = []

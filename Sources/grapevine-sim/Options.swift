@@ -6,6 +6,7 @@ struct Options {
         case help
         case seeds(Range<UInt64>)
         case keptSeeds
+        case traces(path: String, isWritten: Bool)
         case seed(UInt64, isTraced: Bool, isShrunk: Bool)
         case plan(path: String, isTraced: Bool)
         case seededBug(name: String)
@@ -21,6 +22,7 @@ struct Options {
     static let usage = """
         usage: grapevine-sim [--world NAME] --seeds A..<B | --seeds kept
                grapevine-sim [--world NAME] --seed N [--trace] [--shrink]
+               grapevine-sim --traces FILE [--write]
                grapevine-sim --plan FILE [--trace]
                grapevine-sim --plant NAME [--within N]    in a build with --traits PlantedBugs
                grapevine-sim --planted-all [--within N]   in a build with --traits PlantedBugs
@@ -29,6 +31,8 @@ struct Options {
         --seeds        runs these seeds on all cores, or those that once broke something
         --seed         runs one, and prints its plan; --trace prints every event, --shrink leaves
                        out the faults that a failure does not need
+        --traces       runs the seeds of all worlds that a file lists, and compares the hash of each
+                       trace with the file's; --write runs a standard list, and writes the file
         --plan         runs a saved plan
         --plant        switches a known bug on and looks for the seed that finds it
         --planted-all  each known bug in turn
@@ -47,13 +51,14 @@ struct Options {
 
     init(_ arguments: [String]) throws(Misused) {
         var rest = arguments[...]
-        var (isTraced, isShrunk) = (false, false)
+        var (isTraced, isShrunk, isWritten) = (false, false, false)
         while let word = rest.popFirst() {
             switch word {
             case "--help", "-h": job = .help
             case "--planted-all": job = .plantedAll
             case "--trace": isTraced = true
             case "--shrink": isShrunk = true
+            case "--write": isWritten = true
             case "--seeds":
                 let seeds = rest.popFirst()
                 job = seeds == "kept" ? .keptSeeds : .seeds(try Options.range(seeds))
@@ -61,16 +66,17 @@ struct Options {
                 job = .seed(try Options.number(rest.popFirst()), isTraced: false, isShrunk: false)
             case "--world": world = try Options.world(rest.popFirst())
             case "--within": within = try Options.number(rest.popFirst())
-            case "--plan", "--plant":
-                guard let value = rest.popFirst() else { throw Misused(words: word) }
-                job =
-                    word == "--plan" ? .plan(path: value, isTraced: false) : .seededBug(name: value)
+            case "--plan": job = .plan(path: try Options.value(of: word, &rest), isTraced: false)
+            case "--plant": job = .seededBug(name: try Options.value(of: word, &rest))
+            case "--traces":
+                job = .traces(path: try Options.value(of: word, &rest), isWritten: false)
             default: throw Misused(words: word)
             }
         }
         switch job {
         case .seed(let seed, _, _): job = .seed(seed, isTraced: isTraced, isShrunk: isShrunk)
         case .plan(let path, _): job = .plan(path: path, isTraced: isTraced)
+        case .traces(let path, _): job = .traces(path: path, isWritten: isWritten)
         default: break
         }
         try refuseOtherWorlds()
@@ -83,7 +89,7 @@ struct Options {
         guard world != .machines else { return }
         switch job {
         case .help, .seeds, .keptSeeds, .seed(_, _, isShrunk: false): break
-        case .seed, .plan, .seededBug, .plantedAll:
+        case .seed, .traces, .plan, .seededBug, .plantedAll:
             throw Misused(words: "--world \(world.rawValue) takes --seeds, --seed and --trace")
         }
     }
@@ -94,6 +100,13 @@ struct Options {
             throw Misused(words: "--world is one of \(names)")
         }
         return world
+    }
+
+    private static func value(
+        of option: String, _ rest: inout ArraySlice<String>
+    ) throws(Misused) -> String {
+        guard let value = rest.popFirst() else { throw Misused(words: option) }
+        return value
     }
 
     private static func number(_ text: String?) throws(Misused) -> UInt64 {
