@@ -184,4 +184,34 @@ import Testing
         let names = ["Package.swift", ".ci", ".build", "docs", "Makefile", "cluster"]
         #expect(strangersAtTheTop(names).map(\.path) == ["docs", "Makefile"])
     }
+
+    // MARK: The table
+
+    @Test func `the table counts lines, what a node holds, and places`() {
+        let node = """
+            actor Node {
+                let a = 1
+                private var b: [Int] = []
+                var c: Int { 2 }
+                func run() {
+                    let local = 3
+                }
+            }
+            """
+        let files = [
+            ("Sources/Node/Node.swift", node),
+            ("Sources/Node/More.swift", "extension Node {\n    func go() {}\n}\n"),
+            ("Sources/Chat/A.swift", "case hideChat\n// HIDECHAT\n"),
+            ("Sources/Simulator/A.swift", "case hideChat\n"),
+        ]
+        let table = SizeTable(
+            of: files.map { read($0.0, $0.1) },
+            files.map { CountedFile(path: $0.0, lines: $0.1.count { $0 == "\n" }) })
+        let values = Dictionary(uniqueKeysWithValues: table.rows.map { ($0.name, $0.value) })
+        #expect(values["core"] == "2 lines")
+        #expect(values["proof"] == "1 lines")
+        #expect(values["stored properties of Node"] == "2")
+        #expect(values["extensions of Node"] == "1 files, 3 lines, 1 functions")
+        #expect(values["places for HIDECHAT"] == "2 lines in 1 files")
+    }
 }

@@ -48,6 +48,29 @@ import Testing
         #expect(offences.isEmpty, "\(report(offences))")
     }
 
+    /// Prints the table, so that a change of the structure can be judged by its figures.
+    @Test func `the sizes of the parts can be counted`() throws {
+        let table = SizeTable(of: try Self.sources.get(), try countedFiles())
+        print(table.text)
+        #expect(table.rows.allSatisfy { !$0.value.hasPrefix("0 lines") })
+    }
+
+    /// Returns what people write, with the number of its lines.
+    private func countedFiles() throws -> [CountedFile] {
+        let kinds = [".swift", ".js", ".css", ".html", ".py", ".sh", ".c", ".h"]
+        return try ["Sources", "Tests", "cluster"].flatMap { tree in
+            try FileManager.default.subpathsOfDirectory(
+                atPath: Self.root.appending(path: tree).path
+            )
+            .filter { path in kinds.contains { path.hasSuffix($0) } }
+            .map { path in
+                let bytes = try Data(contentsOf: Self.root.appending(path: "\(tree)/\(path)"))
+                return CountedFile(
+                    path: "\(tree)/\(path)", lines: bytes.count { $0 == UInt8(ascii: "\n") })
+            }
+        }
+    }
+
     private func expectNone(
         _ check: (SourceText) throws -> [Offence],
         sourceLocation: SourceLocation = #_sourceLocation
