@@ -84,12 +84,6 @@ let package = Package(
                 "Session", "Admin", "Compression", "Crypto", "HTTP", "JSON", "LineProtocol",
                 "Node", "Spelling", "Web", "Wire",
             ]),
-        tool(
-            "Simulator",
-            [
-                "Gateway", "JSON", "Session", "Admin", "Node", "LineProtocol", "Membership",
-                "Placement", "Replication", "Chat", "CRDT", "Wire",
-            ]),
 
         // Programs: they only start things.
         room(
@@ -102,27 +96,35 @@ let package = Package(
         room(
             "LineClient",
             ["ChatClient", "CNcurses", "LineProtocol", "Manual", "NetworkIO", "TLS", "Wire"]),
-        tool(
-            "Benchmarks",
-            [
-                "LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Crypto", "Wire",
-                "CSystem", "COpenSSL",
-            ]),
-        tool(
-            "Fuzz",
-            [
-                "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
-                "HTTP", "Wire", "NetworkIO",
-            ]),
         program(
             "grapevine",
             [
                 "Server", "LineClient", "Manual", "Gateway", "Crypto", "LineProtocol", "NetworkIO",
                 "TLS", "Wire",
             ], selfContained),
-        program("grapevine-sim", ["Simulator"]),
-        program("grapevine-bench", ["Benchmarks"]),
-        program("grapevine-fuzz", ["Fuzz"]),
+
+        // The proof: what is not shipped, and what several tests share.
+        proof(
+            "Simulator",
+            [
+                "Gateway", "JSON", "Session", "Admin", "Node", "LineProtocol", "Membership",
+                "Placement", "Replication", "Chat", "CRDT", "Wire",
+            ]),
+        proof(
+            "Benchmarks",
+            [
+                "LineClient", "LineProtocol", "NetworkIO", "Node", "Membership", "Crypto", "Wire",
+                "CSystem", "COpenSSL",
+            ]),
+        proof(
+            "Fuzz",
+            [
+                "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
+                "HTTP", "Wire", "NetworkIO",
+            ]),
+        proofProgram("grapevine-sim", ["Simulator"]),
+        proofProgram("grapevine-bench", ["Benchmarks"]),
+        proofProgram("grapevine-fuzz", ["Fuzz"]),
 
         // Tests mirror the sources; TidyTests holds the house together.
         support("TestKit", ["CRDT", "Wire"]),
@@ -206,9 +208,17 @@ func room(_ name: String, _ imports: [String]) -> Target {
     .target(name: name, dependencies: dependencies(imports), swiftSettings: strict + lean)
 }
 
-/// What a node does not ship with.
-func tool(_ name: String, _ imports: [String]) -> Target {
-    .target(name: name, dependencies: dependencies(imports), swiftSettings: strict)
+/// What a node does not ship with, and is proved by.
+func proof(_ name: String, _ imports: [String]) -> Target {
+    .target(
+        name: name, dependencies: dependencies(imports), path: "Tests/Proof/\(name)",
+        swiftSettings: strict)
+}
+
+func proofProgram(_ name: String, _ imports: [String]) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies(imports), path: "Tests/Proof/\(name)",
+        swiftSettings: strict + lean)
 }
 
 func library(_ name: String, pkgConfig: String? = nil, package: String) -> Target {

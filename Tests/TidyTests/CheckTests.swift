@@ -16,7 +16,7 @@ import Testing
         ("Sources/Node/A.swift", "import Dispatch"),
         ("Sources/NetworkIO/A.swift", "import Wire"),
         ("Sources/Storage/A.swift", "@preconcurrency import Foundation"),
-        ("Sources/Simulator/A.swift", "import struct Storage.Database"),
+        ("Tests/Proof/Simulator/A.swift", "import struct Storage.Database"),
         ("Sources/grapevine/A.swift", "#if os(Linux)\nimport Storage\n#endif"),
         ("Tests/WireTests/A.swift", "@testable import Chat"),
         ("Tests/TidyTests/A.swift", "import Wire"),
@@ -202,7 +202,7 @@ import Testing
             ("Sources/Node/Node.swift", node),
             ("Sources/Node/More.swift", "extension Node {\n    func go() {}\n}\n"),
             ("Sources/Chat/A.swift", "case hideChat\n// HIDECHAT\n"),
-            ("Sources/Simulator/A.swift", "case hideChat\n"),
+            ("Tests/Proof/Simulator/A.swift", "case hideChat\n"),
         ]
         let table = SizeTable(
             of: files.map { read($0.0, $0.1) },

@@ -3,7 +3,7 @@ func unknownTerms(inGlossary text: String, among sources: [SourceText]) throws -
     let declaration =
         #/\b(?:struct|class|enum|actor|protocol|typealias)\s+([A-Z]\w*)/#
     var declared: Set<Substring> = []
-    for source in sources where source.path.hasPrefix("Sources/") {
+    for source in sources where Place(path: source.path)?.tree == .sources {
         declared.formUnion(source.code.matches(of: declaration).map(\.output.1))
     }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -176,12 +176,16 @@ struct House {
     }
 }
 
-/// The place of a source: `Sources/Wire/Hash.swift` is in the target `Wire` of the tree of sources.
+/// The place of a source: `Sources/Wire/Hash.swift` is in the target `Wire` of the tree of sources,
+/// and so is `Tests/Proof/Fuzz/Parser.swift` in the target `Fuzz`: the proof is no test of a module.
 struct Place {
     enum Tree: String {
         case sources = "Sources"
         case tests = "Tests"
     }
+
+    /// The folder of what proves the others, and is not shipped.
+    static let proof = "Tests/Proof"
 
     let path: String
     let tree: Tree
@@ -190,10 +194,12 @@ struct Place {
     /// Fails for a path outside both trees, or of a file that lies in no target.
     init?(path: String) {
         let parts = path.split(separator: "/")
-        guard parts.count >= 3, let tree = Tree(rawValue: String(parts[0])) else { return nil }
+        let isProof = path.hasPrefix("\(Place.proof)/")
+        guard parts.count >= (isProof ? 4 : 3), let tree = Tree(rawValue: String(parts[0]))
+        else { return nil }
         self.path = path
-        self.tree = tree
-        self.target = String(parts[1])
+        self.tree = isProof ? .sources : tree
+        self.target = String(parts[isProof ? 2 : 1])
     }
 
     /// The name of the module that this target tests.

@@ -11,10 +11,6 @@ struct CountedFile {
 struct SizeTable {
     private(set) var rows: [(name: String, value: String)] = []
 
-    /// The targets that prove the others, and are not shipped.
-    private static let proof = [
-        "Benchmarks", "Fuzz", "Simulator", "grapevine-bench", "grapevine-fuzz", "grapevine-sim",
-    ]
     /// The pure values on which everything else stands.
     private static let core = ["Wire", "CRDT", "Membership", "Placement", "Replication", "Chat"]
     private static let longFile = 400
@@ -31,31 +27,28 @@ struct SizeTable {
         func target(_ path: String) -> String {
             String(path.split(separator: "/").dropFirst().first ?? "")
         }
-        func isProof(_ path: String) -> Bool {
-            Self.proof.contains(target(path)) || path.hasPrefix("Tests/Proof/")
-        }
         rows = [
             ("core", lines { isSwift($0) && Self.core.contains(target($0.path)) }),
             (
                 "Swift product, without web",
-                lines { isSwift($0) && $0.path.hasPrefix("Sources/") && !isProof($0.path) }
+                lines { isSwift($0) && $0.path.hasPrefix("Sources/") }
             ),
-            ("proof", lines { isProof($0.path) }),
+            ("proof", lines { $0.path.hasPrefix("\(Place.proof)/") }),
             ("web", lines { $0.path.hasPrefix("Sources/Web/") }),
             ("Sources", lines { $0.path.hasPrefix("Sources/") }),
             ("everything", lines { _ in true }),
         ]
-        let product = sources.filter { $0.path.hasPrefix("Sources/") && !isProof($0.path) }
+        let product = sources.filter { $0.path.hasPrefix("Sources/") }
         addNode(product.filter { target($0.path) == "Node" })
         addPlaces(product)
-        let all = sources.filter { $0.path.hasPrefix("Sources/") }
+        let all = sources.filter { Place(path: $0.path)?.tree == .sources }
         let long = all.count { $0.lines.count - 1 > Self.longFile }
         let longest = all.flatMap { functions(in: $0) }.count {
             $0.lines.count > Self.longFunction
         }
         rows.append(("sources above \(Self.longFile) lines", "\(long)"))
         rows.append(("functions above \(Self.longFunction) lines", "\(longest)"))
-        let folders = Dictionary(grouping: product) { $0.path.split(separator: "/").dropLast() }
+        let folders = Dictionary(grouping: all) { $0.path.split(separator: "/").dropLast() }
         rows.append(
             ("folders of more than 30 files", "\(folders.values.count { $0.count > 30 })"))
     }
