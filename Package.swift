@@ -145,7 +145,7 @@ let package = Package(
             "NodeTests",
             [
                 "TestKit", "Node", "Membership", "Placement", "Replication", "Chat", "CRDT", "Wire",
-            ], exclude: ["Golden"]),
+            ], exclude: ["Feeds/Golden", "Peers/Golden", "Requests/Golden"]),
         tests(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
             exclude: ["Transcripts"]),

@@ -22,7 +22,7 @@ import Testing
     private let examples: [(heading: String, examples: [Example])]
 
     init() throws {
-        file = URL(filePath: #filePath).deletingLastPathComponent()
+        file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: Self.path)
         page = String(decoding: try Data(contentsOf: file), as: UTF8.self)
