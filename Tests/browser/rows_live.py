@@ -89,7 +89,7 @@ def w_photo_notes(browser, place):
                  + zlib.crc32(text).to_bytes(4, "big") + PIXEL[end:])
         for kind, content in (("image/jpeg", photo), ("image/png", noted)):
             sent = alice.page.evaluate("""async ([kind, content]) => {
-                const { preparePhoto } = await import("/chat/photo.js");
+                const { preparePhoto } = await import("/chat/conversation/photo.js");
                 const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
                 const photo = await preparePhoto(new Blob([bytes], { type: kind }));
                 return [photo.file.type, await photo.file.text()];

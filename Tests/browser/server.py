@@ -29,7 +29,7 @@ TYPES = {
 
 PLACES = {
     "/": WEB / "chat/index.html",
-    "/gallery": WEB / "chat/gallery.html",
+    "/gallery": WEB / "chat/gallery/gallery.html",
     "/service-worker.js": WEB / "chat/service-worker.js",
     "/manifest.webmanifest": WEB / "chat/manifest.webmanifest",
     "/icon.svg": WEB / "chat/icon.svg",

@@ -1,4 +1,4 @@
-import { equal } from "../../Sources/Web/client/views.js";
+import { equal } from "../../Sources/Web/client/views/views.js";
 
 /**
  * @param {unknown} condition

@@ -1,8 +1,8 @@
-import { ConfirmedState } from "../../Sources/Web/client/confirmed.js";
-import { ConversationState } from "../../Sources/Web/client/conversation.js";
-import { Outbox } from "../../Sources/Web/client/outbox.js";
-import { Session } from "../../Sources/Web/client/session.js";
-import { WriteAheadLog } from "../../Sources/Web/client/write-ahead-log.js";
+import { ConfirmedState } from "../../Sources/Web/client/store/confirmed.js";
+import { ConversationState } from "../../Sources/Web/client/views/conversation.js";
+import { Outbox } from "../../Sources/Web/client/outbox/outbox.js";
+import { Session } from "../../Sources/Web/client/network/session.js";
+import { WriteAheadLog } from "../../Sources/Web/client/outbox/write-ahead-log.js";
 import { assert } from "./assertions.js";
 import { Run } from "./run.js";
 

@@ -1,5 +1,5 @@
-import { ConfirmedState } from "../../Sources/Web/client/confirmed.js";
-import { Loader } from "../../Sources/Web/client/loader.js";
+import { ConfirmedState } from "../../Sources/Web/client/store/confirmed.js";
+import { Loader } from "../../Sources/Web/client/sync/loader.js";
 import { assertEquals, assertRefused } from "./assertions.js";
 import { VirtualClock } from "./clock.js";
 

@@ -1,4 +1,4 @@
-import { browserTransport } from "../../Sources/Web/client/browser.js";
+import { browserTransport } from "../../Sources/Web/client/network/browser.js";
 
 /** @typedef {import("../../Sources/Web/client/types.js").Clock} Clock */
 /** @typedef {import("../../Sources/Web/client/types.js").Transport} Transport */

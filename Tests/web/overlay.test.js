@@ -1,7 +1,7 @@
-import { ConfirmedState } from "../../Sources/Web/client/confirmed.js";
-import * as overlay from "../../Sources/Web/client/overlay.js";
-import { storedMessage } from "../../Sources/Web/client/message.js";
-import { matcher } from "../../Sources/Web/client/search.js";
+import { ConfirmedState } from "../../Sources/Web/client/store/confirmed.js";
+import * as overlay from "../../Sources/Web/client/outbox/overlay.js";
+import { storedMessage } from "../../Sources/Web/client/views/message.js";
+import { matcher } from "../../Sources/Web/client/sync/search.js";
 import { assert, assertEquals } from "./assertions.js";
 
 /** @typedef {import("../../Sources/Web/client/types.js").Action} Action */

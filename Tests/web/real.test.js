@@ -1,6 +1,6 @@
 import { Client } from "../../Sources/Web/client/client.js";
-import { MemoryStore } from "../../Sources/Web/client/store.js";
-import { SingleTab } from "../../Sources/Web/client/tabs.js";
+import { MemoryStore } from "../../Sources/Web/client/store/store.js";
+import { SingleTab } from "../../Sources/Web/client/sync/tabs.js";
 import { assert, assertEquals, assertRefused } from "./assertions.js";
 import { address, ignore, nodes, password, sleep, until } from "./real-nodes.js";
 

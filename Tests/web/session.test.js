@@ -1,6 +1,6 @@
-import { Session } from "../../Sources/Web/client/session.js";
-import { MemoryStore } from "../../Sources/Web/client/store.js";
-import { SingleTab } from "../../Sources/Web/client/tabs.js";
+import { Session } from "../../Sources/Web/client/network/session.js";
+import { MemoryStore } from "../../Sources/Web/client/store/store.js";
+import { SingleTab } from "../../Sources/Web/client/sync/tabs.js";
 import { assertEquals, assertRefused } from "./assertions.js";
 import { VirtualClock } from "./clock.js";
 

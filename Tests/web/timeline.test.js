@@ -1,7 +1,7 @@
-import { firstUnread, makeTimeline } from "../../Sources/Web/chat/timeline.js";
-import { canEdit } from "../../Sources/Web/chat/message-rules.js";
+import { firstUnread, makeTimeline } from "../../Sources/Web/chat/conversation/timeline.js";
+import { canEdit } from "../../Sources/Web/chat/conversation/message-rules.js";
 import { parseRoute } from "../../Sources/Web/chat/route.js";
-import { RowHeights } from "../../Sources/Web/chat/row-heights.js";
+import { RowHeights } from "../../Sources/Web/chat/conversation/row-heights.js";
 
 /** @typedef {import("../../Sources/Web/client/types.js").Message} Message */
 

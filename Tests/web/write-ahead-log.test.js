@@ -1,5 +1,5 @@
-import { MemoryStore } from "../../Sources/Web/client/store.js";
-import { WriteAheadLog } from "../../Sources/Web/client/write-ahead-log.js";
+import { MemoryStore } from "../../Sources/Web/client/store/store.js";
+import { WriteAheadLog } from "../../Sources/Web/client/outbox/write-ahead-log.js";
 import { assert, assertEquals } from "./assertions.js";
 import { ModelBrowser } from "./tabs.js";
 

@@ -156,7 +156,7 @@ extension WebPages {
     /// relative links lead somewhere else at each path.
     private static let places = [
         "chat/index.html": "",
-        "chat/gallery.html": "gallery",
+        "chat/gallery/gallery.html": "gallery",
         "chat/service-worker.js": "service-worker.js",
         "chat/manifest.webmanifest": "manifest.webmanifest",
         "chat/icon.svg": "icon.svg",

@@ -1,26 +1,26 @@
-import { attempt } from "./alert.js";
-import { Banner } from "./banner.js";
-import { makeChatActions } from "./chat-actions.js";
-import { columns } from "./columns.js";
-import { element } from "./dom.js";
-import { makeItemActions } from "./item-actions.js";
-import { Pane } from "./pane.js";
+import { attempt } from "./dialogs/alert.js";
+import { Banner } from "./parts/banner.js";
+import { makeChatActions } from "./list/chat-actions.js";
+import { columns } from "./parts/columns.js";
+import { element } from "./parts/dom.js";
+import { makeItemActions } from "./list/item-actions.js";
+import { Pane } from "./parts/pane.js";
 import { parseRoute } from "./route.js";
-import { SideDialogs } from "./side-dialogs.js";
-import { Sidebar } from "./sidebar.js";
+import { SideDialogs } from "./dialogs/side-dialogs.js";
+import { Sidebar } from "./list/sidebar.js";
 
 /**
  * @typedef {import("../client/types.js").Chat} Chat
- * @typedef {import("./chat-row.js").ChatRowView} ChatRowView
+ * @typedef {import("./list/chat-row.js").ChatRowView} ChatRowView
  */
 
 /**
  * @typedef {{
  *   client: import("../client/client.js").Client,
- *   people: import("./people.js").People,
- *   notifications: import("./notifications.js").Notifications,
- *   toast: import("./toast.js").Toast,
- *   announcer: import("./announcer.js").Announcer,
+ *   people: import("./list/people.js").People,
+ *   notifications: import("./list/notifications.js").Notifications,
+ *   toast: import("./parts/toast.js").Toast,
+ *   announcer: import("./parts/announcer.js").Announcer,
  * }} MainContext
  */
 
@@ -48,7 +48,7 @@ export class MainPage {
         this.element = element("div", { class: "main-page" }, this.#banner.element, this.#body);
     }
 
-    /** @param {import("./chat-row.js").ChatActions} chatActions */
+    /** @param {import("./list/chat-row.js").ChatActions} chatActions */
     #makeSidebar(chatActions) {
         const { client, dialogs, context: { notifications } } = this;
         return new Sidebar({

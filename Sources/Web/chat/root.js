@@ -1,14 +1,14 @@
-import { Announcer } from "./announcer.js";
-import { showFailure } from "./alert.js";
-import { element, setChildren } from "./dom.js";
-import { forgetDrafts } from "./drafts.js";
+import { Announcer } from "./parts/announcer.js";
+import { showFailure } from "./dialogs/alert.js";
+import { element, setChildren } from "./parts/dom.js";
+import { forgetDrafts } from "./conversation/drafts.js";
 import { MainPage } from "./main-page.js";
-import { Notifications } from "./notifications.js";
-import { People } from "./people.js";
-import { firstProfilePage, ProfileForm } from "./profile-form.js";
-import { SignIn } from "./sign-in.js";
+import { Notifications } from "./list/notifications.js";
+import { People } from "./list/people.js";
+import { firstProfilePage, ProfileForm } from "./dialogs/profile-form.js";
+import { SignIn } from "./dialogs/sign-in.js";
 import { texts } from "./texts.js";
-import { Toast } from "./toast.js";
+import { Toast } from "./parts/toast.js";
 
 /**
  * @typedef {import("../client/client.js").Client} Client

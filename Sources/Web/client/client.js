@@ -1,20 +1,20 @@
-import { ChatActions } from "./chat-actions.js";
-import { Engine } from "./engine.js";
-import { ItemActions } from "./item-actions.js";
-import { compare } from "./message.js";
-import { MessageActions } from "./message-actions.js";
-import { completeOptions } from "./parts.js";
-import { Profiles } from "./profiles.js";
-import { Search } from "./search.js";
+import { ChatActions } from "./outbox/chat-actions.js";
+import { Engine } from "./sync/engine.js";
+import { ItemActions } from "./outbox/item-actions.js";
+import { compare } from "./views/message.js";
+import { MessageActions } from "./outbox/message-actions.js";
+import { completeOptions } from "./store/parts.js";
+import { Profiles } from "./sync/profiles.js";
+import { Search } from "./sync/search.js";
 
-/** @typedef {import("./account.js").Account} Account */
-/** @typedef {import("./files.js").Files} Files */
-/** @typedef {import("./loader.js").Loader} Loader */
-/** @typedef {import("./push.js").Push} Push */
-/** @typedef {import("./screen.js").Screen} Screen */
+/** @typedef {import("./network/account.js").Account} Account */
+/** @typedef {import("./sync/files.js").Files} Files */
+/** @typedef {import("./sync/loader.js").Loader} Loader */
+/** @typedef {import("./sync/push.js").Push} Push */
+/** @typedef {import("./sync/screen.js").Screen} Screen */
 /** @typedef {import("./types.js").Chat} Chat */
 /** @typedef {import("./types.js").ConversationView} ConversationView */
-/** @typedef {import("./typing.js").Typing} Typing */
+/** @typedef {import("./sync/typing.js").Typing} Typing */
 
 /**
  * The chat client of one user on one device, without a page.
@@ -36,7 +36,7 @@ export class Client {
     /**
      * Opens the client, and restores what this device has stored.
      *
-     * @param {import("./parts.js").Options} options
+     * @param {import("./store/parts.js").Options} options
      * @returns {Promise<Client>}
      */
     static async open(options) {
@@ -45,7 +45,7 @@ export class Client {
         return client;
     }
 
-    /** @param {import("./engine.js").CompleteOptions} options */
+    /** @param {import("./sync/engine.js").CompleteOptions} options */
     constructor(options) {
         const engine = this.#engine = new Engine(options);
         const confirmed = () => engine.persistence.confirmed;

@@ -1,0 +1,315 @@
+import { showFailure } from "../dialogs/alert.js";
+import { openChatOptions } from "../list/chat-actions.js";
+import { compare } from "../../client/views/message.js";
+import { Conversation } from "./conversation.js";
+import { closeDialog } from "../dialogs/dialog.js";
+import { Drafts } from "./drafts.js";
+import { makeMessageActions } from "./message-actions.js";
+import { MessageEdit } from "./message-edit.js";
+import { spokenText } from "./message-row.js";
+import { preparePhoto } from "./photo.js";
+import { chatsAddress, pinsAddress } from "../route.js";
+import { texts } from "../texts.js";
+import { firstUnread } from "./timeline.js";
+
+/**
+ * @typedef {import("../../client/client.js").Client} Client
+ * @typedef {import("../../client/types.js").Message} Message
+ * @typedef {import("../../client/types.js").Item} Item
+ * @typedef {import("../list/people.js").People} People
+ * @typedef {import("./conversation.js").ConversationActions} ConversationActions
+ */
+
+/**
+ * What the conversation needs from the rest of the page.
+ *
+ * @typedef {{
+ *   client: Client,
+ *   people: People,
+ *   toast: import("../parts/toast.js").Toast,
+ *   announcer: import("../parts/announcer.js").Announcer,
+ *   onSent: () => void,
+ *   onView: (conversation: string | undefined) => void,
+ *   chatActions: ReturnType<typeof import("../list/chat-actions.js").makeChatActions>,
+ * }} ConversationContext
+ */
+
+const fileBytesMax = 25 * 1024 * 1024;
+/** The most messages that are loaded to find the first of those that were not read. */
+const searchedMax = 500;
+
+/**
+ * The open conversation: it gives the component its view, and turns what the user does into
+ * requests of the client.
+ */
+export class ConversationPage {
+    /** @type {string | undefined} */
+    #id;
+    /** The message before which the line "New" stands. @type {string | undefined} */
+    #firstNew;
+    /** While the first message is looked for that was not read: up to which message the user has
+     * read, and whether the conversation is to be scrolled there.
+     * @type {{mark?: string, scrolls: boolean} | undefined} */
+    #search;
+    /** Whether the nodes have told of the conversation since it was opened. */
+    #isFresh = false;
+    /** @type {string | undefined} */
+    #wanted;
+    #lastHeard = "";
+    #drafts;
+
+    /** @param {ConversationContext} context */
+    constructor(context) {
+        this.context = context;
+        this.client = context.client;
+        this.#drafts = new Drafts(context.client.user ?? "");
+        this.edit = new MessageEdit(
+            context.client,
+            () => this.#id,
+            (hasEnded) => {
+                this.render();
+                if (hasEnded) this.view.composer.focus();
+            },
+        );
+        this.view = new Conversation(this.#actions());
+        this.element = this.view.element;
+        document.addEventListener("visibilitychange", () => this.#onVisibility());
+    }
+
+    get id() {
+        return this.#id;
+    }
+
+    /**
+     * @param {string} id
+     * @param {string} [message] one to scroll to
+     */
+    open(id, message) {
+        this.#wanted = message;
+        if (id !== this.#id) {
+            this.close();
+            this.#id = id;
+            this.#lastHeard = "";
+            // Before it is opened, which marks it as read.
+            this.#search = { mark: this.client.readMark(id), scrolls: message === undefined };
+            this.#isFresh = false;
+            this.view.composer.draft = this.#drafts.of(id);
+            this.view.retry.ask(() => this.#load(id));
+            this.#tellView();
+        }
+        this.render();
+    }
+
+    close() {
+        if (!this.#id) return;
+        this.view.composer.leave();
+        for (const question of [this.view.retry, this.view.earlier]) question.forget();
+        this.#drafts.keep(this.#id, this.view.composer.draft);
+        this.client.closeConversation(this.#id);
+        this.#id = undefined;
+        this.#tellView();
+        this.edit.forget();
+        this.#firstNew = this.#search = undefined;
+    }
+
+    render() {
+        const id = this.#id;
+        if (!id) return;
+        const { client, context: { people } } = this;
+        const state = client.conversation(id);
+        const scrolls = this.#markFirstNew(state);
+        this.view.render({
+            ...state,
+            id,
+            me: client.user,
+            title: state.chat ? people.title(state.chat) : "",
+            others: state.chat ? people.others(state.chat) : [],
+            firstNew: this.#firstNew,
+            items: itemsByMessage(client.items()),
+            person: (user) => people.person(user),
+            typing: state.typing.map((user) => people.person(user).name),
+            edit: this.edit.view,
+        });
+        if (this.#wanted && this.view.list.reveal(this.#wanted)) this.#wanted = undefined;
+        if (scrolls && this.#firstNew) this.view.list.scrollTo(this.#firstNew);
+        this.#announce(state.messages);
+    }
+
+    /** @param {string} id */
+    async #load(id) {
+        try {
+            await this.client.openConversation(id);
+            if (id !== this.#id) return;
+            this.#isFresh = true;
+            this.render();
+        } catch (error) {
+            const { code } = /** @type {import("../../client/types.js").Failure} */ (error);
+            if (code !== 403 && code !== 404) throw error;
+            console.warn("grapevine: no such conversation:", error);
+            this.#leaveUnknown(id);
+        }
+    }
+
+    /**
+     * Says that there is no such conversation, as after a link to one that the user is not in; one
+     * that has just been created is not known to the nodes yet.
+     *
+     * @param {string} id
+     */
+    #leaveUnknown(id) {
+        if (id !== this.#id || this.client.conversation(id).chat) return;
+        location.replace(chatsAddress);
+        showFailure(new Error(texts.conversation.unknown), texts.conversation.unknown);
+    }
+
+    /** A hidden page reads nothing: what arrives meanwhile stays unread, below the line "New". */
+    #onVisibility() {
+        // Before the page is visible, which marks what is shown as read.
+        const mark = this.#id ? this.client.readMark(this.#id) : undefined;
+        this.client.isVisible = !document.hidden;
+        this.#tellView();
+        if (!this.#id) return;
+        // A page that is reloaded or closed is hidden before.
+        this.#drafts.keep(this.#id, this.view.composer.draft);
+        this.#firstNew = undefined;
+        this.#search = document.hidden ? undefined : { mark, scrolls: false };
+        this.render();
+    }
+
+    #tellView() {
+        this.context.onView(document.hidden ? undefined : this.#id);
+    }
+
+    /**
+     * Finds where what is new begins; earlier messages are loaded until it is found.
+     *
+     * @param {import("../../client/types.js").ConversationView} state
+     * @returns {boolean} whether to scroll there: whoever has scrolled meanwhile stays there
+     */
+    #markFirstNew({ hasEarlier, isLoaded, marks, messages }) {
+        const [id, search] = [this.#id, this.#search];
+        if (!id || !search || !isLoaded || !this.#isFresh) return false;
+        // A device that has not shown the conversation yet learns from the nodes what was read.
+        search.mark ??= marks.find(({ user }) => user === this.client.user)?.read;
+        const mark = this.client.message(id, search.mark ?? "");
+        const [first] = messages;
+        const isReached = mark !== undefined && first && compare(first, mark) <= 0;
+        if (hasEarlier && !isReached && messages.length < searchedMax) {
+            if (!this.view.earlier.isAsking) {
+                this.view.earlier.ask(() => this.client.loadEarlier(id));
+            }
+            return false;
+        }
+        this.#search = undefined;
+        this.#firstNew = firstUnread(messages, mark);
+        return search.scrolls && this.view.list.isAtEnd;
+    }
+
+    /** @param {Message[]} messages */
+    #announce(messages) {
+        const last = messages.at(-1);
+        if (!last || last.id === this.#lastHeard) return;
+        const isFirst = this.#lastHeard === "";
+        this.#lastHeard = last.id;
+        if (isFirst || last.isMine || document.hidden) return;
+        const { name } = this.context.people.person(last.from);
+        this.context.announcer.say(texts.conversation.arrived(name, spokenText(last)));
+    }
+
+    /**
+     * Makes a text that was refused a draft again, unless another one has been begun.
+     *
+     * @param {string} id
+     * @param {string} text
+     */
+    takeBack(id, text) {
+        const { composer } = this.view;
+        if (id !== this.#id) this.#drafts.keep(id, this.#drafts.of(id) || text);
+        else if (composer.draft === "") composer.draft = text;
+    }
+
+    /** @returns {ConversationActions} */
+    #actions() {
+        const { client, context } = this;
+        const id = () => this.#id ?? "";
+        return {
+            back: () => location.hash = chatsAddress,
+            openPins: () => location.hash = pinsAddress(id()),
+            openChatOptions: () => this.#openOptions(),
+            loadEarlier: () => client.loadEarlier(id()),
+            send: (text) => {
+                if (this.#search) this.#search.scrolls = false;
+                client.send(id(), text);
+                context.onSent();
+            },
+            sendFile: (file) => this.#sendFile(file),
+            sendVoice: (file, text) => {
+                client.sendFile(id(), file, { type: "voice", text });
+                context.onSent();
+            },
+            setTyping: (isTyping) => client.setTyping(id(), isTyping),
+            saveEdit: (text) => this.edit.save(text),
+            cancelEdit: () => this.edit.cancel(),
+            ...makeMessageActions(context, (message) => this.edit.begin(message)),
+        };
+    }
+
+    /** Sends a picture as one, and any other file by its name. @param {File} file */
+    #sendFile(file) {
+        const id = this.#id;
+        if (!id) return;
+        if (file.size > fileBytesMax) {
+            return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
+        }
+        if (file.type.startsWith("image/")) return this.#sendPhoto(id, file);
+        this.#sendNamed(id, file);
+    }
+
+    /**
+     * @param {string} id
+     * @param {File} file
+     */
+    #sendNamed(id, file) {
+        this.client.sendFile(id, file, { type: "text", text: file.name });
+        this.context.onSent();
+    }
+
+    /**
+     * @param {string} id
+     * @param {File} file
+     */
+    async #sendPhoto(id, file) {
+        const photo = await preparePhoto(file);
+        // The browser cannot show it, others may.
+        if (!photo) return this.#sendNamed(id, file);
+        if (photo.file.size > fileBytesMax) {
+            return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
+        }
+        this.client.sendFile(id, photo.file, { type: "image", preview: photo.preview });
+        this.context.onSent();
+    }
+
+    #openOptions() {
+        const chat = this.#id ? this.client.conversation(this.#id).chat : undefined;
+        if (chat) openChatOptions(chat, this.context.chatActions, { isOpen: true });
+    }
+
+    /** Closes what belongs to the conversation, when the user signs out. */
+    dispose() {
+        this.close();
+        closeDialog();
+    }
+}
+
+/**
+ * @param {Item[]} items
+ * @returns {Map<string, Item>}
+ */
+function itemsByMessage(items) {
+    const found = new Map();
+    for (const item of items) {
+        found.set(item.id, item);
+        if (item.message) found.set(item.message, item);
+    }
+    return found;
+}

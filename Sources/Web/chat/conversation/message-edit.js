@@ -1,0 +1,66 @@
+import { showFailure } from "../dialogs/alert.js";
+
+/**
+ * @typedef {import("../../client/types.js").Message} Message
+ * @typedef {{message: string, text: string, isSaving: boolean}} Edit
+ */
+
+/** The message that is being edited, if there is one, until the change is accepted or given up. */
+export class MessageEdit {
+    /** @type {Edit | undefined} */
+    #edit;
+
+    /**
+     * @param {import("../../client/client.js").Client} client
+     * @param {() => string | undefined} openConversation
+     * @param {(hasEnded: boolean) => void} onChange
+     */
+    constructor(client, openConversation, onChange) {
+        this.client = client;
+        this.openConversation = openConversation;
+        this.onChange = onChange;
+    }
+
+    get view() {
+        return this.#edit;
+    }
+
+    /** @param {Message} message */
+    begin({ id, text }) {
+        this.#set({ message: id, text, isSaving: false });
+    }
+
+    cancel() {
+        this.#set(undefined);
+    }
+
+    /** Forgets the edit, because its conversation is left. */
+    forget() {
+        this.#edit = undefined;
+    }
+
+    /** @param {string} text */
+    async save(text) {
+        const edit = this.#edit;
+        const conversation = this.openConversation();
+        if (!edit || !conversation) return;
+        const saving = this.client.edit(conversation, edit.message, text);
+        // Without a network the change waits in the outbox, and the bar need not.
+        const isQueued = this.client.connection !== "online";
+        this.#set(isQueued ? undefined : { ...edit, isSaving: true });
+        try {
+            await saving;
+            if (this.#edit?.message === edit.message) this.#set(undefined);
+        } catch (error) {
+            if (this.openConversation() === conversation) this.#set({ ...edit, text });
+            showFailure(error);
+        }
+    }
+
+    /** @param {Edit | undefined} edit */
+    #set(edit) {
+        const hasEnded = this.#edit !== undefined && !edit;
+        this.#edit = edit;
+        this.onChange(hasEnded);
+    }
+}

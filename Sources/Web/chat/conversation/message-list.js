@@ -1,0 +1,249 @@
+import { ActiveRow } from "../list/active-row.js";
+import { element, setAttribute } from "../parts/dom.js";
+import { MountedRows } from "./mounted-rows.js";
+import { RowHeights } from "./row-heights.js";
+
+/**
+ * @typedef {import("./message-row.js").MessageActions} MessageActions
+ * @typedef {import("./message-row.js").MessageRowView} MessageRowView
+ */
+
+/** Rows beyond the visible part that exist already, in CSS pixels. */
+const overscan = 600;
+/** A reader this close to the end follows what arrives. */
+const endDistance = 80;
+/** Measuring new rows changes what is visible; three rounds settle it. */
+const roundsMax = 4;
+const highlightMilliseconds = 1600;
+
+/**
+ * The messages of a conversation. Only rows near the visible part exist; ten thousand messages
+ * scroll as a hundred do.
+ *
+ * What the reader looks at stays where it is when rows above it change: after each change the
+ * first visible row, or the end, is put back to its place.
+ */
+export class MessageList {
+    /** @type {MessageRowView[]} */
+    #rows = [];
+    /** @type {Map<string, number>} */
+    #indices = new Map();
+    #heights = new RowHeights();
+    #isAtEnd = true;
+    #width = 0;
+    #height = 0;
+    #frame = 0;
+    #earlierAsked = -1;
+
+    #sizer = element("div", { class: "message-sizer", role: "feed" });
+    element = element("div", { class: "message-list" }, this.#sizer);
+
+    /**
+     * @param {string} name for screen readers
+     * @param {MessageActions} actions
+     * @param {{onEarlier: () => void, onEndChange: (isAtEnd: boolean) => void}} events
+     */
+    constructor(name, actions, events) {
+        this.events = events;
+        this.#sizer.setAttribute("aria-label", name);
+        this.element.addEventListener("scroll", () => this.#onScroll(), { passive: true });
+        const sizes = new ResizeObserver(() => this.#onResize());
+        sizes.observe(this.element);
+        this.mounted = new MountedRows(this.#sizer, actions, sizes);
+        this.active = new ActiveRow(this.#sizer, this.mounted, {
+            index: (key) => this.#indices.get(key),
+            key: (index) => this.#rows[index]?.key,
+            count: () => this.#rows.length,
+            show: (index) => this.#showIndex(index),
+        });
+    }
+
+    get isAtEnd() {
+        return this.#isAtEnd;
+    }
+
+    /** @param {{rows: MessageRowView[], hasEarlier: boolean}} view */
+    render({ rows, hasEarlier }) {
+        const before = this.#rows;
+        const anchor = this.#anchor();
+        const focus = this.active.focusedIndex;
+        this.#rows = rows;
+        this.#indices = new Map(rows.map((row, index) => [row.key, index]));
+        this.hasEarlier = hasEarlier;
+        const last = rows.at(-1);
+        const isNewOwn = last !== undefined && last.message.isMine && rows.length > before.length &&
+            last.key !== before.at(-1)?.key;
+        if (isNewOwn) this.#isAtEnd = true;
+        this.active.settle(this.#isAtEnd);
+        // A feed without articles would be announced as a broken one.
+        setAttribute(this.#sizer, "role", rows.length > 0 ? "feed" : "group");
+        this.#update(this.#isAtEnd ? undefined : anchor, true);
+        if (focus !== undefined) this.active.refocus(focus);
+    }
+
+    /** Shows the newest message. */
+    scrollToEnd() {
+        this.#isAtEnd = true;
+        this.#update(undefined, false);
+    }
+
+    /**
+     * Shows a message in the upper part, as far as there are messages below it.
+     *
+     * @param {string} key
+     * @returns {boolean} whether the list has it, and is on the page
+     */
+    scrollTo(key) {
+        if (!this.#indices.has(key) || this.element.clientHeight === 0) return false;
+        this.#update({ key, top: this.element.clientHeight / 3 }, false);
+        this.#noteEnd();
+        return true;
+    }
+
+    /**
+     * Shows a message in the upper part, and marks it for a moment.
+     *
+     * @param {string} key
+     * @returns {boolean} whether the list has it
+     */
+    reveal(key) {
+        if (!this.scrollTo(key)) return false;
+        const row = this.mounted.get(key);
+        row?.element.classList.add("is-revealed");
+        setTimeout(() => row?.element.classList.remove("is-revealed"), highlightMilliseconds);
+        this.active.activate(key);
+        return true;
+    }
+
+    /** Forgets where the reader was, for another conversation. */
+    reset() {
+        this.#rows = [];
+        this.#indices.clear();
+        this.#isAtEnd = true;
+        this.#earlierAsked = -1;
+        this.active.forget();
+        this.#heights.clear();
+    }
+
+    /**
+     * The first visible row and its distance from the upper edge.
+     *
+     * @returns {{key: string, top: number} | undefined}
+     */
+    #anchor() {
+        const scrolled = this.element.scrollTop;
+        const index = this.#heights.indexAt(scrolled);
+        const row = this.#rows[index];
+        return row && { key: row.key, top: this.#heights.top(index) - scrolled };
+    }
+
+    /**
+     * Lays the rows out, mounts those near the visible part, and measures them, until their
+     * heights are known.
+     *
+     * @param {{key: string, top: number} | undefined} anchor undefined for the end
+     * @param {boolean} isChanged whether mounted rows have to be rendered
+     */
+    #update(anchor, isChanged) {
+        let shouldRender = isChanged;
+        for (let round = 0; round < roundsMax; round += 1) {
+            this.#layOut();
+            this.#scrollTo(anchor);
+            this.mounted.mount(this.#wanted(), { active: this.active.key, shouldRender });
+            shouldRender = false;
+            if (!this.mounted.measure(this.#heights)) break;
+        }
+        this.mounted.place((key) => this.#heights.top(this.#indices.get(key) ?? 0));
+    }
+
+    #layOut() {
+        this.#heights.layOut(this.#rows, this.element.clientHeight);
+        this.#sizer.style.height = `${this.#heights.total}px`;
+    }
+
+    /** @param {{key: string, top: number} | undefined} anchor */
+    #scrollTo(anchor) {
+        if (!anchor) {
+            this.element.scrollTop = this.element.scrollHeight;
+            return;
+        }
+        const index = this.#indices.get(anchor.key);
+        if (index !== undefined) this.element.scrollTop = this.#heights.top(index) - anchor.top;
+    }
+
+    /** The rows near the visible part and the one that has the focus, in order. */
+    #wanted() {
+        const first = this.#heights.indexAt(this.element.scrollTop - overscan);
+        const bottom = this.element.scrollTop + this.element.clientHeight + overscan;
+        const last = this.#heights.indexAt(bottom);
+        const focused = this.active.focusedIndex;
+        /** @type {Map<string, MessageRowView>} */
+        const wanted = new Map();
+        const add = (/** @type {MessageRowView | undefined} */ row) =>
+            row && wanted.set(row.key, row);
+        if (focused !== undefined && focused < first) add(this.#rows[focused]);
+        for (let index = first; index <= last; index += 1) add(this.#rows[index]);
+        if (focused !== undefined && focused > last) add(this.#rows[focused]);
+        return wanted;
+    }
+
+    #onScroll() {
+        if (this.#frame) return;
+        this.#frame = requestAnimationFrame(() => {
+            this.#frame = 0;
+            const { clientHeight, clientWidth } = this.element;
+            // A change of size scrolls, too; who was at the end stays there.
+            if (clientHeight !== this.#height || clientWidth !== this.#width) return;
+            this.#noteEnd();
+            this.#update(this.#anchor(), false);
+            this.#askEarlier();
+        });
+    }
+
+    /** Notes whether the end is visible, or nearly so. */
+    #noteEnd() {
+        const { scrollHeight, scrollTop, clientHeight } = this.element;
+        const isAtEnd = scrollHeight - scrollTop - clientHeight < endDistance;
+        if (isAtEnd === this.#isAtEnd) return;
+        this.#isAtEnd = isAtEnd;
+        this.events.onEndChange(isAtEnd);
+    }
+
+    /** Asks for earlier messages once for each first message. */
+    #askEarlier() {
+        if (!this.hasEarlier || this.element.scrollTop > overscan) return;
+        if (this.#earlierAsked === this.#rows.length) return;
+        this.#earlierAsked = this.#rows.length;
+        this.events.onEarlier();
+    }
+
+    /** A row's own height has changed, or the list's width or height. */
+    #onResize() {
+        const { clientWidth, clientHeight } = this.element;
+        if (clientWidth === 0) return;
+        const anchor = this.#isAtEnd ? undefined : this.#anchor();
+        if (clientWidth !== this.#width) this.#heights.clear();
+        this.#width = clientWidth;
+        this.#height = clientHeight;
+        this.mounted.measure(this.#heights);
+        this.#update(anchor, false);
+        if (this.#isAtEnd) this.#askEarlier();
+    }
+
+    /**
+     * Scrolls just as far as a row needs.
+     *
+     * @param {number} index
+     */
+    #showIndex(index) {
+        const { scrollTop, clientHeight } = this.element;
+        const top = this.#heights.top(index);
+        const bottom = top + this.#heights.height(index);
+        if (top < scrollTop) this.#update({ key: this.#rows[index].key, top: 0 }, false);
+        else if (bottom > scrollTop + clientHeight) {
+            const offset = clientHeight - (bottom - top);
+            this.#update({ key: this.#rows[index].key, top: offset }, false);
+        }
+        this.#noteEnd();
+    }
+}

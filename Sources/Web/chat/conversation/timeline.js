@@ -1,0 +1,107 @@
+import { compare } from "../../client/views/message.js";
+
+/**
+ * The rows of a conversation: its messages with what depends on their neighbours.
+ *
+ * @typedef {import("../../client/types.js").Message} Message
+ */
+
+/**
+ * A message of a conversation. `day` is set on the first row of each day. A group is a run of
+ * messages of one sender: its first row shows the name, its last one the picture.
+ *
+ * @typedef {{
+ *   key: string,
+ *   message: Message,
+ *   day?: string,
+ *   isFirstNew: boolean,
+ *   startsGroup: boolean,
+ *   endsGroup: boolean,
+ * }} TimelineRow
+ */
+
+/** A pause that ends a group. */
+const groupMilliseconds = 5 * 60 * 1000;
+
+/**
+ * Whether a message is shown to a user: not what they deleted, for themselves or for everyone.
+ *
+ * @param {Message} message
+ * @param {string | undefined} user
+ */
+export function isShownTo(message, user) {
+    return user === undefined || !message.deletedBy.includes(user);
+}
+
+/**
+ * @param {{messages: Message[], me?: string, firstNew?: string}} conversation
+ * @returns {TimelineRow[]}
+ */
+export function makeTimeline({ messages, me, firstNew }) {
+    const days = new DayBoundaries();
+    /** @type {TimelineRow[]} */
+    const rows = [];
+    let previousAt = 0;
+    for (const message of messages) {
+        if (!isShownTo(message, me)) continue;
+        const at = Date.parse(message.at);
+        const previous = rows.at(-1);
+        const isFirstNew = message.id === firstNew;
+        const startsDay = days.enters(at);
+        const continues = previous !== undefined && !startsDay && !isFirstNew &&
+            at - previousAt < groupMilliseconds && isOneSender(previous.message, message);
+        if (previous && continues) previous.endsGroup = false;
+        rows.push({
+            key: message.id,
+            message,
+            day: startsDay ? message.at : undefined,
+            isFirstNew,
+            startsGroup: !continues,
+            endsGroup: true,
+        });
+        previousAt = at;
+    }
+    return rows;
+}
+
+/**
+ * @param {Message} first
+ * @param {Message} second
+ */
+function isOneSender(first, second) {
+    return first.from === second.from && first.type !== "system" && second.type !== "system";
+}
+
+/** The day that was entered last, so that a date is computed once a day and not once a message. */
+class DayBoundaries {
+    #start = Infinity;
+    #end = -Infinity;
+
+    /**
+     * Returns whether a time is of another day than the one before it.
+     *
+     * @param {number} at
+     */
+    enters(at) {
+        if (at >= this.#start && at < this.#end) return false;
+        const date = new Date(at);
+        this.#start = date.setHours(0, 0, 0, 0);
+        this.#end = date.setDate(date.getDate() + 1);
+        return true;
+    }
+}
+
+/**
+ * The message before which the line "New" stands: the first behind a mark that counts as unread,
+ * which own messages do not, and those that were deleted.
+ *
+ * @param {Message[]} messages
+ * @param {{id: string, at: string, seq?: string} | undefined} mark the last message that was read
+ * @returns {string | undefined}
+ */
+export function firstUnread(messages, mark) {
+    return messages.find((message) =>
+        !message.isMine && !message.deletedForEveryone &&
+        (mark === undefined || compare(message, mark) > 0)
+    )?.id;
+}

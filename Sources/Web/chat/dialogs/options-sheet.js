@@ -1,0 +1,86 @@
+import { closeDialog, openDialog } from "./dialog.js";
+import { element, uniqueID } from "../parts/dom.js";
+import { icon } from "../parts/icons.js";
+import { texts } from "../texts.js";
+
+/**
+ * A choice of a sheet; `style` is "destructive" for what cannot be taken back easily, and `found`
+ * a title that is shown once it is known, unless it is empty.
+ *
+ * @typedef {{
+ *   title: string,
+ *   found?: Promise<string>,
+ *   icon: string,
+ *   style?: "destructive",
+ *   action: () => void,
+ * }} Choice
+ */
+
+/**
+ * Makes a sheet: a title, choices with dividers between them, and "Cancel".
+ *
+ * @param {string} title
+ * @param {Choice[]} choices
+ */
+export function makeSheet(title, choices) {
+    const id = uniqueID();
+    return element(
+        "dialog",
+        { class: "dialog sheet", "aria-labelledby": id },
+        element(
+            "div",
+            { class: "dialog-panel sheet-panel" },
+            element("h2", { id, class: "sheet-title" }, title),
+            ...choices.map(makeChoice),
+            element("button", {
+                type: "button",
+                class: "sheet-cancel",
+                onclick: closeDialog,
+            }, texts.cancel),
+        ),
+    );
+}
+
+/** @param {Choice} choice */
+function makeChoice(choice) {
+    const title = element("span", {}, choice.title);
+    choice.found?.then((found) => found && title.replaceChildren(found));
+    return element(
+        "button",
+        {
+            type: "button",
+            class: `sheet-choice ${choice.style ?? ""}`.trim(),
+            onclick: () => {
+                // First, because an action may open a dialog of its own.
+                closeDialog();
+                choice.action();
+            },
+        },
+        icon(choice.icon),
+        title,
+    );
+}
+
+/**
+ * @param {string} title
+ * @param {Choice[]} choices
+ */
+export function openSheet(title, choices) {
+    const sheet = makeSheet(title, choices);
+    sheet.addEventListener("keydown", moveFocus);
+    openDialog(sheet);
+}
+
+/**
+ * Moves the focus between the choices by the arrow keys.
+ *
+ * @param {KeyboardEvent} event
+ */
+function moveFocus(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !(event.currentTarget instanceof HTMLElement)) return;
+    const buttons = [...event.currentTarget.querySelectorAll("button")];
+    const index = buttons.findIndex((button) => button === document.activeElement);
+    buttons[(index + step + buttons.length) % buttons.length]?.focus();
+    event.preventDefault();
+}

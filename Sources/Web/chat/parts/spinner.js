@@ -1,0 +1,12 @@
+import { element } from "./dom.js";
+import { texts } from "../texts.js";
+
+/** The sign that something is being loaded. */
+export function spinner() {
+    return element(
+        "div",
+        { class: "spinner-place", role: "status" },
+        element("span", { class: "spinner", "aria-hidden": "true" }),
+        element("span", { class: "for-readers" }, texts.loading),
+    );
+}

@@ -1,0 +1,282 @@
+import { noAnswer } from "./failures.js";
+
+/** @import { NodeList } from "./nodes.js" */
+/** @import { Clock, Transport } from "../types.js" */
+
+/** @typedef {{status: number, body: any}} SocketAnswer */
+
+/** Milliseconds between two looks at what is silent. */
+const LOOK_MILLISECONDS = 500;
+/** Milliseconds without a byte of the node after which it is asked for a sign of life. */
+const QUIET_MILLISECONDS = 10_000;
+/** Milliseconds that a request may take at first; a write waits for other replicas up to 1 s. */
+const PATIENCE_MILLISECONDS = 3_000;
+/** The patience doubles with each connection that is given up, for networks that are slow. */
+const PATIENCE_MILLISECONDS_MAX = 48_000;
+/** Milliseconds in which a node has to accept a WebSocket, in the first round of all nodes. */
+const DIAL_MILLISECONDS = 900;
+const DIAL_MILLISECONDS_MAX = 15_000;
+/** The longest pause between two attempts. */
+const PAUSE_MILLISECONDS_MAX = 5_000;
+/** Milliseconds after which a connection counts as good, and failures before it are forgotten. */
+const GOOD_MILLISECONDS = 3_000;
+/** The most requests that wait for answers; the node reads no more than 256. */
+const REQUESTS_MAX = 200;
+/** The code with which a node closes a WebSocket whose access token is over. */
+const TOKEN_OVER = 4401;
+
+/**
+ * A WebSocket to one node at a time, and the search for the next node when it fails.
+ *
+ * A failure is a close, or silence: a WebSocket does not notice a network that is gone, and a
+ * page does not see the pings of a node. So the connection sends a request of its own when the
+ * node is quiet, and is given up when any request is unanswered for too long.
+ */
+export class Connection {
+    /** @type {import("../types.js").Connection} */
+    status = "signedOut";
+    #parts;
+    /** @type {import("../types.js").Socket | undefined} */
+    #socket;
+    #node = "";
+    #accessToken = "";
+    /** Distinguishes what belongs to the present socket from what comes too late. */
+    #generation = 0;
+    #isStarted = false;
+    #number = 0;
+    /** @type {Map<number, {sentAt: number, settle: (answer: SocketAnswer | undefined) => void}>} */
+    #requests = new Map();
+    #heardAt = 0;
+    #onlineAt = 0;
+    #failures = 0;
+    #patience = PATIENCE_MILLISECONDS;
+    /** @type {() => void} */
+    #cancelTimer = () => {};
+
+    /**
+     * @param {{
+     *   nodes: NodeList,
+     *   transport: Transport,
+     *   clock: Clock,
+     *   random: () => number,
+     *   accessToken: (refused?: string) => Promise<string>,
+     *   verify: () => Promise<unknown>,
+     *   since: () => string | undefined,
+     *   onStatus: () => void,
+     *   onEvent: (event: any) => void,
+     *   onWatching: (token: string, isResumed: boolean) => void,
+     * }} parts `verify` makes a request that renews an access token that nodes refuse
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    get isOnline() {
+        return this.status === "online";
+    }
+
+    start() {
+        if (this.#isStarted) return this.retry();
+        this.#isStarted = true;
+        this.#setStatus("connecting");
+        this.#dial();
+    }
+
+    /** @param {import("../types.js").Connection} status as which the client is shown from here on */
+    stop(status) {
+        this.#isStarted = false;
+        this.#drop();
+        this.#setStatus(status);
+    }
+
+    /** Tries at once, for instance since the network has returned. */
+    retry() {
+        if (!this.#isStarted || this.#socket) return;
+        this.#failures = 0;
+        this.#dial();
+    }
+
+    /** Leaves the node in use for the next one. */
+    giveUp() {
+        if (this.#socket) this.#fail();
+    }
+
+    /**
+     * Sends a request over the WebSocket.
+     *
+     * @param {string} method
+     * @param {string} path
+     * @param {unknown} [body]
+     * @returns {Promise<SocketAnswer>}
+     * @throws {import("../types.js").Failure} if the connection ends before the answer
+     */
+    async request(method, path, body) {
+        if (!this.isOnline || this.#requests.size >= REQUESTS_MAX) throw noAnswer;
+        const answer = await this.#send(method, path, body);
+        if (!answer) throw noAnswer;
+        return answer;
+    }
+
+    /**
+     * Sends a request whose answer nobody needs, if there is a connection.
+     *
+     * @param {string} method
+     * @param {string} path
+     * @param {unknown} [body]
+     */
+    post(method, path, body) {
+        if (this.isOnline && this.#requests.size < REQUESTS_MAX) this.#send(method, path, body);
+    }
+
+    async #dial() {
+        this.#drop();
+        const generation = this.#generation;
+        /** @type {string} */
+        let accessToken;
+        try {
+            accessToken = await this.#parts.accessToken();
+        } catch {
+            if (generation === this.#generation) this.#fail();
+            return;
+        }
+        if (generation !== this.#generation) return;
+        this.#node = this.#parts.nodes.current;
+        this.#accessToken = accessToken;
+        const round = Math.floor(this.#failures / this.#parts.nodes.count);
+        const patience = Math.min(DIAL_MILLISECONDS * 2 ** round, DIAL_MILLISECONDS_MAX);
+        this.#setTimer(patience, () => this.#fail());
+        const check = (/** @type {() => void} */ action) => {
+            if (generation === this.#generation) action();
+        };
+        this.#socket = this.#parts.transport.open(this.#node, accessToken, undefined, {
+            onOpen: () => check(() => this.#watch(this.#parts.since())),
+            onText: (text) => check(() => this.#onText(text)),
+            onClose: (code) => check(() => this.#onClose(code)),
+        });
+    }
+
+    /**
+     * @param {string | undefined} since
+     * @returns {Promise<void>}
+     */
+    async #watch(since) {
+        this.#heardAt = this.#parts.clock.now();
+        this.#look();
+        const generation = this.#generation;
+        const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
+        const answer = await this.#send("GET", `/v1/events${query}`);
+        if (generation !== this.#generation || !answer) return;
+        // A token that no node knows has the client begin anew.
+        if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
+        if (answer.status !== 200) return this.#fail();
+        this.#onlineAt = this.#parts.clock.now();
+        this.#parts.onWatching(answer.body.token, since !== undefined);
+        this.#setStatus("online");
+    }
+
+    /** @param {string} text */
+    #onText(text) {
+        this.#heardAt = this.#parts.clock.now();
+        /** @type {any} */
+        let message;
+        try {
+            message = JSON.parse(text);
+        } catch {
+            return this.#fail();
+        }
+        if (message.event) return this.#parts.onEvent(message.event);
+        const request = this.#requests.get(message.id);
+        if (!request) return;
+        this.#requests.delete(message.id);
+        if (this.#heardAt - request.sentAt < PATIENCE_MILLISECONDS / 2) {
+            this.#patience = PATIENCE_MILLISECONDS;
+        }
+        request.settle(message);
+    }
+
+    /** @param {number} code */
+    async #onClose(code) {
+        if (code !== TOKEN_OVER) return this.#fail();
+        this.#drop();
+        this.#setStatus("connecting");
+        const generation = this.#generation;
+        await this.#parts.accessToken(this.#accessToken).catch(() => {});
+        if (generation === this.#generation && this.#isStarted) this.#dial();
+    }
+
+    /** Gives up what is silent. */
+    #look() {
+        const now = this.#parts.clock.now();
+        for (const { sentAt } of this.#requests.values()) {
+            if (now >= sentAt + this.#patience) {
+                this.#patience = Math.min(this.#patience * 2, PATIENCE_MILLISECONDS_MAX);
+                return this.#fail();
+            }
+        }
+        if (now >= this.#heardAt + QUIET_MILLISECONDS && this.#requests.size === 0) {
+            this.#send("GET", "/v1/token");
+        }
+        this.#setTimer(LOOK_MILLISECONDS, () => this.#look());
+    }
+
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {unknown} [body]
+     * @returns {Promise<SocketAnswer | undefined>} undefined if the connection ends before
+     */
+    #send(method, path, body) {
+        const id = this.#number += 1;
+        return new Promise((settle) => {
+            this.#requests.set(id, { sentAt: this.#parts.clock.now(), settle });
+            this.#socket?.send(JSON.stringify({ id, method, path, body }));
+        });
+    }
+
+    /** Turns to the next node, at once where this is the first failure. */
+    #fail() {
+        const now = this.#parts.clock.now();
+        const wasGood = this.isOnline && now >= this.#onlineAt + GOOD_MILLISECONDS;
+        if (wasGood) this.#failures = 0;
+        this.#drop();
+        this.#parts.nodes.leave(this.#node);
+        this.#failures += 1;
+        const isRoundOver = this.#failures % this.#parts.nodes.count === 0;
+        const isOffline = this.#failures >= this.#parts.nodes.count;
+        this.#setStatus(isOffline ? "offline" : "connecting");
+        const spread = 0.5 + this.#parts.random() / 2;
+        const pause = this.#failures === 1
+            ? 0
+            : Math.min(100 * 2 ** Math.min(this.#failures - 2, 10), PAUSE_MILLISECONDS_MAX) *
+                spread;
+        // The reason why a WebSocket is refused is hidden from pages.
+        if (isRoundOver) this.#parts.verify().catch(() => {});
+        this.#setTimer(pause, () => this.#dial());
+    }
+
+    #drop() {
+        this.#generation += 1;
+        this.#cancelTimer();
+        this.#socket?.close();
+        this.#socket = undefined;
+        const requests = [...this.#requests.values()];
+        this.#requests.clear();
+        for (const request of requests) request.settle(undefined);
+    }
+
+    /**
+     * @param {number} milliseconds
+     * @param {() => void} action
+     */
+    #setTimer(milliseconds, action) {
+        this.#cancelTimer();
+        this.#cancelTimer = this.#parts.clock.setTimer(milliseconds, action);
+    }
+
+    /** @param {import("../types.js").Connection} status */
+    #setStatus(status) {
+        if (status === this.status) return;
+        this.status = status;
+        this.#parts.onStatus();
+    }
+}

@@ -1,0 +1,62 @@
+/** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { Outbox } from "./outbox.js" */
+
+/** What a user does with chats: begins, archives, hides and leaves them. */
+export class ChatActions {
+    #outbox;
+    #confirmed;
+    #makeID;
+
+    /**
+     * @param {{
+     *   outbox: Outbox,
+     *   confirmed: () => ConfirmedState,
+     *   makeID: () => string,
+     * }} parts
+     */
+    constructor({ confirmed, makeID, outbox }) {
+        this.#outbox = outbox;
+        this.#confirmed = confirmed;
+        this.#makeID = makeID;
+    }
+
+    /**
+     * Begins a conversation with the users of e-mail addresses.
+     *
+     * @param {{title?: string, emails: string[]}} options at most 20 addresses
+     * @returns {Promise<string>} its id, once the cluster has it; 404 for an unknown address
+     */
+    async create({ title = "", emails }) {
+        const conversation = this.#makeID();
+        // Nodes of an earlier version know one address.
+        const people = emails.length === 1 ? { email: emails[0] } : { emails };
+        await this.#outbox.add(conversation, { kind: "create", conversation, title, ...people });
+        return conversation;
+    }
+
+    /** @param {string} conversation */
+    archive(conversation) {
+        return this.#outbox.perform(conversation, { kind: "archive", conversation });
+    }
+
+    /** @param {string} conversation */
+    unarchive(conversation) {
+        return this.#outbox.perform(conversation, { kind: "unarchive", conversation });
+    }
+
+    /**
+     * Removes a chat from the user's own list; a later message brings it back.
+     *
+     * @param {string} conversation
+     */
+    hide(conversation) {
+        const { row, stretch } = this.#confirmed().conversation(conversation);
+        const through = stretch.at(-1)?.at ?? row?.lastAt ?? row?.createdAt ?? "";
+        return this.#outbox.perform(conversation, { kind: "hide", conversation, through });
+    }
+
+    /** @param {string} conversation */
+    leave(conversation) {
+        return this.#outbox.perform(conversation, { kind: "leave", conversation });
+    }
+}

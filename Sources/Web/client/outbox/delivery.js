@@ -1,0 +1,42 @@
+import { request } from "../network/requests.js";
+
+/** @import { Calls } from "../network/calls.js" */
+/** @import { Connection } from "../network/connection.js" */
+/** @import { Files } from "../sync/files.js" */
+/** @import { SendAnswer } from "./sender.js" */
+/** @import { Session } from "../network/session.js" */
+/** @import { Operation } from "../types.js" */
+
+/** The way of one operation to a node, the files of a message first. */
+export class Delivery {
+    #parts;
+
+    /**
+     * @param {{
+     *   calls: Calls,
+     *   session: Session,
+     *   connection: Connection,
+     *   files: Files,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    /**
+     * @param {Operation} operation
+     * @returns {Promise<SendAnswer>}
+     */
+    async send({ action }) {
+        const { calls, connection, files, session } = this.#parts;
+        const { body, method, path } = request(action);
+        if (action.kind === "send") {
+            const { blob, conversation, preview } = action;
+            if (preview) await files.upload(conversation, preview);
+            if (blob) await files.upload(conversation, blob);
+        }
+        if (action.kind !== "create") return connection.request(method, path, body);
+        // Only the port's own requests find users by address.
+        return calls.send({ method, path, body }, session);
+    }
+}

@@ -1,0 +1,178 @@
+import { key as fileKey } from "../sync/files.js";
+import { refusals } from "./rules.js";
+
+/** @import { Calls } from "../network/calls.js" */
+/** @import { Files } from "../sync/files.js" */
+/** @import { Outbox } from "./outbox.js" */
+/** @import { Session } from "../network/session.js" */
+/** @import { Typing } from "../sync/typing.js" */
+/** @import { Views } from "../views/views.js" */
+
+/** @typedef {import("../types.js").Action} Action */
+/** @typedef {import("../types.js").Message} Message */
+
+/** What a user does in a conversation: sends, edits, deletes and pins messages. */
+export class MessageActions {
+    #parts;
+
+    /**
+     * @param {{
+     *   outbox: Outbox,
+     *   views: Views,
+     *   files: Files,
+     *   typing: Typing,
+     *   calls: Calls,
+     *   session: Session,
+     *   makeID: () => string,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    /**
+     * Sends a text.
+     *
+     * @param {string} conversation
+     * @param {string} text
+     * @returns {string} the id of the message
+     * @throws {import("../types.js").Failure} 400 for no text, 429 if too much waits
+     */
+    send(conversation, text) {
+        if (text.trim() === "") throw refusals.empty;
+        const { makeID, outbox, typing } = this.#parts;
+        const message = makeID();
+        outbox.add(conversation, { kind: "send", conversation, message, type: "text", text });
+        typing.onSent(conversation);
+        return message;
+    }
+
+    /**
+     * Sends a picture, a recording, or another file, which is a text that names it.
+     *
+     * @param {string} conversation
+     * @param {Blob} file at most 25 MiB
+     * @param {{type: "text" | "image" | "voice", text?: string, preview?: Blob}} options a preview has at
+     *   most 16 KiB
+     * @returns {string} the id of the message
+     */
+    sendFile(conversation, file, { type, text = "", preview }) {
+        const message = this.#parts.makeID();
+        const [blob, write] = this.#keep(file);
+        const writes = [write];
+        /** @type {Action} */
+        const action = { kind: "send", conversation, message, type, text, blob };
+        if (preview) {
+            const [id, write] = this.#keep(preview);
+            action.preview = id;
+            writes.push(write);
+        }
+        this.#parts.outbox.add(conversation, action, writes);
+        return message;
+    }
+
+    /**
+     * Returns every text that a message has had, the current one last.
+     *
+     * @param {string} conversation
+     * @param {string} message
+     * @returns {Promise<{at: string, text: string}[]>}
+     */
+    async edits(conversation, message) {
+        const path = `/v1/conversations/${encodeURIComponent(conversation)}/messages/` +
+            `${encodeURIComponent(message)}/edits`;
+        const { calls, session } = this.#parts;
+        const { body } = await calls.send({ method: "GET", path }, session);
+        return /** @type {any} */ (body).edits;
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     * @param {string} text
+     */
+    edit(conversation, message, text) {
+        if (text.trim() === "") return Promise.reject(refusals.empty);
+        const known = this.#message(conversation, message);
+        if (!known) return Promise.reject(refusals.noMessage);
+        if (!known.isMine) return Promise.reject(refusals.notEditable);
+        const { outbox } = this.#parts;
+        return outbox.perform(conversation, { kind: "edit", conversation, message, text });
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     */
+    deleteForMe(conversation, message) {
+        return this.#perform("delete", conversation, message);
+    }
+
+    /**
+     * Takes back a deletion for the user alone.
+     *
+     * @param {string} conversation
+     * @param {string} message
+     */
+    restore(conversation, message) {
+        return this.#parts.outbox.perform(conversation, { kind: "restore", conversation, message });
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     */
+    deleteForEveryone(conversation, message) {
+        const known = this.#message(conversation, message);
+        if (known && !known.isMine) return Promise.reject(refusals.notSender);
+        return this.#perform("retract", conversation, message);
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     */
+    pin(conversation, message) {
+        return this.#perform("pin", conversation, message);
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     */
+    unpin(conversation, message) {
+        return this.#perform("unpin", conversation, message);
+    }
+
+    /**
+     * @param {"delete" | "retract" | "pin" | "unpin"} kind
+     * @param {string} conversation
+     * @param {string} message
+     */
+    #perform(kind, conversation, message) {
+        if (!this.#message(conversation, message)) return Promise.reject(refusals.noMessage);
+        return this.#parts.outbox.perform(conversation, { kind, conversation, message });
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     */
+    #message(conversation, message) {
+        const { messages, pins } = this.#parts.views.conversation(conversation);
+        const isIt = (/** @type {Message} */ { id }) => id === message;
+        return messages.find(isIt) ?? pins.find(isIt);
+    }
+
+    /**
+     * Keeps a file for the view, and returns its id and what stores it.
+     *
+     * @param {Blob} file
+     * @returns {[string, import("../types.js").Write]}
+     */
+    #keep(file) {
+        const id = this.#parts.makeID();
+        this.#parts.files.keep(id, file);
+        return [id, { key: fileKey(id), value: file }];
+    }
+}

@@ -1,0 +1,16 @@
+import { noAnswer } from "../network/failures.js";
+
+/** The sentences of the nodes, for refusals that need no request. */
+export const refusals = {
+    notSignedIn: { code: 401, message: "User not authenticated" },
+    noMessage: { code: 404, message: "Message not found" },
+    empty: { code: 400, message: "Message cannot be empty" },
+    notSender: { code: 403, message: "Only the sender can delete for everyone" },
+    notEditable: {
+        code: 403,
+        message: "You can only edit your own messages within 15 minutes",
+    },
+    notStored: { code: 0, message: "This device cannot store the change" },
+    full: { code: 429, message: "Too many changes wait for the network" },
+    noAnswer,
+};

@@ -1,0 +1,140 @@
+import { Changes } from "./changes.js";
+import { Delivery } from "../outbox/delivery.js";
+import { Device } from "./device.js";
+import { Feed } from "./feed.js";
+import { Files } from "./files.js";
+import { Loader } from "./loader.js";
+import { Marks } from "./marks.js";
+import { Network } from "../network/network.js";
+import { Notices } from "./notices.js";
+import { Outbox } from "../outbox/outbox.js";
+import { Persistence } from "../store/persistence.js";
+import { Push } from "./push.js";
+import { Screen } from "./screen.js";
+import { Typing } from "./typing.js";
+import { Views } from "../views/views.js";
+
+/** @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>} CompleteOptions */
+
+/** How often a node is asked for what is no older than the events, before an older answer has to do:
+ * each may take a second to catch up. */
+const SINCE_TRIES = 2;
+
+/**
+ * The parts of a client, and what connects them.
+ *
+ * The network brings events and answers to the feed, which has the confirmed state take them in.
+ * What the user does is in the outbox until that state shows it. The views lay the one over the
+ * other, and the changes tell the listeners what to look at again.
+ */
+export class Engine {
+    #options;
+    #network;
+    #isClosed = false;
+
+    /** @param {CompleteOptions} options */
+    constructor(options) {
+        this.#options = options;
+        const { clock, makeID, store, tabs } = options;
+        const confirmed = () => this.persistence.confirmed;
+        const isOnline = () => this.connection.isOnline;
+        this.#network = this.#makeNetwork();
+        const { account, calls, connection, nodes, session } = this.#network;
+        this.account = account;
+        this.calls = calls;
+        this.connection = connection;
+        this.nodes = nodes;
+        this.session = session;
+        const request = connection.request.bind(connection);
+        const post = connection.post.bind(connection);
+        this.changes = new Changes((change) => !this.#isClosed && this.views.isNews(change));
+        this.files = new Files(store, calls, session);
+        this.persistence = new Persistence(store, clock, () => this.outbox.isSender);
+        /** @type {Outbox} */
+        this.outbox = this.#makeOutbox();
+        this.marks = new Marks({ store, clock, isOnline, request, confirmed });
+        /** @type {Loader} */
+        this.loader = this.#makeLoader();
+        this.typing = new Typing({
+            ...{ clock, post, isOnline },
+            onChange: (conversation) => this.changes.add({ kind: "typing", conversation }),
+        });
+        this.push = new Push({ store, makeID, calls, session, post });
+        this.notices = new Notices({
+            clock,
+            isShown: (id) => this.screen.shows(id),
+            add: (change) => this.changes.add(change),
+        });
+        this.views = new Views({ confirmed, outbox: this.outbox, marks: this.marks });
+        /** @type {Screen} */
+        this.screen = new Screen(this);
+        this.feed = new Feed(this);
+        this.device = new Device({ ...this, store, tabs });
+        tabs.onPost((message) => this.#onPost(message));
+    }
+
+    /** Ends the client; what waits is sent after the next opening. */
+    close() {
+        this.#isClosed = true;
+        this.outbox.close();
+        this.#network.close();
+        this.persistence.close();
+        this.#options.tabs.close();
+    }
+
+    #makeNetwork() {
+        return new Network(this.#options, {
+            since: () => {
+                const { isLoaded, token } = this.persistence.confirmed;
+                return isLoaded ? token : undefined;
+            },
+            onSessionEnd: (reason) => this.device.onSessionEnd(reason),
+            onStatus: () => this.feed.onStatus(),
+            onEvent: (event) => this.feed.onEvent(event),
+            onWatching: (token, isResumed) => this.feed.onWatching(token, isResumed),
+        });
+    }
+
+    #makeOutbox() {
+        const { connection, session } = this.#network;
+        const delivery = new Delivery({ ...this.#network, files: this.files });
+        return new Outbox({
+            ...this.#options,
+            user: () => session.user,
+            isOnline: () => connection.isOnline,
+            confirmed: () => this.persistence.confirmed,
+            send: (operation) => delivery.send(operation),
+            onChange: (operation) => this.feed.onOperation(operation),
+            onRefused: (operation, error) => {
+                this.changes.add({ kind: "refused", operation, error });
+            },
+            onOverdue: (operation) => this.feed.onOverdue(operation),
+            onUnavailable: () => connection.giveUp(),
+            onOver: (removals) => this.persistence.schedule(removals),
+            onSender: () => this.persistence.takeOver(),
+        });
+    }
+
+    #makeLoader() {
+        const { calls, connection, session } = this.#network;
+        return new Loader({
+            clock: this.#options.clock,
+            confirmed: () => this.persistence.confirmed,
+            isOnline: () => connection.isOnline,
+            request: (method, path) => connection.request(method, path),
+            readSince: (path) => {
+                const { token } = this.persistence.confirmed;
+                return calls.send({ method: "GET", path, token }, session, SINCE_TRIES);
+            },
+            isOpen: (id) => this.screen.isOpen(id),
+            onChange: (id) => this.feed.onLoaded(id),
+        });
+    }
+
+    /** @param {any} message of another tab */
+    #onPost(message) {
+        if (this.#isClosed) return;
+        if (message.kind === "session") this.device.onPost();
+        else this.outbox.onPost(message);
+    }
+}

@@ -1,0 +1,161 @@
+import { echoOf } from "../outbox/echo.js";
+import { ITEMS } from "../outbox/item-actions.js";
+
+/** @import { Changes } from "./changes.js" */
+/** @import { Connection } from "../network/connection.js" */
+/** @import { Loader } from "./loader.js" */
+/** @import { Marks } from "./marks.js" */
+/** @import { Notices } from "./notices.js" */
+/** @import { Outbox } from "../outbox/outbox.js" */
+/** @import { Persistence } from "../store/persistence.js" */
+/** @import { Screen } from "./screen.js" */
+/** @import { Session } from "../network/session.js" */
+/** @import { Typing } from "./typing.js" */
+
+/** @typedef {import("../types.js").Operation} Operation */
+
+/** What follows from an event, an answer, or a change of the connection. */
+export class Feed {
+    #parts;
+
+    /**
+     * @param {{
+     *   changes: Changes,
+     *   connection: Connection,
+     *   loader: Loader,
+     *   marks: Marks,
+     *   notices: Notices,
+     *   outbox: Outbox,
+     *   persistence: Persistence,
+     *   screen: Screen,
+     *   session: Session,
+     *   typing: Typing,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    get #confirmed() {
+        return this.#parts.persistence.confirmed;
+    }
+
+    get #user() {
+        return this.#parts.session.user ?? "";
+    }
+
+    /** @param {any} event */
+    onEvent(event) {
+        const { changes, loader, notices, outbox, persistence, typing } = this.#parts;
+        const { by, conversation, kind } = event;
+        if (kind === "typing") {
+            if (by !== this.#user) typing.onTyping(conversation, by, event.on);
+            return;
+        }
+        const { isNew } = this.#confirmed.apply(event);
+        outbox.onEvent(event);
+        if (kind === "action") changes.add({ kind: "items" });
+        else if (kind === "profile") changes.add({ kind: "profiles" });
+        else this.#onConversation(conversation);
+        if (kind === "message" && event.from !== this.#user) {
+            typing.onTyping(conversation, event.from, false);
+            this.#markDelivered(conversation, event.id, isNew);
+        }
+        notices.onEvent(event, isNew, this.#user);
+        loader.schedule();
+        persistence.schedule();
+    }
+
+    /**
+     * @param {string} token
+     * @param {boolean} isResumed
+     */
+    onWatching(token, isResumed) {
+        const { loader, persistence, screen } = this.#parts;
+        if (!isResumed) {
+            // Nothing is known of what happened before; the views stay until the answers come.
+            if (this.#confirmed.isLoaded) persistence.reset(this.#user);
+            this.#confirmed.token = token;
+        }
+        queueMicrotask(() => {
+            if (!this.#confirmed.isLoaded) loader.loadLists();
+            loader.schedule();
+            for (const id of screen.open) {
+                if (!this.#confirmed.conversation(id).isLoaded) loader.loadConversation(id);
+            }
+        });
+    }
+
+    onStatus() {
+        const { changes, connection, marks, outbox, screen, typing } = this.#parts;
+        if (connection.isOnline) {
+            outbox.onOnline();
+            marks.schedule();
+            screen.tellViewing();
+        } else {
+            typing.clear();
+        }
+        changes.add({ kind: "connection" });
+    }
+
+    /** @param {string} [conversation] what an answer has told of; everything without it */
+    onLoaded(conversation) {
+        const { changes, outbox, persistence } = this.#parts;
+        outbox.release();
+        if (conversation) {
+            this.#onConversation(conversation);
+        } else {
+            for (const id of this.#confirmed.conversations.keys()) this.#onConversation(id);
+            for (const kind of /** @type {const} */ (["chats", "items", "profiles"])) {
+                changes.add({ kind });
+            }
+        }
+        persistence.schedule();
+    }
+
+    /** @param {Operation} operation that was added, acknowledged or removed */
+    onOperation({ action, lane }) {
+        const { changes } = this.#parts;
+        if (lane === ITEMS) changes.add({ kind: "items" });
+        else if (action.kind === "setProfile") changes.add({ kind: "profiles" });
+        else this.#onConversation(lane);
+    }
+
+    /**
+     * Reads again what an acknowledged operation has changed, since its echo has not come.
+     *
+     * @param {Operation} operation
+     */
+    onOverdue({ acknowledged, action, at }) {
+        const confirmed = this.#confirmed;
+        const echo = echoOf(action, acknowledged?.at ?? at, confirmed.user);
+        if (echo) confirmed.apply(echo);
+        if ("conversation" in action) {
+            confirmed.staleRows.add(action.conversation);
+            confirmed.staleHistories.add(action.conversation);
+            this.#parts.loader.schedule();
+        } else {
+            this.#parts.loader.loadLists();
+        }
+    }
+
+    /** @param {string} conversation */
+    #onConversation(conversation) {
+        const { changes, screen } = this.#parts;
+        changes.addConversation(conversation);
+        if (screen.shows(conversation)) screen.markRead(conversation);
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} message
+     * @param {boolean} isNew
+     */
+    #markDelivered(conversation, message, isNew) {
+        const { marks, outbox, screen } = this.#parts;
+        // Who has read a message has received it; one tab tells of it.
+        if (isNew && !screen.shows(conversation) && outbox.isSender) {
+            marks.setDelivered(conversation, message);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+/** @import { Calls } from "../network/calls.js" */
+/** @import { Session } from "../network/session.js" */
+/** @import { Store } from "../types.js" */
+
+/** The most bytes of files that are kept in memory to be shown again. */
+const KEPT_BYTES_MAX = 32 << 20;
+
+/** The files of messages: those that wait to be uploaded, and some that were shown. */
+export class Files {
+    #store;
+    #calls;
+    #session;
+    /** The last used is the last. @type {Map<string, Blob>} */
+    #kept = new Map();
+    #keptBytes = 0;
+
+    /**
+     * @param {Store} store
+     * @param {Calls} calls
+     * @param {Session} session
+     */
+    constructor(store, calls, session) {
+        this.#store = store;
+        this.#calls = calls;
+        this.#session = session;
+    }
+
+    /**
+     * @param {string} id
+     * @param {Blob} blob
+     */
+    keep(id, blob) {
+        if (this.#kept.delete(id)) this.#keptBytes -= blob.size;
+        this.#kept.set(id, blob);
+        this.#keptBytes += blob.size;
+        for (const [oldest, { size }] of this.#kept) {
+            if (this.#keptBytes <= KEPT_BYTES_MAX || oldest === id) break;
+            this.#kept.delete(oldest);
+            this.#keptBytes -= size;
+        }
+    }
+
+    /**
+     * Returns a file, from memory, from the store while it waits, or from a node.
+     *
+     * @param {string} conversation
+     * @param {string} id
+     * @returns {Promise<Blob>}
+     */
+    async file(conversation, id) {
+        const blob = this.#kept.get(id) ?? await this.#waiting(id) ??
+            await this.#download(conversation, id);
+        this.keep(id, blob);
+        return blob;
+    }
+
+    /**
+     * Uploads a file that waits; the same bytes under the same id may be uploaded again.
+     *
+     * @param {string} conversation
+     * @param {string} id
+     */
+    async upload(conversation, id) {
+        const blob = await this.#waiting(id);
+        if (!blob) throw { code: 404, message: "File not found" };
+        await this.#calls.send(
+            { method: "PUT", path: path(conversation, id), blob },
+            this.#session,
+        );
+    }
+
+    clear() {
+        this.#kept.clear();
+        this.#keptBytes = 0;
+    }
+
+    /** @param {string} id */
+    async #waiting(id) {
+        const entry = (await this.#store.read(key(id))).find(([name]) => name === key(id));
+        return /** @type {Blob | undefined} */ (entry?.[1]);
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} id
+     */
+    async #download(conversation, id) {
+        const call = { method: "GET", path: path(conversation, id), wantsBlob: true };
+        const { blob } = await this.#calls.send(call, this.#session);
+        if (!blob) throw { code: 404, message: "File not found" };
+        return blob;
+    }
+}
+
+/** @param {string} id the key of a file that waits in the store */
+export function key(id) {
+    return `file/${id}`;
+}
+
+/**
+ * @param {string} conversation
+ * @param {string} id
+ */
+function path(conversation, id) {
+    return `/v1/conversations/${encodeURIComponent(conversation)}/blobs/${encodeURIComponent(id)}`;
+}

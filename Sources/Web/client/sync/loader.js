@@ -1,0 +1,386 @@
+import { asFailure, failure, isFinal } from "../network/failures.js";
+import { compare } from "../views/message.js";
+
+/** @typedef {import("../store/confirmed.js").ConfirmedState} ConfirmedState */
+/** @typedef {import("../views/conversation.js").ConversationState} ConversationState */
+
+/** The messages that are read at once. */
+export const PAGE_COUNT = 50;
+/** The most messages of one answer. */
+const ANSWER_MAX = 1_000;
+/** How often a history is read for a message that is not in it; it may be older than the answer. */
+const TRIES_MAX = 8;
+/** Milliseconds before a history is read again; they double each time, up to a minute in the end. */
+const TRY_MILLISECONDS = 1_000;
+/** Milliseconds in which events are gathered before answers are asked for what they leave open. */
+const GATHER_MILLISECONDS = 150;
+/** Milliseconds after which nodes that lacked what events have told are asked for it again. */
+const BEHIND_MILLISECONDS = 10_000;
+/** The most profiles that are asked for at once. */
+const PROFILES_MAX = 50;
+
+/**
+ * The questions whose answers make the confirmed state whole: at the first sign-in, when a
+ * conversation is opened, and where an event leaves something open.
+ */
+export class Loader {
+    #parts;
+    #isScheduled = false;
+    /** What is being asked for. @type {Map<string, Promise<void>>} */
+    #underWay = new Map();
+    /** The conversations that the user is not in, as nodes last said. @type {Set<string>} */
+    #unknown = new Set();
+    /** How often a history was read in vain, when it is read again, and after which event it was
+     * read. @type {Map<string, {count: number, until: number, events: number}>} */
+    #tries = new Map();
+    /** Users whose profiles were asked for in this opening of the page. */
+    #askedUsers = /** @type {Set<string>} */ (new Set());
+    /** Until when no node is expected to know all that events have told. */
+    #behindUntil = 0;
+
+    /**
+     * @param {{
+     *   clock: import("../types.js").Clock,
+     *   confirmed: () => ConfirmedState,
+     *   isOnline: () => boolean,
+     *   request: (method: string, path: string) => Promise<{status: number, body: any}>,
+     *   readSince: (path: string) => Promise<{body: any}>,
+     *   isOpen: (conversation: string) => boolean,
+     *   onChange: (conversation?: string) => void,
+     * }} parts `readSince` gets an answer that is no older than the last event
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    /** Reads the lists of chats and items. */
+    loadLists() {
+        return this.#once("lists", async () => {
+            const confirmed = this.#parts.confirmed();
+            const asked = confirmed.events;
+            const [chats, items] = await Promise.all([
+                this.#get("/v1/chats?show=all"),
+                this.#get("/v1/items"),
+            ]);
+            if (confirmed !== this.#parts.confirmed()) return;
+            confirmed.mergeRows(chats.chats, asked);
+            confirmed.mergeItems(items.items, asked);
+            // Some shards could not be reached: the rest is asked for at the next connection.
+            confirmed.isLoaded = !chats.partial;
+            this.#parts.onChange();
+            this.schedule();
+        });
+    }
+
+    /** Reads everything again that was loaded: a user whose messages were kept back is heard again. */
+    reload() {
+        const { conversations, staleHistories } = this.#parts.confirmed();
+        for (const { id, isLoaded } of conversations.values()) {
+            if (isLoaded) staleHistories.add(id);
+        }
+        this.schedule();
+        return this.loadLists();
+    }
+
+    /**
+     * Whether the nodes have last said that the user is in no such conversation.
+     *
+     * @param {string} id
+     */
+    isUnknown(id) {
+        return this.#unknown.has(id);
+    }
+
+    /**
+     * Reads the newest messages of a conversation, its pins and its marks.
+     *
+     * @param {string} id
+     */
+    loadConversation(id) {
+        return this.#once(`history ${id}`, async () => {
+            const [conversation, path] = this.#conversation(id);
+            const { epoch } = conversation;
+            const asked = this.#parts.confirmed().events;
+            // What an event has left open may be anywhere in what is loaded.
+            const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
+            const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
+            const [history, pins, marks] = await Promise.all([
+                this.#read(`${path}/messages?limit=${limit}`),
+                this.#read(`${path}/pins`),
+                this.#read(`${path}/marks`),
+            ]).catch((error) => {
+                const { code } = asFailure(error);
+                if (code === 403 || code === 404) this.#unknown.add(id);
+                throw error;
+            });
+            this.#unknown.delete(id);
+            if (!this.#isCurrent(conversation)) return;
+            const { isSure, body: { messages, next } } = history;
+            const known = conversation.stretch[0];
+            if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
+            const first = messages[0];
+            const isCut = messages.length >= limit || next !== undefined;
+            // A stretch that reaches further back is kept as it is.
+            if (!conversation.isLoaded || !known || first && compare(first, known) < 0) {
+                conversation.hasEarlier = isCut;
+            }
+            if (isSure) this.#dropUnsure(conversation, isCut ? first : undefined, limit);
+            conversation.isLoaded = true;
+            const question = { asked, epoch, isApart: true, isSure: pins.isSure };
+            conversation.mergeAnswer(pins.body.messages, question);
+            for (const mark of marks.body.marks) conversation.mergeMark(mark);
+            this.#settleHistory(conversation);
+            // The list names the first participants only.
+            const { participants, participantCount = 0 } = conversation.row ?? {};
+            if (participants && participants.length < participantCount) this.#loadRow(id);
+            this.#parts.onChange(id);
+            this.schedule();
+        });
+    }
+
+    /**
+     * Forgets what a sure answer does not have. What is before the answer is asked for with more
+     * messages, or forgotten where they would be too many for one answer.
+     *
+     * @param {ConversationState} conversation
+     * @param {any} first the first message, if there are earlier ones
+     * @param {number} limit
+     */
+    #dropUnsure(conversation, first, limit) {
+        conversation.dropUnsure(first);
+        if (first && conversation.unsure.size > 0 && limit >= ANSWER_MAX) conversation.cut(first);
+    }
+
+    /**
+     * Ends the search for what an event has left open, unless the answer lacks a message that was
+     * deleted for everyone: the node may be behind the one that told of it.
+     *
+     * @param {ConversationState} conversation
+     */
+    #settleHistory(conversation) {
+        const { id, tombstones } = conversation;
+        const confirmed = this.#parts.confirmed();
+        const isOpen = [...tombstones.values()].some(({ isHidden, isRetracted }) =>
+            isRetracted && !isHidden
+        );
+        const { count, until } = this.#tries.get(id) ?? { count: 0, until: 0 };
+        const now = this.#parts.clock.now();
+        // An event may have it read before it is time, which is no try.
+        const next = now < until ? count : count + 1;
+        if (isOpen && next < TRIES_MAX && confirmed.staleHistories.has(id)) {
+            const end = now < until ? until : now + TRY_MILLISECONDS * 2 ** count;
+            this.#tries.set(id, { count: next, until: end, events: confirmed.events });
+            this.#parts.clock.setTimer(end - now, () => this.schedule());
+            return;
+        }
+        this.#tries.delete(id);
+        confirmed.staleHistories.delete(id);
+    }
+
+    /**
+     * Whether a history was read in vain, and neither time nor an event gives hope.
+     *
+     * @param {string} id
+     */
+    #isWaiting(id) {
+        const tries = this.#tries.get(id);
+        return tries !== undefined && this.#parts.clock.now() < tries.until &&
+            tries.events === this.#parts.confirmed().events;
+    }
+
+    /**
+     * Reads the messages before those that are loaded.
+     *
+     * @param {string} id
+     */
+    loadEarlier(id) {
+        return this.#once(`earlier ${id}`, async () => {
+            const [conversation, path] = this.#conversation(id);
+            const first = conversation.stretch[0];
+            if (!conversation.isLoaded || !conversation.hasEarlier || !first) return;
+            const { epoch } = conversation;
+            const asked = this.#parts.confirmed().events;
+            const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
+            const { isSure, body } = await this.#read(`${path}/messages?${query}`);
+            const { messages, next } = body;
+            if (!this.#isCurrent(conversation)) return;
+            if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
+            conversation.hasEarlier = messages.length >= PAGE_COUNT || next !== undefined;
+            this.#parts.onChange(id);
+        });
+    }
+
+    /**
+     * Reads the pinned messages.
+     *
+     * @param {string} id
+     */
+    loadPins(id) {
+        return this.#once(`pins ${id}`, async () => {
+            const [conversation, path] = this.#conversation(id);
+            const { epoch } = conversation;
+            const confirmed = this.#parts.confirmed();
+            const { covered, events: asked, stalePins } = confirmed;
+            stalePins.delete(id);
+            const { isSure, body } = await this.#read(`${path}/pins`).catch((error) => {
+                stalePins.add(id);
+                throw error;
+            });
+            if (!this.#isCurrent(conversation)) return;
+            // The answer may be older than the events that the token does not stand for.
+            if (!isSure || covered < asked) stalePins.add(id);
+            if (!isSure) return;
+            conversation.mergePins(body.messages, { asked, covered, epoch });
+            this.#parts.onChange(id);
+        });
+    }
+
+    /**
+     * Reads profiles.
+     *
+     * @param {Iterable<string>} users
+     */
+    async loadProfiles(users) {
+        const wanted = [...users].filter((user) => !this.#askedUsers.has(user));
+        for (let start = 0; start < wanted.length; start += PROFILES_MAX) {
+            const some = wanted.slice(start, start + PROFILES_MAX);
+            for (const user of some) this.#askedUsers.add(user);
+            const names = some.map(encodeURIComponent).join(",");
+            const answer = await this.#get(`/v1/profiles?users=${names}`).catch(() => undefined);
+            if (answer) this.#parts.confirmed().mergeProfiles(answer.profiles);
+            else for (const user of some) this.#askedUsers.delete(user);
+        }
+        if (wanted.length > 0) this.#parts.onChange();
+    }
+
+    /** Asks soon for what events have left open. */
+    schedule() {
+        if (this.#isScheduled) return;
+        this.#isScheduled = true;
+        this.#parts.clock.setTimer(GATHER_MILLISECONDS, () => {
+            this.#isScheduled = false;
+            if (this.#parts.isOnline()) this.#drain();
+        });
+    }
+
+    #drain() {
+        const confirmed = this.#parts.confirmed();
+        if (!confirmed.isLoaded) this.loadLists();
+        for (const id of confirmed.staleRows) this.#loadRow(id);
+        for (const conversation of confirmed.conversations.values()) {
+            const { arePinsOpen, id, unsure } = conversation;
+            if (unsure.size > 0 && !this.#isBehind) confirmed.staleHistories.add(id);
+            if (arePinsOpen) confirmed.stalePins.add(id);
+            conversation.arePinsOpen = false;
+        }
+        for (const id of confirmed.staleHistories) {
+            if (this.#isWaiting(id)) continue;
+            if (this.#parts.isOpen(id) || confirmed.conversation(id).isLoaded) {
+                this.loadConversation(id);
+            } else {
+                confirmed.staleHistories.delete(id);
+            }
+        }
+        for (const id of confirmed.stalePins) {
+            if (confirmed.conversation(id).isLoaded) this.loadPins(id);
+            else confirmed.stalePins.delete(id);
+        }
+        const users = new Set([confirmed.user]);
+        for (const { row } of confirmed.conversations.values()) {
+            for (const user of row?.participants ?? []) users.add(user);
+        }
+        this.loadProfiles(users);
+    }
+
+    /** @param {string} id */
+    #loadRow(id) {
+        return this.#once(`row ${id}`, async () => {
+            const confirmed = this.#parts.confirmed();
+            const asked = confirmed.events;
+            const path = `/v1/chats/${encodeURIComponent(id)}`;
+            const answer = await this.#parts.request("GET", path).catch(() => undefined);
+            if (!answer || confirmed !== this.#parts.confirmed()) return;
+            if (answer.status === 403 || answer.status === 404) {
+                confirmed.conversation(id).row = undefined;
+                confirmed.staleRows.delete(id);
+            } else if (answer.status !== 200 || !confirmed.mergeRow(answer.body, asked)) {
+                return this.schedule();
+            }
+            this.#parts.onChange(id);
+            this.schedule();
+        });
+    }
+
+    /**
+     * @param {string} id
+     * @returns {[ConversationState, string]}
+     */
+    #conversation(id) {
+        const path = `/v1/conversations/${encodeURIComponent(id)}`;
+        return [this.#parts.confirmed().conversation(id), path];
+    }
+
+    /** @param {ConversationState} conversation */
+    #isCurrent(conversation) {
+        return this.#parts.confirmed().conversations.get(conversation.id) === conversation;
+    }
+
+    /**
+     * @param {string} path
+     * @returns {Promise<any>}
+     * @throws {import("../types.js").Failure}
+     */
+    async #get(path) {
+        const { body, status } = await this.#parts.request("GET", path);
+        if (status !== 200) throw failure(status, body);
+        return body;
+    }
+
+    get #isBehind() {
+        return this.#parts.clock.now() < this.#behindUntil;
+    }
+
+    /**
+     * Reads messages, no older than the last event where a node can tell that.
+     *
+     * An answer that is older may have what was deleted or unpinned since then. Its node tells of
+     * that once it knows it; but a client that goes on at another node before then has a token that
+     * stands for it already, and is told nothing. Where the node that told of it is gone, an answer
+     * that is not sure is better than none; what it has told is asked for again.
+     *
+     * @param {string} path
+     * @returns {Promise<{body: any, isSure: boolean}>}
+     * @throws {import("../types.js").Failure}
+     */
+    async #read(path) {
+        if (!this.#isBehind) {
+            try {
+                return { body: (await this.#parts.readSince(path)).body, isSure: true };
+            } catch (error) {
+                if (asFailure(error).code !== 503) throw error;
+            }
+            this.#behindUntil = this.#parts.clock.now() + BEHIND_MILLISECONDS;
+            this.#parts.clock.setTimer(BEHIND_MILLISECONDS, () => this.schedule());
+        }
+        return { body: await this.#get(path), isSure: false };
+    }
+
+    /**
+     * Asks a question that is not being asked. What it leaves open without an answer is asked for
+     * again, unless the answer would be the same; whoever waits for it is told of the failure.
+     *
+     * @param {string} name
+     * @param {() => Promise<void>} action
+     */
+    #once(name, action) {
+        const known = this.#underWay.get(name);
+        if (known) return known;
+        const question = action().finally(() => this.#underWay.delete(name));
+        question.catch((error) => {
+            if (isFinal(asFailure(error).code)) return;
+            this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
+        });
+        this.#underWay.set(name, question);
+        return question;
+    }
+}

@@ -1,0 +1,135 @@
+import { compare } from "../views/message.js";
+import { isFinal } from "../network/failures.js";
+
+/** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { Clock, Store } from "../types.js" */
+
+/** Milliseconds in which marks of one conversation are gathered into one. */
+const GATHER_MILLISECONDS = 200;
+const PREFIX = "read/";
+
+/**
+ * Up to where the user has read and this device has received each conversation. A mark never moves
+ * back, so that only the last one of a conversation is kept and sent. Read marks are stored.
+ */
+export class Marks {
+    #parts;
+    /** What the user has read on this device, by conversation. @type {Map<string, string>} */
+    #read = new Map();
+    /** Marks to be sent, by their paths. @type {Map<string, {conversation: string, id: string}>} */
+    #waiting = new Map();
+    #isScheduled = false;
+
+    /**
+     * @param {{
+     *   store: Store,
+     *   clock: Clock,
+     *   isOnline: () => boolean,
+     *   request: (method: string, path: string, body: unknown) => Promise<{status: number}>,
+     *   confirmed: () => ConfirmedState,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    async open() {
+        for (const [key, id] of await this.#parts.store.read(PREFIX)) {
+            const conversation = key.slice(PREFIX.length);
+            this.#read.set(conversation, String(id));
+            this.#waiting.set(path(conversation, "read"), { conversation, id: String(id) });
+        }
+    }
+
+    /**
+     * The message up to which the user has read on this device.
+     *
+     * @param {string} conversation
+     */
+    read(conversation) {
+        return this.#read.get(conversation);
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} id
+     * @returns {boolean} whether the mark moves
+     */
+    setRead(conversation, id) {
+        const state = this.#parts.confirmed().conversation(conversation);
+        const message = state.messages.get(id);
+        if (!message) return false;
+        const known = [
+            this.#read.get(conversation),
+            state.marks.get(this.#parts.confirmed().user)?.read,
+        ]
+            .map((id) => state.messages.get(id ?? ""));
+        if (known.some((before) => before && compare(message, before) <= 0)) return false;
+        this.#read.set(conversation, id);
+        this.#parts.store.write([{ key: PREFIX + conversation, value: id }]).catch(() => {
+            // The mark is sent from memory; another device or opening sets it again.
+        });
+        this.#wait(conversation, "read", id);
+        return true;
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {string} id
+     */
+    setDelivered(conversation, id) {
+        this.#wait(conversation, "delivered", id);
+    }
+
+    /** Sends the marks soon. */
+    schedule() {
+        if (this.#isScheduled) return;
+        this.#isScheduled = true;
+        this.#parts.clock.setTimer(GATHER_MILLISECONDS, () => {
+            this.#isScheduled = false;
+            if (!this.#parts.isOnline()) return;
+            for (const [path, mark] of this.#waiting) this.#send(path, mark);
+        });
+    }
+
+    clear() {
+        this.#read.clear();
+        this.#waiting.clear();
+    }
+
+    /**
+     * @param {string} conversation
+     * @param {"read" | "delivered"} kind
+     * @param {string} id
+     */
+    #wait(conversation, kind, id) {
+        this.#waiting.set(path(conversation, kind), { conversation, id });
+        this.schedule();
+    }
+
+    /**
+     * @param {string} path
+     * @param {{conversation: string, id: string}} mark
+     */
+    async #send(path, mark) {
+        const body = { message: mark.id };
+        const answer = await this.#parts.request("PUT", path, body).catch(() => undefined);
+        // A mark that was set meanwhile waits for its own answer.
+        if (!answer || this.#waiting.get(path) !== mark) return;
+        if (answer.status !== 200 && !isFinal(answer.status)) return this.schedule();
+        this.#waiting.delete(path);
+        if (!path.endsWith("/read")) return;
+        const key = PREFIX + mark.conversation;
+        this.#parts.store.write([{ key, value: undefined }]).catch(() => {
+            // It is sent once more after the next opening, which changes nothing.
+        });
+    }
+}
+
+/**
+ * @param {string} conversation
+ * @param {"read" | "delivered"} kind
+ */
+function path(conversation, kind) {
+    return `/v1/conversations/${encodeURIComponent(conversation)}/marks/${kind}`;
+}

@@ -1,0 +1,88 @@
+/** @import { Calls } from "../network/calls.js" */
+/** @import { Session } from "../network/session.js" */
+/** @import { Store } from "../types.js" */
+
+const KEY = "device";
+
+/** This device as the cluster knows it: where it is notified, and what it shows. */
+export class Push {
+    #parts;
+    /** The id of this device; undefined while notifications are off. @type {string | undefined} */
+    #device;
+    /** The subscription, as the device's token. @type {string | undefined} */
+    #token;
+
+    /**
+     * @param {{
+     *   store: Store,
+     *   makeID: () => string,
+     *   calls: Calls,
+     *   session: Session,
+     *   post: (method: string, path: string, body: unknown) => void,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    async open() {
+        const entry = (await this.#parts.store.read(KEY)).find(([key]) => key === KEY);
+        this.#device = /** @type {string | undefined} */ (entry?.[1]);
+    }
+
+    /**
+     * The key with which a browser subscribes; undefined where the cluster pushes nothing.
+     *
+     * @returns {Promise<string | undefined>}
+     */
+    async key() {
+        const { calls, session } = this.#parts;
+        try {
+            const { body } = await calls.send({ method: "GET", path: "/v1/push" }, session);
+            return /** @type {{key: string}} */ (body).key;
+        } catch (error) {
+            if (/** @type {import("../types.js").Failure} */ (error).code === 404) return undefined;
+            throw error;
+        }
+    }
+
+    /** @param {unknown} subscription a `PushSubscription`, or its JSON */
+    async enable(subscription) {
+        const { calls, makeID, session, store } = this.#parts;
+        const device = this.#device ?? makeID();
+        await store.write([{ key: KEY, value: device }]);
+        const token = JSON.stringify(subscription);
+        const call = { method: "PUT", path: `/v1/devices/${device}`, body: { token } };
+        await calls.send(call, session);
+        this.#device = device;
+        this.#token = token;
+    }
+
+    /** Registers this device with the present sign-in: it has ended with the one before. */
+    async renew() {
+        if (this.#token) await this.enable(JSON.parse(this.#token));
+    }
+
+    /** Forgets this device, which has ended with its sign-in. */
+    async forget() {
+        await this.#parts.store.write([{ key: KEY, value: undefined }]);
+        this.#device = this.#token = undefined;
+    }
+
+    async disable() {
+        if (!this.#device) return;
+        const { calls, session } = this.#parts;
+        await calls.send({ method: "DELETE", path: `/v1/devices/${this.#device}` }, session);
+        await this.forget();
+    }
+
+    /**
+     * Tells which conversation is on screen, of which nothing is notified.
+     *
+     * @param {string | undefined} conversation
+     */
+    setViewing(conversation) {
+        if (!this.#device) return;
+        this.#parts.post("PUT", `/v1/devices/${this.#device}/viewing`, { conversation });
+    }
+}

@@ -1,0 +1,112 @@
+/** @import { Changes } from "./changes.js" */
+/** @import { Connection } from "../network/connection.js" */
+/** @import { Loader } from "./loader.js" */
+/** @import { Marks } from "./marks.js" */
+/** @import { Persistence } from "../store/persistence.js" */
+/** @import { Push } from "./push.js" */
+/** @import { Typing } from "./typing.js" */
+/** @import { Views } from "../views/views.js" */
+
+/**
+ * What the user sees of the page: the conversations that it shows, while it is visible. What the
+ * user sees is read.
+ */
+export class Screen {
+    #parts;
+    /** @type {Set<string>} */
+    #open = new Set();
+    #isVisible = true;
+
+    /**
+     * @param {{
+     *   changes: Changes,
+     *   connection: Connection,
+     *   loader: Loader,
+     *   marks: Marks,
+     *   persistence: Persistence,
+     *   push: Push,
+     *   typing: Typing,
+     *   views: Views,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    /** The conversations that are open, the last one last. */
+    get open() {
+        return [...this.#open];
+    }
+
+    get isVisible() {
+        return this.#isVisible;
+    }
+
+    set isVisible(isVisible) {
+        this.#isVisible = isVisible;
+        this.tellViewing();
+        if (isVisible) { for (const id of this.#open) this.markRead(id); }
+    }
+
+    /** @param {string} id */
+    isOpen(id) {
+        return this.#open.has(id);
+    }
+
+    /**
+     * Whether the user sees a conversation.
+     *
+     * @param {string} id
+     */
+    shows(id) {
+        return this.#isVisible && this.#open.has(id);
+    }
+
+    /**
+     * Loads a conversation, and marks it as read while the page is visible.
+     *
+     * @param {string} id
+     */
+    async openConversation(id) {
+        const { connection, loader, persistence } = this.#parts;
+        this.#open.add(id);
+        this.tellViewing();
+        this.markRead(id);
+        if (connection.isOnline) {
+            await loader.loadConversation(id);
+            if (loader.isUnknown(id)) throw { code: 404, message: "Conversation not found" };
+        } else persistence.confirmed.staleHistories.add(id);
+    }
+
+    /** @param {string} id */
+    closeConversation(id) {
+        const { persistence, typing } = this.#parts;
+        this.#open.delete(id);
+        typing.set(id, false);
+        this.tellViewing();
+        persistence.confirmed.conversation(id).trim();
+        persistence.schedule();
+    }
+
+    clear() {
+        this.#open.clear();
+    }
+
+    /**
+     * Marks as read what the user sees of a conversation.
+     *
+     * @param {string} id
+     */
+    markRead(id) {
+        if (!this.#isVisible) return;
+        const { changes, marks, views } = this.#parts;
+        const { messages } = views.conversation(id);
+        const last = messages.findLast(({ isMine }) => !isMine);
+        if (last && marks.setRead(id, last.id)) changes.addConversation(id);
+    }
+
+    /** Tells which conversation is on screen, of which nothing is notified. */
+    tellViewing() {
+        this.#parts.push.setViewing(this.#isVisible ? this.open.at(-1) : undefined);
+    }
+}

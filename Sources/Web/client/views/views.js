@@ -1,0 +1,183 @@
+import { ITEMS } from "../outbox/item-actions.js";
+import * as overlay from "../outbox/overlay.js";
+
+/** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { Marks } from "../sync/marks.js" */
+/** @import { Outbox } from "../outbox/outbox.js" */
+
+/** @typedef {import("../types.js").Message} Message */
+/** @typedef {import("../types.js").Chat} Chat */
+/** @typedef {import("../types.js").Operation} Operation */
+/** @typedef {{key: string, messages: Message[], pins: Message[], chat: Chat | undefined}} View */
+
+/**
+ * The views that are derived from the confirmed state and the operations. Where a value is as it
+ * was, the same object is returned, so that a page finds out by `===` what to draw again.
+ */
+export class Views {
+    #parts;
+    /** @type {Map<string, View>} */
+    #views = new Map();
+    /** What the listeners were told last, by kind of change. @type {Map<string, unknown>} */
+    #told = new Map();
+    /** @type {{version: number, lanes: Map<string, Operation[]>} | undefined} */
+    #lanes;
+
+    /**
+     * @param {{
+     *   confirmed: () => ConfirmedState,
+     *   outbox: Outbox,
+     *   marks: Marks,
+     * }} parts
+     */
+    constructor(parts) {
+        this.#parts = parts;
+    }
+
+    /**
+     * @param {string} id
+     * @returns {View}
+     */
+    conversation(id) {
+        const { confirmed, marks, outbox } = this.#parts;
+        const { user } = confirmed();
+        const state = confirmed().conversation(id);
+        const operations = this.#lane(id);
+        const read = marks.read(id);
+        const own = operations.length > 0 ? outbox.version : "";
+        const key = `${state.version} ${state.isLoaded} ${state.hasEarlier} ${own} ${read}`;
+        const before = this.#views.get(id);
+        if (before?.key === key) return before;
+        const messages = same(before?.messages, overlay.messages(state, operations, user));
+        const view = {
+            key,
+            messages,
+            pins: same(before?.pins, overlay.pins(state, operations, user)),
+            chat: sameOne(before?.chat, overlay.chat(state, operations, user, messages, read)),
+        };
+        this.#views.set(id, view);
+        return view;
+    }
+
+    /** All chats, the latest first. */
+    chats() {
+        const ids = new Set(this.#parts.confirmed().conversations.keys());
+        for (const lane of this.#allLanes().keys()) ids.add(lane);
+        const chats = [];
+        for (const id of ids) {
+            const chat = this.conversation(id).chat;
+            if (chat) chats.push(chat);
+        }
+        const latest = (/** @type {Chat} */ chat) => chat.lastAt ?? chat.createdAt;
+        return chats.sort((a, b) =>
+            latest(a) === latest(b) ? (a.id < b.id ? -1 : 1) : latest(a) < latest(b) ? 1 : -1
+        );
+    }
+
+    /** The messages of all conversations that are known. */
+    messages() {
+        return [...this.#parts.confirmed().conversations.keys()]
+            .flatMap((id) => this.conversation(id).messages);
+    }
+
+    items() {
+        return overlay.items(this.#parts.confirmed().items.values(), this.#lane(ITEMS));
+    }
+
+    /**
+     * Whether a change alters what the listeners were told last: the echo of an own change does
+     * not, and is not told.
+     *
+     * @param {import("../types.js").Change} change
+     */
+    isNews(change) {
+        switch (change.kind) {
+            case "conversation": {
+                const { conversation } = change;
+                const { hasEarlier, isLoaded, marks } = this.#parts.confirmed()
+                    .conversation(conversation);
+                const { chat, messages, pins } = this.conversation(conversation);
+                const value = [chat, hasEarlier, isLoaded, [...marks.values()], messages, pins];
+                return this.#differs(`conversation ${conversation}`, value);
+            }
+            case "chats":
+                return this.#differs("chats", this.chats());
+            case "items":
+                return this.#differs("items", this.items());
+            default:
+                return true;
+        }
+    }
+
+    clear() {
+        this.#views.clear();
+        this.#told.clear();
+    }
+
+    /**
+     * @param {string} name
+     * @param {unknown[]} value
+     */
+    #differs(name, value) {
+        const before = /** @type {unknown[] | undefined} */ (this.#told.get(name));
+        this.#told.set(name, value);
+        return before?.length !== value.length ||
+            value.some((part, index) => !equal(part, before[index]));
+    }
+
+    /** @param {string} lane */
+    #lane(lane) {
+        return this.#allLanes().get(lane) ?? [];
+    }
+
+    /** @returns {Map<string, Operation[]>} */
+    #allLanes() {
+        const { version, operations } = this.#parts.outbox;
+        const known = this.#lanes;
+        if (known && known.version === version) return known.lanes;
+        const lanes = Map.groupBy(operations, ({ lane }) => lane);
+        this.#lanes = { version, lanes };
+        return lanes;
+    }
+}
+
+/**
+ * Returns a list whose unchanged elements are the objects of the list before.
+ *
+ * @template {{id: string}} T
+ * @param {T[] | undefined} before
+ * @param {T[]} list
+ * @returns {T[]}
+ */
+function same(before, list) {
+    if (!before) return list;
+    const known = new Map(before.map((element) => [element.id, element]));
+    const result = list.map((element) => sameOne(known.get(element.id), element));
+    const isEqual = result.length === before.length &&
+        result.every((element, index) => element === before[index]);
+    return isEqual ? before : result;
+}
+
+/**
+ * @template T
+ * @param {T | undefined} before
+ * @param {T} value
+ * @returns {T}
+ */
+function sameOne(before, value) {
+    return before !== undefined && equal(before, value) ? before : value;
+}
+
+/**
+ * Whether two values of the view are equal: objects of texts, numbers and lists of those.
+ *
+ * @param {any} a
+ * @param {any} b
+ * @returns {boolean}
+ */
+export function equal(a, b) {
+    if (a === b) return true;
+    if (typeof a !== "object" || typeof b !== "object" || !a || !b) return false;
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length && keys.every((key) => equal(a[key], b[key]));
+}
