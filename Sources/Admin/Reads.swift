@@ -118,9 +118,9 @@ extension Findings {
     }
 }
 
-/// Returns the approximate size of a list of names in bytes, as if all were as long as the first.
+/// Returns the size of a list of names in bytes, with a comma behind each.
 private func listBytes(_ names: [UserID]) -> Int {
-    names.count * ((names.first?.text.utf8.count ?? 0) + 1)
+    names.reduce(0) { $0 + $1.text.utf8.count + 1 }
 }
 
 extension ReplyWriter {

@@ -84,11 +84,11 @@ private func firstSpecial(
     while index < bytes.count {
         let end = min(index + 8, bytes.count)
         // Eight bytes at a time: special ones are rare.
-        let isPlain =
+        let areOrdinary =
             end - index == 8
             && !mayHaveSpecial(
                 bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self), quoted: isQuoted)
-        if isPlain {
+        if areOrdinary {
             index = end
             continue
         }
@@ -100,9 +100,10 @@ private func firstSpecial(
     return index
 }
 
-/// Whether one of eight bytes may not stand for itself in a value.
+/// Whether one of eight bytes might have to be escaped, or might require quotes.
 private func mayHaveSpecial(_ word: UInt64, quoted isQuoted: Bool) -> Bool {
-    // A byte below 0x20 borrows from its highest bit; so may one above such a byte.
+    // The high bit is set for each byte below 0x20; a borrow can also set it for the byte above
+    // such a byte.
     var special = (word &- repeated(0x20)) & ~word & repeated(0x80)
     special |= zeros(in: word ^ repeated(UInt8(ascii: "\"")))
     special |= zeros(in: word ^ repeated(UInt8(ascii: "\\")))

@@ -7,9 +7,9 @@ import Wire
 
 @testable import Gateway
 
-/// What a client of a corpus has received.
+/// The bytes that were written to a client of a script.
 final class CorpusOutput: SessionOutput {
-    nonisolated(unsafe) private(set) var bytes: [UInt8] = []
+    nonisolated(unsafe) private var bytes: [UInt8] = []
     nonisolated(unsafe) private(set) var isClosed = false
 
     func write(_ bytes: [UInt8]) { self.bytes += bytes }
@@ -19,18 +19,20 @@ final class CorpusOutput: SessionOutput {
     func finish() { isClosed = true }
     func abort() { isClosed = true }
 
-    func take() -> [UInt8] {
+    func takeBytes() -> [UInt8] {
         defer { bytes = [] }
         return bytes
     }
 }
 
-/// A client of a node in memory, which sends bytes and takes what is written to it.
+/// A client of a node in memory, which a script has send requests.
 protocol CorpusClient: AnyObject {
     /// Sends a request, as a line of the script writes it.
     func send(_ text: String)
     /// Returns the lines received since the last call.
     func heard() -> [String]
+    /// Ends the connection.
+    func close()
 }
 
 /// A client that sends lines.
@@ -41,7 +43,13 @@ final class CorpusLineClient: CorpusClient {
 
     func send(_ text: String) { client.feed(unescaped(text) + "\n") }
 
-    func heard() -> [String] { client.heard() + (client.isFinished ? ["(closed)"] : []) }
+    func heard() -> [String] {
+        let bytes = client.output.assumeIsolated { $0.take() }
+        let end = client.isAborted ? ["(aborted)"] : client.isFinished ? ["(closed)"] : []
+        return lines(of: bytes) + end
+    }
+
+    func close() { client.end() }
 }
 
 /// A client that sends requests over HTTP, and opens a connection anew where one was closed.
@@ -63,7 +71,13 @@ final class CorpusAppClient: CorpusClient {
     }
 
     func send(_ text: String) {
-        feed(text.hasPrefix("raw ") ? Array(unescaped(text.dropFirst(4)).utf8) : request(text))
+        feed(text.hasPrefix("raw ") ? rawRequest(text.dropFirst(4)) : request(text))
+    }
+
+    /// Writes a request that stands as it is, with the access token of a user for `@USER@`.
+    private func rawRequest(_ text: Substring) -> [UInt8] {
+        let signed = text.replacing(/@(\w+)@/) { signer.token(of: String($0.output.1)) }
+        return Array(unescaped(signed).utf8)
     }
 
     /// Writes `METHOD TARGET [as=USER] [+Name:value]… [body]` as a request.
@@ -109,17 +123,22 @@ final class CorpusAppClient: CorpusClient {
     }
 
     func takeBytes() -> [UInt8] {
-        let bytes = output.take()
+        let bytes = output.takeBytes()
         if !bytes.isEmpty, let connection { connection.assumeIsolated { $0.onDrained() } }
         return bytes
     }
 
     func heard() -> [String] { lines(of: takeBytes()) + (takeClosed() ? ["(closed)"] : []) }
 
+    func close() {
+        if let connection { port.assumeIsolated { $0.remove(connection) } }
+        connection = nil
+    }
+
     /// Whether the connection was closed since the last call.
     func takeClosed() -> Bool {
         guard output.isClosed, let closed = connection else { return false }
-        closed.assumeIsolated { $0.onClosed() }
+        port.assumeIsolated { $0.remove(closed) }
         connection = nil
         return true
     }
@@ -167,8 +186,12 @@ final class CorpusSocketClient: CorpusClient {
             unread = []
         }
         while isOpen, let frame = takeFrame() { found.append(frame) }
-        return found + (client.takeClosed() ? ["(closed)"] : [])
+        guard client.takeClosed() else { return found }
+        isOpen = false
+        return found + ["(closed)"]
     }
+
+    func close() { client.close() }
 
     private func takeFrame() -> String? {
         guard unread.count >= 2 else { return nil }
@@ -181,16 +204,19 @@ final class CorpusSocketClient: CorpusClient {
         }
         guard unread.count >= head + length else { return nil }
         let payload = Array(unread[head..<head + length])
-        let opcode = unread[0] & 0x0F
+        let (first, isMasked) = (unread[0], unread[1] & 0x80 != 0)
         unread.removeFirst(head + length)
-        if opcode == 1 { return readable(payload) }
-        guard opcode == 8, payload.count >= 2 else { return "(frame \(opcode))" }
+        // A whole text, as nearly all are.
+        if first == 0x81, !isMasked { return readable(payload) }
+        guard first == 0x88, !isMasked, payload.count >= 2 else {
+            return "(frame \(first)\(isMasked ? ", masked" : ""): \(readable(payload)))"
+        }
         let code = Int(payload[0]) << 8 | Int(payload[1])
         return "(close \(code) \(readable(Array(payload[2...]))))"
     }
 }
 
-/// The access tokens of a corpus: an app's own, signed here, or those that its answers gave.
+/// The access tokens of a script: an app's own, signed here, or those that answers contained.
 final class CorpusSigner {
     /// The key of HS256 with which it signs; nil never occurs.
     static let keySet: KeySet? = {
@@ -203,12 +229,12 @@ final class CorpusSigner {
     }()
 
     private let secret = Array("0123456789abcdef0123456789abcdef".utf8)
-    /// The values that the script has captured, by name.
+    /// The values that the script has kept, by name.
     var values: [String: String] = [:]
 
-    /// Returns the token of a user: a captured one, or one that expires in the year 2100.
+    /// Returns the token of a user: one that the script has kept, or one that expires in 2100.
     func token(of name: String) -> String {
-        if let captured = values[name] { return captured }
+        if let kept = values[name] { return kept }
         let header = Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
         let claims = Array(#"{"sub":"\#(name)","exp":4102444800}"#.utf8)
         let message = Base64.encode(header) + "." + Base64.encode(claims)
@@ -216,14 +242,13 @@ final class CorpusSigner {
     }
 }
 
-/// Splits received bytes into readable lines.
+/// Splits received bytes into readable lines; the last one says so where no line feed ends it.
 private func lines(of bytes: [UInt8]) -> [String] {
     guard !bytes.isEmpty else { return [] }
     var parts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    if parts.last?.isEmpty ?? false { parts.removeLast() }
-    return parts.map { line in
-        readable(Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line))
-    }
+    let rest = parts.removeLast()
+    let found = parts.map { readable(Array($0)) }
+    return rest.isEmpty ? found : found + [readable(Array(rest)) + "␄"]
 }
 
 /// The first of the characters that stand for control characters (`␀`).
@@ -249,7 +274,10 @@ func unescaped(_ text: some StringProtocol) -> String {
             let parts = rest[..<end].split(separator: "*", maxSplits: 1).map { part in
                 String(String.UnicodeScalarView(part))
             }
-            result += String(repeating: parts.last ?? "", count: parts.first.flatMap(Int.init) ?? 0)
+            guard parts.count == 2, let count = Int(parts[0]) else {
+                preconditionFailure("a repeated text is «N*TEXT»")
+            }
+            result += String(repeating: parts[1], count: count)
             rest = rest[(end + 1)...]
         } else if (controlPictures..<controlPictures + 0x20).contains(scalar.value),
             let control = Unicode.Scalar(scalar.value - controlPictures)

@@ -9,7 +9,7 @@ import Wire
 
 @testable import Gateway
 
-/// An executor whose jobs wait until the player of a corpus runs them.
+/// An executor whose jobs wait until a script's player runs them.
 final class QueueExecutor: SerialExecutor {
     nonisolated(unsafe) private var jobs: [UnownedJob] = []
 
@@ -42,13 +42,18 @@ actor CorpusPort {
     /// Beyond those of the node's line clients.
     private var lastSession: UInt64 = 1_000_000
     private var turns: [UInt64] = []
-    private var randomState: UInt64 = 0
+    private var randomState: UInt64
     private var uploads = ArrivingUploads()
     private var parts = PartPlaces()
     private var connections: [UInt64: AppConnection] = [:]
 
-    /// - Parameter keys: those of an app's tokens; nil where the cluster has accounts of its own.
-    init(of node: Node, keys: KeySet?, clock: any Clock, executor: any SerialExecutor) {
+    /// - Parameters:
+    ///   - seed: of the random bits; another one at each node.
+    ///   - keys: those of an app's tokens; nil where the cluster has accounts of its own.
+    init(
+        of node: Node, seed: UInt64, keys: KeySet?, clock: any Clock, executor: any SerialExecutor
+    ) {
+        randomState = seed
         self.executor = executor
         self.node = node
         self.clock = clock
@@ -66,11 +71,19 @@ actor CorpusPort {
 
     func add(_ connection: AppConnection) { connections[connection.id] = connection }
 
+    func remove(_ connection: AppConnection) {
+        connections[connection.id] = nil
+        connection.assumeIsolated { $0.onClosed() }
+    }
+
     func onTick() {
         ownAccounts?.assumeIsolated { $0.onTick() }
-        for connection in connections.values.sorted(by: { $0.id < $1.id }) {
-            connection.assumeIsolated { $0.onTick() }
-        }
+        for connection in openConnections { connection.assumeIsolated { $0.onTick() } }
+    }
+
+    /// In the order in which they were opened.
+    private var openConnections: [AppConnection] {
+        connections.values.sorted { $0.id < $1.id }
     }
 
     /// - Returns: whether any connection had asked for a turn.
@@ -209,7 +222,7 @@ extension CorpusPort: AccountHost {
 
     nonisolated func onKeysChanged() {
         assumeIsolated { port in
-            for connection in port.connections.values {
+            for connection in port.openConnections {
                 connection.assumeIsolated { $0.onKeysChanged() }
             }
         }

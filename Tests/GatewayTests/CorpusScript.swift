@@ -17,9 +17,9 @@ import Wire
 ///     app NAME NODE           a client that sends requests over HTTP
 ///     socket NAME NODE WORDS  a client of a WebSocket; the words are those of a request
 ///     NAME> TEXT              a request: a line, a frame, or `METHOD TARGET [as=USER]
-///                             [+Header:value]… [body]`
+///                             [+Header:value]… [body]`, or `raw TEXT`
 ///     NAME< TEXT              a line of an answer, as recorded
-///     keep KEY as NAME        keeps the string that the last answer has under a key of its JSON;
+///     keep KEY as NAME        keeps the value that the last request's answer has under a key;
 ///                             `$NAME` is replaced by it from here on
 ///     wait MILLISECONDS       lets time pass
 ///     cut NODE                loses the connections of a node
@@ -41,9 +41,9 @@ final class CorpusPlayer {
     private var clients: [(name: String, client: any CorpusClient)] = []
     private var lastID: UInt64 = 0
     private var transcript: [String] = []
-    /// What the last request was answered.
+    /// The client that sent the last request, and what it has received since.
+    private var lastClient = ""
     private var lastAnswer = ""
-    private(set) var requests = 0
 
     /// Plays a script.
     ///
@@ -63,30 +63,35 @@ final class CorpusPlayer {
 
     private var allNodes: [TestNode] { nodes.map(\.node) }
 
-    private func node(_ name: String) -> TestNode? { nodes.first { $0.name == name }?.node }
+    private func node(_ name: String) throws(Unreadable) -> TestNode {
+        guard let found = nodes.first(where: { $0.name == name }) else {
+            throw Unreadable(line: "no node \(name)")
+        }
+        return found.node
+    }
 
     private func play(line: Substring) throws(Unreadable) {
         if let mark = line.firstRange(of: "> "),
             let client = clients.first(where: { $0.name == line[..<mark.lowerBound] })?.client
         {
-            requests += 1
+            lastClient = String(line[..<mark.lowerBound])
             client.send(filled(line[mark.upperBound...]))
             return settle()
         }
         let words = line.split(separator: " ").map(String.init)
         switch (words.first, words.count) {
-        case ("nodes", 2...): start(Int(words[1]) ?? 1, withAccounts: words.last == "accounts")
+        case ("nodes", 2...): try start(Int(words[1]) ?? 1, withAccounts: words.last == "accounts")
         case ("line", 3...), ("app", 3...), ("socket", 3...): try connect(words)
-        case ("keep", 4): keep(words[1], as: words[3])
-        case ("wait", 2): wait(milliseconds: UInt64(words[1]) ?? 0)
-        case ("cut", 2): if let node = node(words[1]) { world?.cut(node) }
-        case ("join", 2): if let node = node(words[1]) { world?.rejoin(node, to: allNodes) }
+        case ("keep", 4): try keep(words[1], as: words[3])
+        case ("wait", 2): try wait(UInt64(words[1]))
+        case ("cut", 2): world?.cut(try node(words[1]))
+        case ("join", 2): world?.rejoin(try node(words[1]), to: allNodes)
         default: throw Unreadable(line: String(line))
         }
         settle()
     }
 
-    private func start(_ count: Int, withAccounts hasAccounts: Bool) {
+    private func start(_ count: Int, withAccounts hasAccounts: Bool) throws(Unreadable) {
         let world = World(replicas: count > 1 ? .count(1) : .all, mayBlock: true, on: executor)
         self.world = world
         nodes.append(("n1", world.n1))
@@ -96,18 +101,21 @@ final class CorpusPlayer {
         }
         for (name, node) in nodes {
             let port = CorpusPort(
-                of: node.node, keys: hasAccounts ? nil : CorpusSigner.keySet, clock: node.clock,
+                of: node.node, seed: UInt64(ports.count),
+                keys: hasAccounts ? nil : CorpusSigner.keySet, clock: node.clock,
                 executor: executor)
             port.assumeIsolated { $0.start() }
             ports.append((name, port))
         }
-        wait(milliseconds: hasAccounts ? 10_000 : 2_000)
+        try wait(hasAccounts ? 10_000 : 2_000)
     }
 
     private func connect(_ words: [String]) throws(Unreadable) {
-        guard let node = node(words[2]),
-            let port = ports.first(where: { $0.node == words[2] })?.port
-        else { throw Unreadable(line: words.joined(separator: " ")) }
+        let node = try node(words[2])
+        guard let port = ports.first(where: { $0.node == words[2] })?.port else {
+            throw Unreadable(line: words.joined(separator: " "))
+        }
+        for (_, client) in clients.filter({ $0.name == words[1] }) { client.close() }
         clients.removeAll { $0.name == words[1] }
         if words[0] == "line" {
             let user = words.count > 3 ? UserID(words[3]) : nil
@@ -131,17 +139,21 @@ final class CorpusPlayer {
         }
     }
 
-    private func keep(_ key: String, as name: String) {
-        guard let start = lastAnswer.firstRange(of: "\"\(key)\":\""),
-            let end = lastAnswer[start.upperBound...].firstIndex(of: "\"")
-        else { return }
-        signer.values[name] = String(lastAnswer[start.upperBound..<end])
+    private func keep(_ key: String, as name: String) throws(Unreadable) {
+        for (before, after) in [("\"\(key)\":\"", "\""), (" \(key)=", " ")] {
+            guard let start = lastAnswer.firstRange(of: before) else { continue }
+            let value = lastAnswer[start.upperBound...].prefix { $0 != "\n" && !after.contains($0) }
+            signer.values[name] = String(value)
+            return
+        }
+        throw Unreadable(line: "no \(key) in \(lastAnswer)")
     }
 
-    private func wait(milliseconds: UInt64) {
+    private func wait(_ milliseconds: UInt64?) throws(Unreadable) {
+        guard let milliseconds else { throw Unreadable(line: "no time to wait") }
         // A long time passes in longer steps.
         let step = max(Node.tickMilliseconds, milliseconds / 200)
-        for _ in 0..<max(1, milliseconds / step) {
+        for _ in 0..<max(1, (milliseconds + step - 1) / step) {
             world?.clock.advance(milliseconds: step)
             for node in allNodes { node.node.assumeIsolated { $0.onTick() } }
             for (_, port) in ports { port.assumeIsolated { $0.onTick() } }
@@ -156,6 +168,7 @@ final class CorpusPlayer {
             world?.settle(allNodes, rounds: CorpusPlayer.rounds)
             isBusy = executor.run()
             for (_, port) in ports where port.assumeIsolated({ $0.giveTurns() }) { isBusy = true }
+            for node in allNodes { node.endBackups() }
         }
     }
 
@@ -163,7 +176,7 @@ final class CorpusPlayer {
         for (name, client) in clients {
             let lines = client.heard()
             guard !lines.isEmpty else { continue }
-            lastAnswer = lines.joined(separator: "\n")
+            if name == lastClient { lastAnswer = lines.joined(separator: "\n") }
             transcript += lines.map { "\(name)< \($0)" }
         }
     }

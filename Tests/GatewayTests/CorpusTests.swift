@@ -15,6 +15,16 @@ import Testing
         "verbs-devices", "verbs-empty", "verbs-others", "verbs-people", "watching",
     ]
 
+    @Test func `each script is played, and there are thousands of requests`() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+        #expect(files.sorted() == Self.names.map { "\($0).txt" })
+        let requests = try files.reduce(0) { sum, file in
+            let text = try String(contentsOf: Self.folder.appending(path: file), encoding: .utf8)
+            return sum + text.split(separator: "\n").count { $0.contains(#/^\w+> /#) }
+        }
+        #expect(requests >= 5_000)
+    }
+
     @Test(arguments: names) func `each request is answered as recorded`(name: String) throws {
         let file = Self.folder.appending(path: "\(name).txt")
         let recorded = try String(contentsOf: file, encoding: .utf8)

@@ -42,6 +42,12 @@ package actor MemoryStore: Store {
         return logsAsked
     }
 
+    /// Returns the files of the backups that were asked for since the last call.
+    package func takeBackupsAsked() -> [String] {
+        defer { backupsAsked = [] }
+        return backupsAsked
+    }
+
     package func leave(freeBytes: UInt64) { self.freeBytes = freeBytes }
 
     /// Completes the oldest commit that waits, or fails it.

@@ -91,6 +91,13 @@ package final class TestNode {
         node.assumeIsolated { $0.onCommitted(result.ticket, failure: result.failure) }
     }
 
+    /// Reports that each backup that was asked for since the last call has been made.
+    package func endBackups() {
+        for file in store.assumeIsolated({ $0.takeBackupsAsked() }) {
+            node.assumeIsolated { $0.onBackedUp(.success((file: file, bytes: 4_096))) }
+        }
+    }
+
     package func turn() { node.assumeIsolated { $0.onTurnEnd() } }
 
     /// Runs turns, and the disk in between, until nothing is left to do.

@@ -69,7 +69,7 @@ struct SizeTable {
         }
         let functionCount = extensions.reduce(0) { $0 + functions(in: $1).count }
         let lineCount = extensions.reduce(0) { $0 + $1.lines.count - 1 }
-        rows.append(("stored properties of Node", "\(stored ?? 0)"))
+        rows.append(("stored properties of Node", stored.map { "\($0)" } ?? "no Node.swift"))
         rows.append(
             (
                 "extensions of Node",

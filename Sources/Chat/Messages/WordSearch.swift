@@ -23,12 +23,12 @@ public struct WordSearch: Hashable, Sendable {
     public func matches(_ texts: [String]) -> Bool {
         var missing = words
         for var text in texts {
-            let isASCII = text.withUTF8 { bytes in
-                guard bytes.allSatisfy({ $0 < 0x80 }) else { return false }
+            let isPlain = text.withUTF8 { bytes in
+                guard isASCII(UnsafeRawBufferPointer(bytes)) else { return false }
                 missing.removeAll { $0.isIn(bytes) }
                 return true
             }
-            if !isASCII {
+            if !isPlain {
                 let text = folded(text[...])
                 missing.removeAll { $0.isIn(text) }
             }

@@ -46,8 +46,8 @@ package struct TraceHashes: Equatable, Sendable {
         hashes.keys.filter { $0.world == world }.map(\.seed).sorted()
     }
 
-    /// The runs of a world whose hash is not the one of these, in ascending order of their seeds;
-    /// one that either side lacks counts.
+    /// The seeds of a world of which both have a hash and not the same, or only one has one;
+    /// ascending.
     package func differences(from others: TraceHashes, in world: WorldKind) -> [UInt64] {
         Set(seeds(of: world) + others.seeds(of: world)).sorted().filter {
             hashes[Run(world, $0)] != others.hashes[Run(world, $0)]

@@ -99,7 +99,9 @@ private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {
     let run = Run(plan, tracer: isTraced ? { print($0) } : nil)
     say(run.plan.text)
     guard let violation = run.violation else {
-        say("passed: \(run.changes) changes, \(run.events) events, trace \(run.trace)")
+        say(
+            "passed: \(run.changes) changes, \(run.events) events, trace "
+                + String(run.trace, radix: 16))
         return 0
     }
     report(violation, at: run.plan.seed, of: .machines)
@@ -112,7 +114,7 @@ private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {
 private func runMembers(_ seed: UInt64, isTraced: Bool) -> Int32 {
     let run = MembersRun(seed: seed, tracer: isTraced ? { print($0) } : nil)
     guard let violation = run.violation else {
-        say("passed: \(run.events) events, trace \(run.trace)")
+        say("passed: \(run.events) events, trace \(String(run.trace, radix: 16))")
         return 0
     }
     report(violation, at: seed, of: .members)
@@ -123,7 +125,9 @@ private func runWhole(_ seed: UInt64, isTraced: Bool) -> Int32 {
     let run =
         isTraced ? ClusterRun(seed: seed, tracer: { print($0) }) : ClusterRun.twice(seed: seed)
     guard let violation = run.finding else {
-        say("passed: \(run.messages) messages, \(run.events) events")
+        say(
+            "passed: \(run.messages) messages, \(run.events) events, trace "
+                + String(run.trace.hash, radix: 16))
         return 0
     }
     report(violation, at: seed, of: .whole)
@@ -178,5 +182,6 @@ func contents(of path: String) -> String? {
         guard count > 0 else { break }
         bytes += buffer[..<count]
     }
+    guard ferror(file) == 0 else { return nil }
     return String(validating: bytes, as: UTF8.self)
 }

@@ -31,8 +31,9 @@ struct Options {
         --seeds        runs these seeds on all cores, or those that once broke something
         --seed         runs one, and prints its plan; --trace prints every event, --shrink leaves
                        out the faults that a failure does not need
-        --traces       runs the seeds of all worlds that a file lists, and compares the hash of each
-                       trace with the file's; --write runs a standard list, and writes the file
+        --traces       runs the first seeds of all worlds, and compares the hash of each trace with
+                       the one that a file keeps of it, or writes the file (--write); only with
+                       SWIFT_DETERMINISTIC_HASHING=1 are the traces of two runs comparable
         --plan         runs a saved plan
         --plant        switches a known bug on and looks for the seed that finds it
         --planted-all  each known bug in turn
@@ -40,8 +41,9 @@ struct Options {
                        of the simulator's own; members, membership alone; or whole, the actors of
                        real nodes, asked in lines, each 16th seed run twice for the same trace
         --within       in how many seeds a bug must be found (default 20000)
-        Exits 0 when all is well, 1 when an invariant broke or a planted bug was not found, 2 when
-        the command line cannot be understood.
+        Exits 0 when all is well, 1 when an invariant broke, a trace differs, a required situation
+        never occurred or a planted bug was not found, 2 when the command line cannot be understood
+        or a file not be read or written.
 
         """
 
@@ -79,6 +81,7 @@ struct Options {
         case .traces(let path, _): job = .traces(path: path, isWritten: isWritten)
         default: break
         }
+        if case .traces = job {} else if isWritten { throw Misused(words: "--write") }
         try refuseOtherWorlds()
         if arguments.isEmpty { throw Misused(words: "nothing asked for") }
     }

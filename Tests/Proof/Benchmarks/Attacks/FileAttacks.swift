@@ -88,8 +88,8 @@ extension AttackRun {
         Set(intruders.map(status)).sorted().map(String.init).joined(separator: " / ")
     }
 
-    /// Begins uploads of all attackers in turn, each with the head and these bytes at once: one
-    /// that is silent loses its place.
+    /// Begins uploads on connections of their own, the attackers in turn; each sends its head and
+    /// these bytes at once, since a node closes connections that are silent.
     private func openUploads(
         _ count: Int, as name: String, of size: Int, _ bytes: [UInt8] = []
     ) async throws(BenchError) -> [Intruder] {
