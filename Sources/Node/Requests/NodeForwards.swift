@@ -44,7 +44,6 @@ extension Node {
             let sent = numbers.prefix { send($0, to: name) }
             guard sent.count < numbers.count else { return }
             forwards.putBack(Array(numbers[sent.count...]), of: id)
-            routes.noteMute(name, now: ports.clock.milliseconds)
         }
     }
 
@@ -99,6 +98,9 @@ extension Node {
 
     /// Sends a request to a member.
     ///
+    /// A member for which too much waits already is not asked again before something was heard of
+    /// it: it may be dead, and another owner may answer.
+    ///
     /// - Parameter milliseconds: how long the member may take until it has to refuse the request.
     /// - Returns: false where there is no connection, the member's clock is unknown, or too much
     ///   waits for the member already.
@@ -110,10 +112,11 @@ extension Node {
         guard let deadline = links[name]?.deadline(after: milliseconds, now: now) else {
             return false
         }
-        return links[name]?.send(
-            .request(
-                PeerRequest(number: number, round: round, deadline: deadline, request: request)))
-            ?? false
+        let request = PeerRequest(
+            number: number, round: round, deadline: deadline, request: request)
+        if links[name]?.send(.request(request)) ?? false { return true }
+        routes.noteMute(name, now: now)
+        return false
     }
 
     /// Executes, in a shard here, forwards that have waited for a member.

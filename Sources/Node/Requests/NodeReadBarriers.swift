@@ -132,7 +132,11 @@ extension Node {
             let isSent = ask(
                 name, .level(place.shard, cover.constraint), as: number,
                 within: Forwards.patienceMilliseconds)
-            guard isSent else { return }
+            guard isSent else {
+                // The next turn asks another owner.
+                ports.host.turnAgain()
+                return
+            }
             barrierCalls[number] = place
             readBarriers[place]?.target = .member(name, channel: channel, number: number)
             readBarriers[place]?.askedAt = now

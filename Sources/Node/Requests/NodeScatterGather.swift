@@ -68,6 +68,11 @@ struct ScatterGather: Sendable {
         return bytes * 1_000 * (shardsRead + unread.count) / thousandths
     }
 
+    /// Has shards be asked for again with the next tick, unless it is too late for that.
+    mutating func postpone(_ shards: [ShardID], now: UInt64) {
+        if isLate(now) { missing += shards } else { later += shards }
+    }
+
     /// Whether it is too late to ask others for missing shards.
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
 
@@ -251,22 +256,15 @@ extension Node {
         for id in shards {
             let route = route(of: id)
             guard isLevel || slot.isOfMember || self.isLevel(slot.session, id, on: route) else {
-                let isLate = scatterGather.isLate(ports.clock.milliseconds)
-                if isLate {
-                    scatterGather.missing.append(id)
-                } else {
-                    scatterGather.later.append(id)
-                }
+                scatterGather.postpone([id], now: ports.clock.milliseconds)
                 continue
             }
             switch route {
             case .here(let shard): add(shard, among: concerned, to: &scatterGather)
             case .member(let name): shares[name, default: []].append(id)
             case .nobody:
-                let waits =
-                    isOwnerConnected(id) && !scatterGather.isLate(ports.clock.milliseconds)
-                if waits {
-                    scatterGather.later.append(id)
+                if isOwnerConnected(id) {
+                    scatterGather.postpone([id], now: ports.clock.milliseconds)
                 } else {
                     scatterGather.missing.append(id)
                 }
@@ -277,7 +275,8 @@ extension Node {
                 slot: slot, target: name, shards: shares[name] ?? [],
                 attempt: scatterGather.attempt, heardAt: ports.clock.milliseconds)
             if send(call, of: scatterGather) == nil {
-                scatterGather.missing += call.shards
+                // At the next tick another owner is asked.
+                scatterGather.postpone(call.shards, now: ports.clock.milliseconds)
             } else {
                 scatterGather.asks += 1
             }

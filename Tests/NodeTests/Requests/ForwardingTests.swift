@@ -55,6 +55,15 @@ struct Five {
         return participantStates.first { !owners.contains($0.name) } ?? participantStates[0]
     }
 
+    /// Has as much wait for an owner as may, and nothing of it arrive; the owner was asked last.
+    func fillQueue(of seat: NodeSeat, to owner: NodeSeat) {
+        let channel = world.channels.last {
+            $0.owner == seat.name && $0.other?.owner == owner.name && !$0.isClosed
+        }
+        channel?.queuedBytes =
+            PeerLimits.standard.queueBytesMax + PeerLimits.standard.controlBytesMax
+    }
+
     /// Submits a mutation, and lets everything happen that needs no time.
     func handle(
         _ mutation: Mutation, at participantState: NodeSeat, number: UInt64,
@@ -114,6 +123,36 @@ extension ReplyResult? {
         let refusal = five.handle(history, of: "eve", at: stranger, number: 4)
         #expect(refusal == .answered(.failed(.refused(.notParticipant)), nil))
         #expect(stranger.run { $0.shard(of: lobby) } == nil)
+    }
+
+    /// The connection to an owner that lost its power stays open: only what waits for it grows.
+    @Test func `a token is judged by another owner where too much waits for the first`() throws {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        let owners = five.owners(of: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        let vectors = owners[1].run { $0.storedVectors }
+        let token = try #require(stranger.run { $0.token(of: vectors, first: []) })
+        five.fillQueue(of: stranger, to: owners[0])
+        #expect(five.world.since(token, on: stranger) == .level)
+    }
+
+    @Test func `a list is asked of another owner where too much waits for the first`() {
+        let five = Five()
+        let stranger = five.stranger(to: lobby)
+        #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
+        five.fillQueue(of: stranger, to: five.owners(of: lobby)[0])
+        stranger.handle(.chats(.active), of: "bob", number: 2)
+        five.world.endTurn(of: stranger)
+        five.world.run(milliseconds: 1_500)
+        guard
+            case .answered(.found(.chats(let chats), isPartial: false), _) =
+                stranger.sink.outcomes[2]
+        else {
+            Issue.record("\(String(describing: stranger.sink.outcomes[2]))")
+            return
+        }
+        #expect(chats.map(\.id) == [lobby])
     }
 
     @Test func `what a node shows builds on what it showed, or is asked for again`() {

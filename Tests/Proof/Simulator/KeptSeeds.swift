@@ -58,7 +58,7 @@ package enum KeptSeeds {
                 179_547_143_828_741, 179_547_143_851_971,
             ]
         case .whole:
-            wholeBeforeBlocks + [1_795_793_601_283]
+            wholeBeforeBlocks + [1_795_793_601_283, 1_795_878_512_567]
         }
     }
 }
