@@ -176,8 +176,8 @@ struct House {
     }
 }
 
-/// The place of a source: `Sources/Wire/Hash.swift` is in the target `Wire` of the tree of sources,
-/// and so is `Tests/Proof/Fuzz/Parser.swift` in the target `Fuzz`: the proof is no test of a module.
+/// The place of a source: `Sources/Wire/Hash.swift` is in the target `Wire` of the tree of sources.
+/// So is `Tests/Proof/Fuzz/Parser.swift` in the target `Fuzz`: the proof is no test of a module.
 struct Place {
     enum Tree: String {
         case sources = "Sources"
