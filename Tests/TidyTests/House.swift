@@ -177,6 +177,7 @@ struct House {
 }
 
 /// The place of a source: `Sources/Wire/Hash.swift` is in the target `Wire` of the tree of sources.
+///
 /// So is `Tests/Proof/Fuzz/Parser.swift` in the target `Fuzz`: the proof is no test of a module.
 struct Place {
     enum Tree: String {
