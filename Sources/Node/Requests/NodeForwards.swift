@@ -44,6 +44,7 @@ extension Node {
             let sent = numbers.prefix { send($0, to: name) }
             guard sent.count < numbers.count else { return }
             forwards.putBack(Array(numbers[sent.count...]), of: id)
+            routes.noteMute(name, now: ports.clock.milliseconds)
         }
     }
 
@@ -115,8 +116,18 @@ extension Node {
         let request = PeerRequest(
             number: number, round: round, deadline: deadline, request: request)
         if links[name]?.send(.request(request)) ?? false { return true }
-        routes.noteMute(name, now: now)
+        if !isFullMemberAsked { routes.noteMute(name, now: now) }
         return false
+    }
+
+    /// Whether a member for which too much waits goes on being asked: a planted bug.
+    var isFullMemberAsked: Bool {
+        #if PlantedBugs
+            // The seed that finds the other one was found with it.
+            return PlantedBug.fullMemberAsked.isOn || PlantedBug.replayAheadOfTold.isOn
+        #else
+            return false
+        #endif
     }
 
     /// Executes, in a shard here, forwards that have waited for a member.

@@ -134,7 +134,7 @@ extension Node {
                 within: Forwards.patienceMilliseconds)
             guard isSent else {
                 // The next turn asks another owner.
-                ports.host.turnAgain()
+                if !isFullMemberAsked { ports.host.turnAgain() }
                 return
             }
             barrierCalls[number] = place

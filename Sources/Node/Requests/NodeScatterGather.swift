@@ -274,11 +274,13 @@ extension Node {
             let call = ShardCall(
                 slot: slot, target: name, shards: shares[name] ?? [],
                 attempt: scatterGather.attempt, heardAt: ports.clock.milliseconds)
-            if send(call, of: scatterGather) == nil {
+            if send(call, of: scatterGather) != nil {
+                scatterGather.asks += 1
+            } else if isFullMemberAsked {
+                scatterGather.missing += call.shards
+            } else {
                 // At the next tick another owner is asked.
                 scatterGather.postpone(call.shards, now: ports.clock.milliseconds)
-            } else {
-                scatterGather.asks += 1
             }
         }
         return read(&scatterGather, for: slot)

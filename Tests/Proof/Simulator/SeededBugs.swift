@@ -38,7 +38,7 @@ package struct SeededBug: Hashable, Sendable {
             case .blocksNotAsked, .causeForgotten, .clockFollowsAny, .droppedListAwaitsParts,
                 .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
-                .replayAheadOfTold, .tokenForgetsDeletions,
+                .fullMemberAsked, .replayAheadOfTold, .tokenForgetsDeletions,
                 .tokenLeavesAtOnce, .typingOutlivesConnection, .unboundedPeerQueue:
                 .whole
             default: .machines
@@ -56,6 +56,7 @@ package struct SeededBug: Hashable, Sendable {
             case .minimumIgnored: 63
             case .lateDoneCounts: 8_025
             case .replayAheadOfTold: 1_795_840_594_282
+            case .fullMemberAsked: 1_795_878_512_567
             case .secondTimeGiven: 36_732
             default: 0
             }
@@ -105,7 +106,7 @@ package struct SeededBug: Hashable, Sendable {
             case .oldPasswordSurvives, .unknownEndDropped: [.deleted]
             // A list that ends too early differs from those of the other nodes.
             case .droppedListAwaitsParts: [.level, .reads]
-            case .replayAheadOfTold: [.reads]
+            case .replayAheadOfTold, .fullMemberAsked: [.reads]
             case .ruleJudgedAtMerge: [.judgedOnce, .equal]
             case .setContextLost: [.kept, .deleted, .claims]
             // A list that ignores the minimum version of a token shows notifications that were
