@@ -142,7 +142,10 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Monotonic time in nanoseconds, from an arbitrary zero.
-    package var nanoseconds: UInt64 { uv_hrtime() }
+    package var nanoseconds: UInt64 { Self.monotonicNanoseconds }
+
+    /// The same time, for threads that run no loop.
+    package static var monotonicNanoseconds: UInt64 { uv_hrtime() }
 
     /// The wall clock, in milliseconds since 1970: it may jump either way.
     package static func wallMilliseconds() -> UInt64 {

@@ -1,4 +1,3 @@
-import COpenSSL
 import Glibc
 import NetworkIO
 
@@ -9,12 +8,9 @@ enum HandshakeLoad {
 
     /// - Returns: the handshakes a second.
     static func run(at address: SocketAddress, seconds: Int) throws(BenchError) -> Double {
-        guard let context = SSL_CTX_new(TLS_client_method()) else {
-            throw BenchError("OpenSSL makes no context")
-        }
-        defer { SSL_CTX_free(context) }
+        let tls = try BlockingTLS()
         let clients = (0..<threads).map { _ in
-            HandshakeClient(context, address, milliseconds: UInt64(seconds) * 1_000)
+            HandshakeClient(tls, address, milliseconds: UInt64(seconds) * 1_000)
         }
         for client in clients { try client.start() }
         for client in clients { client.finish() }
@@ -25,7 +21,7 @@ enum HandshakeLoad {
 
 /// One thread of the load.
 private final class HandshakeClient {
-    private let context: OpaquePointer
+    private let tls: BlockingTLS
     private let address: SocketAddress
     private let milliseconds: UInt64
     private var thread = pthread_t()
@@ -33,8 +29,8 @@ private final class HandshakeClient {
     private(set) var count = 0
     private(set) var failure: String?
 
-    init(_ context: OpaquePointer, _ address: SocketAddress, milliseconds: UInt64) {
-        self.context = context
+    init(_ tls: BlockingTLS, _ address: SocketAddress, milliseconds: UInt64) {
+        self.tls = tls
         self.address = address
         self.milliseconds = milliseconds
     }
@@ -63,29 +59,9 @@ private final class HandshakeClient {
         }
     }
 
-    private var now: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000 + UInt64(time.tv_nsec) / 1_000_000
-    }
+    private var now: UInt64 { EventLoop.monotonicNanoseconds / 1_000_000 }
 
     private func shakeHands() throws(BenchError) {
-        let connection = try BlockingConnection(to: address)
-        SSL_free(try connection.shakeHands(context))
-    }
-}
-
-extension BlockingConnection {
-    /// Makes the connection an encrypted one, which is reset where it closes.
-    ///
-    /// - Returns: its state, which the caller has to free.
-    func shakeHands(_ context: OpaquePointer) throws(BenchError) -> OpaquePointer {
-        setReset()
-        guard let ssl = SSL_new(context) else { throw BenchError("OpenSSL is out of memory") }
-        guard SSL_set_fd(ssl, descriptor) == 1, SSL_connect(ssl) == 1 else {
-            SSL_free(ssl)
-            throw BenchError("a node refused a TLS handshake")
-        }
-        return ssl
+        _ = try tls.shakeHands(try BlockingConnection(to: address))
     }
 }

@@ -27,22 +27,15 @@ final class DiskPulse: Sendable {
     private func run() {
         let page = [UInt8](repeating: 0, count: Self.pageBytes)
         while !isOver.withLock({ $0 }) {
-            let began = Self.now
+            let began = EventLoop.monotonicNanoseconds
             // A disk that refuses is the nodes' to report.
             _ = pwrite(descriptor, page, page.count, 0)
             _ = fdatasync(descriptor)
-            let took = Self.now - began
+            let took = EventLoop.monotonicNanoseconds - began
             longestNanoseconds.withLock { $0 = max($0, took) }
             usleep(Self.microseconds)
         }
         Glibc.close(descriptor)
-    }
-
-    /// The time of a clock that only advances, in nanoseconds, for threads beside the loop.
-    static var now: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     /// Returns the longest time of a sync since the last call, in milliseconds.

@@ -26,11 +26,11 @@ final class PingPulse: Sendable {
         do throws(BenchError) {
             let connection = try BlockingConnection(to: address)
             while !isOver.withLock({ $0 }) {
-                let began = DiskPulse.now
+                let began = EventLoop.monotonicNanoseconds
                 askedAt.withLock { $0 = began }
                 try connection.send(Array("PING\n".utf8))
                 try connection.readLine()
-                let took = DiskPulse.now - began
+                let took = EventLoop.monotonicNanoseconds - began
                 askedAt.withLock { $0 = 0 }
                 longestNanoseconds.withLock { $0 = max($0, took) }
                 usleep(Self.pauseMicroseconds)
@@ -44,7 +44,7 @@ final class PingPulse: Sendable {
     func takeLongest() throws(BenchError) -> Double {
         if let failure = failure.withLock({ $0 }) { throw failure }
         let asked = askedAt.withLock { $0 }
-        let waiting = asked > 0 ? DiskPulse.now - asked : 0
+        let waiting = asked > 0 ? EventLoop.monotonicNanoseconds - asked : 0
         return longestNanoseconds.withLock { longest in
             defer { longest = 0 }
             return Double(max(longest, waiting)) / 1e6
