@@ -25,7 +25,7 @@ package struct ConnectionState: Sendable {
     /// members that can be reached have less; true once it has brought a token.
     package var isStrict = false
     /// Whether a write that is stored on fewer owners than its level asks for is answered with 504.
-    package var isLevelStrict = false
+    package var isAckStrict = false
 
     /// The most ranges of seqs kept for one replica.
     ///
@@ -246,7 +246,7 @@ package struct Admin: Sendable {
             case .majority: .majority
             case .all: .all
             }
-        connection.isLevelStrict = it.isStrict
+        connection.isAckStrict = it.isStrict
         return .now(
             ReplyWriter.status {
                 $0.pair("ack", it.level)
@@ -317,11 +317,11 @@ extension Admin {
         case .awaited:
             return .later(
                 DeferredReply(
-                    form: .awaited(bytes: bytes), isStrict: connection.isLevelStrict, page: page))
+                    form: .awaited(bytes: bytes), isStrict: connection.isAckStrict, page: page))
         case .here(.written(let receipt, let shard), _):
             return .later(
                 DeferredReply(
-                    form: .written(receipt, in: shard), isStrict: connection.isLevelStrict))
+                    form: .written(receipt, in: shard), isStrict: connection.isAckStrict))
         case .here(let outcome, let isSettled):
             let bytes = Admin.reply(with: outcome, page)
             let seen =

@@ -21,7 +21,7 @@ extension Admin {
             let isReady = shard.assumeIsolated { $0.isReady }
             let age = node.assumeIsolated { $0.options.unsentMilliseconds }
             guard isReady else { continue }
-            let isInSync = shard.assumeIsolated { $0.isLevelWithAllOwners }
+            let isInSync = shard.assumeIsolated { $0.isCaughtUpWithAllOwners }
             guard
                 case .success(let files) = shard.assumeIsolated({
                     $0.dueFiles(limit: left, age: age)

@@ -22,7 +22,7 @@ extension ChatMachine {
                 if let address = row["admin"] { roster.learn(address) }
             }
         case .chats: onChats(rows.compactMap { Chat($0) }, isPartial: ok.isTrue("partial"))
-        case .history(let id): if id == book.openID { onHistory(rows.compactMap { Message($0) }) }
+        case .history(let id): if id == server.openID { onHistory(rows.compactMap { Message($0) }) }
         case .panel(let title): show(title, rows.map { Self.panelLine($0, settings) })
         case .foundChats(let title): show(title, listLines(rows.compactMap { Chat($0) }))
         case .post, .aside, .since: break
@@ -44,8 +44,8 @@ extension ChatMachine {
             return turnAway("\(error.sentence)", at: now)
         }
         showSentence(error.sentence, at: now)
-        if case .history(book.openID) = purpose {
-            book.open(nil)
+        if case .history(server.openID) = purpose {
+            server.open(nil)
             hasRefusal = true
         }
         if purpose == .chats { hasChats = true }
@@ -63,17 +63,18 @@ extension ChatMachine {
     }
 
     private mutating func onChats(_ chats: [Chat], isPartial: Bool) {
-        let kept = isPartial ? book.chats.filter { old in !chats.contains { $0.id == old.id } } : []
-        book.chats = chats + kept
-        if !hasChats, !isScreen { print(listLines(book.chats)) }
+        let kept =
+            isPartial ? server.chats.filter { old in !chats.contains { $0.id == old.id } } : []
+        server.chats = chats + kept
+        if !hasChats, !isScreen { print(listLines(server.chats)) }
         hasChats = true
         if isPartial { wantsChats = !isWatching }
     }
 
     private mutating func onHistory(_ messages: [Message]) {
-        let isFirst = !book.hasHistory
-        book.replaceMessages(messages, of: user)
-        if isFirst, let unread = book.firstUnread { viewport.begin(at: unread) }
+        let isFirst = !server.hasHistory
+        server.replaceMessages(messages, of: user)
+        if isFirst, let unread = server.firstUnread { viewport.begin(at: unread) }
         printNew()
         markPrinted()
     }
@@ -86,9 +87,9 @@ extension ChatMachine {
             let post = outbox.finish()
             wantsChats = true
             if let opened = post.opens { open(opened) }
-            if let closed = post.closes, closed == book.openID { book.open(nil) }
-            guard let message = post.message, message.conversation == book.openID else {
-                wantsHistory = book.openID != nil
+            if let closed = post.closes, closed == server.openID { server.open(nil) }
+            guard let message = post.message, message.conversation == server.openID else {
+                wantsHistory = server.openID != nil
                 return
             }
             onAcknowledged(message, ok)
@@ -110,7 +111,7 @@ extension ChatMachine {
     private mutating func onAcknowledged(_ message: Outbox.Message, _ ok: ReplyFields) {
         guard let at = ok["at"], let sent = Message(id: message.id, from: user, at, message.text)
         else { return }
-        _ = book.append(sent)
+        _ = server.append(sent)
         printNew()
     }
 
@@ -139,23 +140,23 @@ extension ChatMachine {
         let by = fields["by"] ?? ""
         if fields["kind"] == "typing" {
             let isOn = fields.isTrue("on") && by != user
-            return book.setTyping(by, in: conversation, isOn, at: now)
+            return server.setTyping(by, in: conversation, isOn, at: now)
         }
         wantsChats = true
         if fields["kind"] == "message", let message = Message(fields) {
-            book.setTyping(message.from, in: conversation, false, at: now)
-            guard conversation == book.openID else {
+            server.setTyping(message.from, in: conversation, false, at: now)
+            guard conversation == server.openID else {
                 if message.from != user { ring(at: now) }
                 return tellOf(message, in: conversation)
             }
-            if book.append(message) {
+            if server.append(message) {
                 if mentions(message) { ring(at: now) }
                 printNew()
                 markPrinted()
             }
             return
         }
-        guard conversation == book.openID else { return }
+        guard conversation == server.openID else { return }
         wantsHistory = true
         if !isScreen, let id = fields["id"], by != user || fields["kind"] == "delete" {
             printChange(fields["kind"] ?? "", of: id, by: by, fields)
@@ -171,7 +172,7 @@ extension ChatMachine {
     private mutating func printChange(
         _ kind: String, of id: String, by: String, _ fields: ReplyFields
     ) {
-        let number = book.label(of: id)
+        let number = server.label(of: id)
         let what =
             switch kind {
             case "edit": "changed \(number): \(Columns.harmless(fields["text"] ?? ""))"
@@ -186,13 +187,13 @@ extension ChatMachine {
 
     /// In line mode, a printed message counts as read.
     private mutating func markPrinted() {
-        if !isScreen, let newest = book.messages.last { markRead(upTo: newest.position) }
+        if !isScreen, let newest = server.messages.last { markRead(upTo: newest.position) }
     }
 
     /// Marks the messages up to a position as read, as far as they were sent by others.
     mutating func markRead(upTo last: Position) {
-        guard let id = book.openID, link == .up,
-            let newest = book.messages.last(where: { $0.from != user && $0.position <= last })
+        guard let id = server.openID, link == .up,
+            let newest = server.messages.last(where: { $0.from != user && $0.position <= last })
         else { return }
         if let mark = marks[id], mark >= newest.position { return }
         marks[id] = newest.position
@@ -208,15 +209,15 @@ extension ChatMachine {
     private static var printedMax: Int { 10_000 }
 
     private mutating func printNew() {
-        guard !isScreen, let id = book.openID else { return }
+        guard !isScreen, let id = server.openID else { return }
         if printed.count > Self.printedMax {
             printed = printed.filter { $0 == "opened \(id)" || $0.hasPrefix("\(id) ") }
         }
         let isFirst = printed.insert("opened \(id)").inserted
-        let new = book.messages.filter { printed.insert("\(id) \($0.id)").inserted }
+        let new = server.messages.filter { printed.insert("\(id) \($0.id)").inserted }
         guard isFirst else { return print(new.map(plainLine)) }
         let unread = new.filter { message in
-            book.firstUnread.map { message.position >= $0 } ?? false
+            server.firstUnread.map { message.position >= $0 } ?? false
         }
         let read = new.dropLast(unread.count)
         print(read.suffix(max(0, Self.printedAtFirst - unread.count)).map(plainLine))

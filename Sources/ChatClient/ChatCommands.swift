@@ -33,7 +33,7 @@ extension ChatMachine {
     private mutating func scroll(by count: Int) {
         if panel != nil {
             scrollPanel(by: count)
-        } else if book.openID != nil {
+        } else if server.openID != nil {
             scrollChat(by: count)
         } else {
             scrollList(by: count)
@@ -59,18 +59,18 @@ extension ChatMachine {
         switch words.first {
         case let verb? where verb.hasPrefix("/") && !verb.hasPrefix("//") && isFirst:
             candidates = Command.verbs
-        case "/open", "/o": candidates = book.chats.map(\.id)
-        default: candidates = book.users(besides: user)
+        case "/open", "/o": candidates = server.chats.map(\.id)
+        default: candidates = server.users(besides: user)
         }
         let isName = isFirst && !line.hasPrefix("/")
         _ = completion.step(&editor, words: candidates, suffix: isName ? ": " : " ")
     }
 
     private mutating func openNext() {
-        let listed = book.chats.filter { !$0.isArchived }
-        let place = listed.firstIndex { $0.id == book.openID }.map { $0 + 1 } ?? 0
+        let listed = server.chats.filter { !$0.isArchived }
+        let place = listed.firstIndex { $0.id == server.openID }.map { $0 + 1 } ?? 0
         let turned = listed[min(place, listed.count)...] + listed[..<min(place, listed.count)]
-        if let next = turned.first(where: { $0.unread > 0 && $0.id != book.openID })
+        if let next = turned.first(where: { $0.unread > 0 && $0.id != server.openID })
             ?? turned.first
         {
             open(next.id)
@@ -79,7 +79,7 @@ extension ChatMachine {
 
     private mutating func openNeighbour(_ step: Int) {
         let listed = listed
-        let place = listed.firstIndex { $0.chat.id == book.openID }
+        let place = listed.firstIndex { $0.chat.id == server.openID }
         let next = place.map { $0 + step } ?? (step > 0 ? 0 : listed.count - 1)
         if listed.indices.contains(next) { open(listed[next].chat.id) }
     }
@@ -94,7 +94,7 @@ extension ChatMachine {
     // MARK: - Typing
 
     private mutating func onTyped(at now: UInt64) {
-        guard link == .up, let id = book.openID, !editor.isEmpty, editor.characters.first != "/"
+        guard link == .up, let id = server.openID, !editor.isEmpty, editor.characters.first != "/"
         else { return stopTyping() }
         if let typing, typing.conversation == id, now < typing.toldAt + Self.typingMilliseconds {
             self.typing?.keyAt = now
@@ -139,7 +139,7 @@ extension ChatMachine {
     }
 
     private mutating func obeyInChat(_ command: Command, _ line: String, at now: UInt64) {
-        guard let id = book.openID else {
+        guard let id = server.openID else {
             let hint = isScreen ? "; Up brings the line back" : ""
             return refuse("no chat is open: /open or /new\(hint)", at: now)
         }
@@ -147,7 +147,7 @@ extension ChatMachine {
         case .say(let text): say(text, in: id)
         case .edit(let label, let text?): edit(label, text, in: id, typed: line, at: now)
         case .edit(let label, nil): beginEdit(label, at: now)
-        case .names: show("participants", book.open?.participants ?? [])
+        case .names: show("participants", server.open?.participants ?? [])
         case .find(let text): find(text, at: now)
         case .delete(let label, let everyone):
             with(label, at: now) { machine, message in
@@ -210,14 +210,14 @@ extension ChatMachine {
         guard message.from == user, !message.isDeleted else {
             return refuse("you can only edit your own messages", at: now)
         }
-        editor.set("/edit \(book.label(of: message.id)) \(message.rawText)")
+        editor.set("/edit \(server.label(of: message.id)) \(message.rawText)")
     }
 
     /// Returns the message with that number, or the user's last one; tells the person if none
     /// exists.
     private mutating func editable(_ label: String?, at now: UInt64) -> Message? {
-        let last = book.messages.last { $0.from == user && !$0.isDeleted }
-        let message = label.map { book.message(labelled: $0) } ?? last
+        let last = server.messages.last { $0.from == user && !$0.isDeleted }
+        let message = label.map { server.message(labelled: $0) } ?? last
         if message == nil {
             refuse(label.map { "there is no message \($0)" } ?? "nothing to edit", at: now)
         }
@@ -240,7 +240,7 @@ extension ChatMachine {
     private mutating func with(
         _ label: String, at now: UInt64, _ body: (inout Self, Message) -> Void
     ) {
-        guard let message = book.message(labelled: label) else {
+        guard let message = server.message(labelled: label) else {
             return refuse("there is no message \(label)", at: now)
         }
         body(&self, message)
@@ -254,7 +254,7 @@ extension ChatMachine {
     // MARK: - Chats
 
     private mutating func open(_ word: String, at now: UInt64) {
-        if let chat = book.chat(word, for: user) {
+        if let chat = server.chat(word, for: user) {
             open(chat.id)
         } else {
             refuse("no chat, or more than one, is called \(word)", at: now)
@@ -262,7 +262,7 @@ extension ChatMachine {
     }
 
     mutating func open(_ id: String) {
-        book.open(id)
+        server.open(id)
         viewport = Viewport()
         search = nil
         panel = nil
@@ -282,11 +282,11 @@ extension ChatMachine {
 
     private mutating func list(_ archived: Bool) {
         showsArchived = archived
-        book.open(nil)
+        server.open(nil)
         listTop = 0
         panel = nil
         if !isScreen {
-            print(listLines(book.chats.filter { $0.isArchived == archived }))
+            print(listLines(server.chats.filter { $0.isArchived == archived }))
         }
     }
 

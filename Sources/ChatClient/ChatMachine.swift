@@ -87,7 +87,7 @@ public struct ChatMachine: Sendable {
     var size: Size?
     var roster: Roster
     var outbox = Outbox()
-    var book = ServerState()
+    var server = ServerState()
     var editor = LineEditor()
     var link = LinkState.down(until: 0)
     var isWatching = false
@@ -191,7 +191,7 @@ public struct ChatMachine: Sendable {
         ask("MEMBERS", .members)
         watch()
         wantsChats = true
-        wantsHistory = book.openID != nil
+        wantsHistory = server.openID != nil
     }
 
     private mutating func watch() {
@@ -208,7 +208,7 @@ public struct ChatMachine: Sendable {
         outbox.forgetConnection()
         isWatching = false
         typing = nil
-        book.forgetTypists()
+        server.forgetTypists()
         // Each node's failure is reported in the first round only.
         if roster.failures <= roster.addresses.count {
             showSentence("\(lost): \(why); trying \(roster.current)", at: now)
@@ -222,7 +222,7 @@ public struct ChatMachine: Sendable {
                 polledAt = now
                 if wantsWatch { watch() }
                 wantsChats = true
-                wantsHistory = book.openID != nil
+                wantsHistory = server.openID != nil
             }
         }
         if let typing, now >= typing.keyAt + Self.typingMilliseconds { stopTyping() }
@@ -251,10 +251,10 @@ public struct ChatMachine: Sendable {
             wantsChats = false
             ask("CHATS \(user) show=all", .chats)
         }
-        if wantsHistory, let id = book.openID, !isAsked(.history(id)) {
+        if wantsHistory, let id = server.openID, !isAsked(.history(id)) {
             wantsHistory = false
-            book.onHistoryAsked()
-            ask("HISTORY \(id) \(user) limit=\(book.limit)", .history(id))
+            server.onHistoryAsked()
+            ask("HISTORY \(id) \(user) limit=\(server.limit)", .history(id))
         }
         if output.contains(where: { if case .ask = $0 { true } else { false } }) { askedAt = now }
         leaveIfDue(at: now)

@@ -11,9 +11,9 @@ extension ChatMachine {
     }
 
     mutating func chatRows(_ columns: Int) -> [ChatRow] {
-        let pending = book.openID.map { outbox.messages(in: $0) } ?? []
+        let pending = server.openID.map { outbox.messages(in: $0) } ?? []
         let key = RowsKey(
-            revision: book.revision, columns: columns, pending: pending.map(\.id),
+            revision: server.revision, columns: columns, pending: pending.map(\.id),
             wanted: search?.text)
         if let cached = rowsCache, cached.key == key { return cached.rows }
         let rows = messageRows(columns) + pendingRows(pending, columns)
@@ -24,10 +24,10 @@ extension ChatMachine {
     private func messageRows(_ columns: Int) -> [ChatRow] {
         var rows: [ChatRow] = []
         var day = ""
-        var unread = book.firstUnread
-        for (place, message) in book.messages.enumerated() {
+        var unread = server.firstUnread
+        for (place, message) in server.messages.enumerated() {
             let time = localTime(message.at)
-            if place == 0, book.isCut {
+            if place == 0, server.isCut {
                 rows.append(rule("older messages are not loaded", message, ChatRow.dayRow - 1))
             }
             if day != time.prefix(10) {
@@ -52,7 +52,7 @@ extension ChatMachine {
     private func messageRows(
         _ message: Message, _ time: String, _ columns: Int
     ) -> [ChatRow] {
-        let head = "\(book.label(of: message.id)) \(time.dropFirst(11).prefix(5)) "
+        let head = "\(server.label(of: message.id)) \(time.dropFirst(11).prefix(5)) "
         let text = measure.wrap(
             "\(message.from): \(message.text)\(marks(of: message))", to: columns - head.count)
         let style = style(of: message)
@@ -113,7 +113,8 @@ extension ChatMachine {
     func plainLine(_ message: Message) -> String {
         let text = message.text.replacing("\n", by: "\n    ")
         let time = localTime(message.at).dropFirst(11).prefix(5)
-        return "\(book.label(of: message.id)) \(time) \(message.from): \(text)\(marks(of: message))"
+        return
+            "\(server.label(of: message.id)) \(time) \(message.from): \(text)\(marks(of: message))"
     }
 
     func localTime(_ at: Int64) -> String {
@@ -139,18 +140,20 @@ extension ChatMachine {
         guard let area = chatArea else { return }
         let isAtTop = viewport.scroll(
             by: count, in: chatRows(area.columns), height: area.rows)
-        if count < 0, isAtTop, book.wantsOlder() { wantsHistory = true }
+        if count < 0, isAtTop, server.wantsOlder() { wantsHistory = true }
     }
 
     mutating func scrollToStart() {
         guard let area = chatArea else { return }
         viewport.show(0, in: chatRows(area.columns), height: area.rows)
-        if book.wantsOlder() { wantsHistory = true }
+        if server.wantsOlder() { wantsHistory = true }
     }
 
     /// Updates the viewport after each change, and marks the shown messages as read.
     mutating func settleViewport() {
-        guard let area = chatArea, book.openID != nil, panel == nil, book.hasHistory else { return }
+        guard let area = chatArea, server.openID != nil, panel == nil, server.hasHistory else {
+            return
+        }
         let rows = chatRows(area.columns)
         viewport.settle(in: rows, height: area.rows)
         guard let newest = viewport.newestShown(of: rows, height: area.rows) else { return }

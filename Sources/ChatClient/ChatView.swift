@@ -23,7 +23,7 @@ extension ChatMachine {
     }
 
     private func showsNames(_ columns: Int) -> Bool {
-        columns >= Self.columnsForNames && book.open != nil
+        columns >= Self.columnsForNames && server.open != nil
     }
 
     mutating func screen(_ size: Size, at now: UInt64) -> Screen {
@@ -38,20 +38,20 @@ extension ChatMachine {
 
     private var titleText: String {
         var text = " \(user)"
-        if let open = book.open {
+        if let open = server.open {
             text += " · \(open.name(for: user))"
             if open.participants.count > 2 { text += " (\(open.participants.count))" }
             if open.isArchived { text += " · archived" }
-        } else if let id = book.openID {
+        } else if let id = server.openID {
             text += " · \(id)"
         } else {
             text += showsArchived ? " · archived chats" : " · chats"
         }
-        return text + (book.unread > 0 ? " · \(book.unread) unread" : "")
+        return text + (server.unread > 0 ? " · \(server.unread) unread" : "")
     }
 
     private mutating func body(_ columns: Int, _ rows: Int, at now: UInt64) -> [Screen.Line] {
-        let isMain = book.openID != nil || panel != nil
+        let isMain = server.openID != nil || panel != nil
         guard columns >= Self.columnsForList else {
             return fill(isMain ? mainLines(columns, rows) : listScreen(columns, rows), rows)
         }
@@ -110,7 +110,7 @@ extension ChatMachine {
 
     /// The listed chats, each with its place among all chats.
     var listed: [(place: Int, chat: Chat)] {
-        zip(1..., book.chats).filter { $0.1.isArchived == showsArchived }.map { ($0.0, $0.1) }
+        zip(1..., server.chats).filter { $0.1.isArchived == showsArchived }.map { ($0.0, $0.1) }
     }
 
     private func listScreen(_ columns: Int, _ rows: Int) -> [Screen.Line] {
@@ -120,14 +120,14 @@ extension ChatMachine {
         }
         let lines = listed.map { place, chat in
             let unread = chat.unread > 0 ? " \(chat.unread)" : ""
-            let mark = chat.id == book.openID ? "›" : " "
+            let mark = chat.id == server.openID ? "›" : " "
             let name = "\(mark)\(place) \(chat.name(for: user))"
             let text = measure.fit(name, to: columns - measure.count(unread)) + unread
             return Screen.Line(
-                text, chat.unread > 0 || chat.id == book.openID ? .bold : .plain)
+                text, chat.unread > 0 || chat.id == server.openID ? .bold : .plain)
         }
         // The open chat is always visible.
-        let open = listed.firstIndex { $0.chat.id == book.openID }
+        let open = listed.firstIndex { $0.chat.id == server.openID }
         return window(
             lines, from: open.map { $0 - rows / 2 } ?? listTop, rows,
             unread: listed.map(\.chat.unread))
@@ -147,8 +147,8 @@ extension ChatMachine {
     // MARK: - Participants
 
     private func nameLines(_ columns: Int, _ rows: Int, at now: UInt64) -> [Screen.Line] {
-        guard let open = book.open else { return [] }
-        let typists = book.typists(in: open.id, at: now)
+        guard let open = server.open else { return [] }
+        let typists = server.typists(in: open.id, at: now)
         let lines = open.participants.map { name in
             let text = measure.cut(name + (typists.contains(name) ? " …" : ""), to: columns)
             return Screen.Line(text, name == user ? .dim : .plain)
@@ -160,7 +160,7 @@ extension ChatMachine {
 
     private mutating func mainLines(_ columns: Int, _ rows: Int) -> [Screen.Line] {
         if let panel { return panelScreen(panel, columns, rows) }
-        guard book.openID != nil else {
+        guard server.openID != nil else {
             let hint = "/open CHAT, /new CHAT USER…, /help"
             return [Screen.Line(measure.cut(hint, to: columns), .dim)]
         }
@@ -228,8 +228,8 @@ extension ChatMachine {
             }
         }
         if !viewport.isFollowing, panel == nil { parts.append("scrolled back") }
-        if let id = book.openID {
-            let typists = book.typists(in: id, at: now)
+        if let id = server.openID {
+            let typists = server.typists(in: id, at: now)
             if !typists.isEmpty {
                 let verb = typists.count == 1 ? "is" : "are"
                 parts.insert(
@@ -242,7 +242,7 @@ extension ChatMachine {
 
     private var unseenBelow: Int {
         mutating get {
-            guard let area = chatArea, book.openID != nil else { return 0 }
+            guard let area = chatArea, server.openID != nil else { return 0 }
             return viewport.unseen(in: chatRows(area.columns))
         }
     }

@@ -1,6 +1,6 @@
 import CCurl
 
-/// The reason why a request has no status.
+/// The cause for which a request got no HTTP response.
 package enum HTTPClientError: Error, Hashable, Sendable {
     /// The address or a header is not one.
     case malformed

@@ -63,7 +63,7 @@ extension LineError {
     public static let tokenOfAnotherCluster = LineError(
         400, "Token is of another cluster; ask this one for its own with TOKEN")
 
-    public static let noRoomForLine = LineError(
+    public static let noMemoryForLine = LineError(
         503, "Too much waits on all connections for a line this long; send it again")
     public static let replyTooLong = LineError(
         413,

@@ -237,7 +237,7 @@ extension Connection {
         then: @escaping (Result<Void, NetworkError>) -> Void
     ) {
         loop.checkConfined()
-        precondition(delegate == nil && layerState == nil, "a shield comes before all else")
+        precondition(delegate == nil && layerState == nil, "a layer comes before all else")
         let layerState = TLSLayerState(tls, then)
         guard !isClosing else { return layerState.completeHandshake(.failure(.reset)) }
         self.layerState = layerState

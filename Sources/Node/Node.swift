@@ -105,7 +105,7 @@ package actor Node {
     /// The running requests for notifications, by the session number of their steps.
     var notifyings: [UInt64: NotificationRequest] = [:]
     var blockChecks = BlockChecks()
-    var profiles = ProfileDesk()
+    var profiles = ProfileJobs()
     /// The replies to requests for notifications that leave at the end of the turn.
     var notified: [(slot: ReplySlot, outcome: Completion)] = []
 
@@ -116,7 +116,7 @@ package actor Node {
     /// The number of the next `PeerRequest`.
     var nextCall: UInt64 = 1
     var forwards = Forwards()
-    /// The results of requests executed here, for members or late for clients, that wait for disks.
+    /// Responses that wait for commits: to members, and to clients whose request was deferred.
     var pendingResponses: [ReplySlot: PendingResponse] = [:]
     /// The recent refusals of members' requests, by member and shard.
     var redirects: [RequestedShard: Redirect] = [:]

@@ -391,7 +391,7 @@ package protocol ReplySink: AnyObject, Sendable {
     /// - Parameter isHere: whether a shard replica of this node executed it.
     func onWritten(_ write: Write, isHere: Bool)
     /// Notes that a replica holds what the session has seen.
-    func onLevel(_ observation: Observation)
+    func onCaughtUp(_ observation: Observation)
     func forgetReplica(of shard: ShardID)
     /// Notes that the session is about to be told that operations of a process, up to this one, may
     /// be done.
@@ -421,7 +421,7 @@ extension ReplySink {
     package func onSeen(_ observations: [Observation]) {}
     package func onTold(_ observation: Observation) {}
     package func onWritten(_ write: Write, isHere: Bool) {}
-    package func onLevel(_ observation: Observation) {}
+    package func onCaughtUp(_ observation: Observation) {}
     package func forgetReplica(of shard: ShardID) {}
     package func onUnsettled(_ last: UnsettledOperation) {}
     package func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }

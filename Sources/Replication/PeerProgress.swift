@@ -21,7 +21,7 @@ struct PeerProgress: Sendable {
     /// Whether the peer has said what it holds since it was last asked.
     private var hasClaimed = false
     /// The hash of what is on this disk, when the peer was last known to hold just that.
-    var levelHash: UInt64?
+    var caughtUpHash: UInt64?
     /// Whether the peer last claimed that its replica may be shown.
     var isServing = false
     /// Whether the peer owns the shard, as this node sees it.
@@ -89,7 +89,7 @@ struct PeerProgress: Sendable {
         checked = Vector()
         holding = .unknown
         isServing = false
-        levelHash = nil
+        caughtUpHash = nil
     }
 
     /// Records the peer's claim.

@@ -12,7 +12,7 @@ public struct PeerSync: Sendable {
     /// When the two nodes were last known to be in sync, in milliseconds.
     private var levelAt: UInt64?
     /// The summary hash at that time.
-    private var levelHash: UInt64?
+    private var caughtUpHash: UInt64?
     private var summarizedAt: UInt64?
 
     /// How often a summary is sent, in milliseconds: a change that only one of two nodes received
@@ -63,7 +63,7 @@ public struct PeerSync: Sendable {
     public mutating func onSummary(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
         guard theirs == ours else { return false }
         levelAt = now
-        levelHash = ours
+        caughtUpHash = ours
         return true
     }
 
@@ -71,9 +71,9 @@ public struct PeerSync: Sendable {
     static let levelMilliseconds: UInt64 = 2_000
 
     /// Whether the peer recently sent a summary equal to this hash.
-    public func isLevel(with hash: UInt64, now: UInt64) -> Bool {
+    public func isCaughtUp(with hash: UInt64, now: UInt64) -> Bool {
         guard let levelAt else { return false }
-        return levelHash == hash && now < levelAt + PeerSync.levelMilliseconds
+        return caughtUpHash == hash && now < levelAt + PeerSync.levelMilliseconds
     }
 
     /// Whether the peer has been silent for so long that a new connection under its name may

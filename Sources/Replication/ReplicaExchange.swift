@@ -25,7 +25,7 @@ extension ShardReplica {
 
     /// Removes a node whose connection has ended.
     public mutating func onPeerDown(_ name: NodeName) {
-        if let index = index(of: name), peers[index].isHolder { hasLostSight = true }
+        if let index = index(of: name), peers[index].isHolder { hasLostHolder = true }
         if !isConfirmationKept { peers.removeAll { $0.name == name } }
         if pull?.peer == name { pull = nil }
         owed.confirmed[name] = nil
@@ -122,15 +122,15 @@ extension ShardReplica {
     /// Records that the peer's replica has the same vector, digest and completeness.
     ///
     /// - Parameter isServing: whether the peer's replica may be shown there.
-    public mutating func onLevel(with peer: NodeName, isServing: Bool) {
+    public mutating func onCaughtUp(with peer: NodeName, isServing: Bool) {
         guard let index = index(of: peer) else { return }
         peers[index].confirmAll(of: stored.vector)
         peers[index].untold = peers[index].untold.subtracting(stored.vector)
         peers[index].holding = stored.isComplete ? .complete : .incomplete
         peers[index].isServing = isServing
-        peers[index].levelHash = storedHash
+        peers[index].caughtUpHash = storedHash
         if stored.isComplete, isServing, !needsPull { serve() }
-        serveBesideLevelOwners()
+        serveBesideCaughtUpOwners()
     }
 
     /// Handles the loss of a frame that was dropped because too many wait for the peer: a pull that
@@ -218,7 +218,7 @@ extension ShardReplica {
         {
             serve()
         } else {
-            serveBesideLevelOwners()
+            serveBesideCaughtUpOwners()
         }
         pullIfLacking(now: now)
     }

@@ -42,8 +42,8 @@ extension ShardReplica {
         let isHere = ownership.isOwnedHere && stored.vector.covers(vector)
         var on = isHere ? 1 : 0
         for index in peers.indices where peers[index].isOwner {
-            let isLevel = isHere && peers[index].levelHash == storedHash
-            if isLevel || peers[index].confirmed.covers(vector) { on += 1 }
+            let isCaughtUp = isHere && peers[index].caughtUpHash == storedHash
+            if isCaughtUp || peers[index].confirmed.covers(vector) { on += 1 }
         }
         return on >= majority || copies(of: vector) >= majority
     }

@@ -156,7 +156,7 @@ extension ShardReplica {
     }
 
     mutating func onAbsent(at index: Int, now: UInt64) {
-        if peers[index].isHolder { hasLostSight = true }
+        if peers[index].isHolder { hasLostHolder = true }
         peers[index].forgetCopy()
         peers[index].holding = .nothing
         peers[index].wanted = nil
@@ -205,8 +205,8 @@ extension ShardReplica {
     /// Begins the search for a newer replica anew after one went out of sight: what the other peers
     /// have answered before does not show that nobody has taken it over.
     private mutating func searchAnew(now: UInt64) {
-        if hasLostSight, phase != .serving { catchUp(now: now) }
-        hasLostSight = false
+        if hasLostHolder, phase != .serving { catchUp(now: now) }
+        hasLostHolder = false
     }
 
     /// Asks every connected node what it holds, if this replica cannot serve or is incomplete.
@@ -241,19 +241,19 @@ extension ShardReplica {
 
     /// Serves if all other owners are connected and complete and hold nothing beyond this replica,
     /// though none of them serves; this happens after a start of all nodes.
-    mutating func serveBesideLevelOwners() {
+    mutating func serveBesideCaughtUpOwners() {
         guard phase != .serving, !needsPull, current.isComplete, ownership.isOwnedHere,
             !isSuspended,
             ownership.owners.count > 1,
             ownership.owners.allSatisfy({ name in
-                name == ownership.me || peers.contains { $0.name == name && isLevelOwner($0) }
+                name == ownership.me || peers.contains { $0.name == name && isCaughtUpOwner($0) }
             }),
             peers.allSatisfy({ $0.holding == .nothing || isCovered($0) })
         else { return }
         serve()
     }
 
-    private func isLevelOwner(_ peer: PeerProgress) -> Bool {
+    private func isCaughtUpOwner(_ peer: PeerProgress) -> Bool {
         peer.holding == .complete && current.vector.covers(peer.confirmed)
     }
 

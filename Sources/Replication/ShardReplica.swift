@@ -86,7 +86,7 @@ public struct ShardReplica: Sendable {
     var hasWaited = false
     /// Whether a peer that held the replica was lost, or has given the replica away, since the last
     /// tick.
-    var hasLostSight = false
+    var hasLostHolder = false
 
     /// The connected nodes, ascending by name.
     var peers: [PeerProgress] = []
@@ -560,11 +560,11 @@ extension ShardReplica {
 
     /// Whether all owners, this node among them, are known to hold just what is on this disk, and
     /// no more is here.
-    public var isLevelWithAllOwners: Bool {
+    public var isCaughtUpWithAllOwners: Bool {
         isSettled
             && ownership.owners.allSatisfy { owner in
                 owner == ownership.me
-                    || index(of: owner).map { peers[$0].levelHash == storedHash } ?? false
+                    || index(of: owner).map { peers[$0].caughtUpHash == storedHash } ?? false
             }
     }
 }

@@ -37,7 +37,7 @@ actor AppPort: AppHost {
     private var ownAccounts: Accounts?
     /// What has lines executed whose replies nobody waits for.
     private lazy var desk = LineDesk(host: self, executor: loop)
-    private var pushKeeper: PushKeeper?
+    private var pushWorker: PushWorker?
     private let pushFormat: PushFormat?
     /// Why some push services refuse what is pushed; nil where they do not.
     private let pushWeakness: String?
@@ -128,8 +128,8 @@ actor AppPort: AppHost {
             node.assumeIsolated { $0.expectSigningKeys() }
         }
         try listener.start { [self] connection in
-            let isRoom = host.assumeIsolated { $0.hasClientPlace }
-            assumeIsolated { $0.take(connection, isRoom: isRoom) }
+            let hasPlace = host.assumeIsolated { $0.hasClientPlace }
+            assumeIsolated { $0.take(connection, hasPlace: hasPlace) }
         }
     }
 
@@ -152,14 +152,14 @@ actor AppPort: AppHost {
 
     nonisolated var isEncrypted: Bool { assumeIsolated { $0.encryption != nil } }
 
-    /// - Parameter isRoom: whether the process has a place for another client.
-    private func take(_ connection: Connection, isRoom: Bool) {
+    /// - Parameter hasPlace: whether the process has a place for another client.
+    private func take(_ connection: Connection, hasPlace: Bool) {
         connection.limitUnsentBytes()
         let source = clientAddress(connection.peerAddress.hostText[...])
         let id = connection.id
-        let loser = places.add(id, from: source, isFull: !isRoom)
+        let loser = places.add(id, from: source, isFull: !hasPlace)
         guard loser != id else { return refuse(connection) }
-        if let loser { turnAway(loser, atOnce: !isRoom) }
+        if let loser { turnAway(loser, atOnce: !hasPlace) }
         // Counted from its first byte: a handshake is part of signing in.
         arriving[id] = connection
         let evictee = unauthenticated.onArrival(id, from: source, now: clock.milliseconds) { id in
@@ -232,7 +232,7 @@ actor AppPort: AppHost {
         for (id, end) in leaving where clock.milliseconds >= end { clients[id]?.connection.close() }
         ownAccounts?.assumeIsolated { $0.onTick() }
         guard !isDraining else { return }
-        pushKeeper?.assumeIsolated { $0.onTick() }
+        pushWorker?.assumeIsolated { $0.onTick() }
         for client in clients.values { client.requests.assumeIsolated { $0.onTick() } }
     }
 
@@ -242,7 +242,7 @@ actor AppPort: AppHost {
         hold(false)
         isDraining = true
         for (id, connection) in arriving where clients[id] == nil { connection.close() }
-        pushKeeper?.assumeIsolated { $0.drain() }
+        pushWorker?.assumeIsolated { $0.drain() }
         for client in clients.values { client.requests.assumeIsolated { $0.drain() } }
     }
 
@@ -256,7 +256,7 @@ actor AppPort: AppHost {
 
     /// Whether a request waits for its answer, or a push to be recorded.
     var isAnswering: Bool {
-        pushKeeper?.assumeIsolated { $0.isBusy } ?? false
+        pushWorker?.assumeIsolated { $0.isBusy } ?? false
             || clients.values.contains { $0.requests.assumeIsolated { $0.isAnswering } }
     }
 
@@ -271,10 +271,10 @@ actor AppPort: AppHost {
         for session in sessions.values { session.assumeIsolated { $0.setHeld(isHeld) } }
     }
 
-    /// Disconnects a client that stands still while memory is tight.
-    func onStill(_ id: UInt64) {
-        if let session = sessions[id] { return session.assumeIsolated { $0.onStill() } }
-        clients[id]?.requests.assumeIsolated { $0.onStill() }
+    /// Disconnects a client that stalls while memory is tight.
+    func onStalled(_ id: UInt64) {
+        if let session = sessions[id] { return session.assumeIsolated { $0.onStalled() } }
+        clients[id]?.requests.assumeIsolated { $0.onStalled() }
     }
 
     private func open(_ output: any SessionOutput, _ policy: AuthPolicy) -> Session? {
@@ -456,7 +456,7 @@ extension AppPort: PushHost {
         } catch {
             return host?.log(.error, "nothing is pushed: \(error)") ?? ()
         }
-        pushKeeper = PushKeeper(pushFormat, host: self, clock: clock, executor: loop)
+        pushWorker = PushWorker(pushFormat, host: self, clock: clock, executor: loop)
     }
 
     /// How long a push service may take, in milliseconds.
@@ -486,8 +486,8 @@ extension AppPort: PushHost {
 
     nonisolated var pushKey: String? { assumeIsolated { $0.pushFormat?.publicKey } }
 
-    var pushCounts: [PushKeeper.Outcome: UInt64] {
-        pushKeeper?.assumeIsolated { $0.counts } ?? [:]
+    var pushCounts: [PushWorker.Outcome: UInt64] {
+        pushWorker?.assumeIsolated { $0.counts } ?? [:]
     }
 }
 

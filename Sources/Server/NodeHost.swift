@@ -48,7 +48,7 @@ actor NodeHost: Host {
     /// The memory that all sessions share.
     private let memory: ClientMemory
     /// Whether memory was tight at the last tick.
-    private var isRoomTight = false
+    private var isMemoryTight = false
     /// The number of connections that others dialled.
     private var inboundPeers = 0
     private nonisolated let writeLog: NodeLog
@@ -350,20 +350,20 @@ extension NodeHost {
 
     /// Disconnects clients that hold much memory and stall while memory is tight; called at each
     /// tick.
-    func clearRoom() {
-        let wasTight = isRoomTight
-        isRoomTight = memory.assumeIsolated { $0.isTight }
-        if wasTight, !isRoomTight { csystem_return_free_memory() }
-        let still = memory.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
-        for id in still {
+    func disconnectStalledClients() {
+        let wasTight = isMemoryTight
+        isMemoryTight = memory.assumeIsolated { $0.isTight }
+        if wasTight, !isMemoryTight { csystem_return_free_memory() }
+        let stalled = memory.assumeIsolated { [clock] in $0.takeStalled(now: clock.milliseconds) }
+        for id in stalled {
             if let client = clients[id] {
-                client.session.assumeIsolated { $0.onStill() }
+                client.session.assumeIsolated { $0.onStalled() }
             } else {
-                apps?.assumeIsolated { $0.onStill(id) }
+                apps?.assumeIsolated { $0.onStalled(id) }
             }
         }
-        guard !still.isEmpty else { return }
-        log(.info, "clients stand still while memory is tight, let go clients=\(still.count)")
+        guard !stalled.isEmpty else { return }
+        log(.info, "memory budget exhausted, disconnected stalled clients=\(stalled.count)")
     }
 }
 
@@ -442,7 +442,7 @@ extension NodeHost {
         assumeIsolated { host in
             guard let apps = host.apps, host.command.pushKeyFile != nil else { return [] }
             let counts = apps.assumeIsolated { $0.pushCounts }
-            return PushKeeper.Outcome.allCases.map { ($0.rawValue, counts[$0] ?? 0) }
+            return PushWorker.Outcome.allCases.map { ($0.rawValue, counts[$0] ?? 0) }
         }
     }
 

@@ -133,7 +133,7 @@ package struct Server {
             host.assumeIsolated {
                 $0.watchUnauthenticated()
                 $0.watchHTTP()
-                $0.clearRoom()
+                $0.disconnectStalledClients()
                 $0.logWithheld()
             }
         }

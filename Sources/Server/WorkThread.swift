@@ -54,7 +54,7 @@ final class WorkThread: Sendable {
         for order in unstarted { loop.post { order.refuse() } }
     }
 
-    /// Does what waits, then ends the thread.
+    /// Runs the queued jobs, then ends the thread.
     private func run() {
         while true {
             let next = state.withLock { state in

@@ -76,8 +76,8 @@ package actor ClientMemory {
     /// `Session.onMemoryFreed` has to be called.
     package func takeWaiting() -> UInt64? { held.takeWaiting() }
 
-    /// Returns the sessions that hold too much; their `Session.onStill` has to be called.
-    package func takeStill(now: UInt64) -> [UInt64] { held.takeStill(now: now) }
+    /// Returns the sessions that hold too much; their `Session.onStalled` has to be called.
+    package func takeStalled(now: UInt64) -> [UInt64] { held.takeStalled(now: now) }
 
     private func change(_ body: (inout HeldBytes) -> Void) {
         let wasTight = held.isTight

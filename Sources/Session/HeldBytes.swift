@@ -134,25 +134,25 @@ struct HeldBytes: Sendable {
     }
 
     /// Returns sessions that have to give up memory until it is not tight any more: of those whose
-    /// clients stand still, the ones for which the most bytes wait.
+    /// clients stall, the ones for which the most bytes wait.
     ///
     /// A shared line is freed once the last session that holds it has gone, so each session counts
     /// for its part of it. If that was too little, more sessions are returned the next time.
-    mutating func takeStill(now: UInt64) -> [UInt64] {
+    mutating func takeStalled(now: UInt64) -> [UInt64] {
         guard isTight else { return [] }
-        var still: [(waiting: Int, frees: Int, id: UInt64)] = []
+        var stalled: [(waiting: Int, frees: Int, id: UInt64)] = []
         for (id, entry) in entries
-        where entry.isItsTurn && now >= entry.since + SessionLimits.stillMillisecondsMax {
+        where entry.isItsTurn && now >= entry.since + SessionLimits.stalledMillisecondsMax {
             if entry.taken < entry.takenBefore + UInt64(SessionLimits.movingBytesMin) {
                 let part = sharing > 0 ? shared * entry.sharing / sharing : 0
-                still.append((entry.bytes + entry.sharing, entry.bytes + part, id))
+                stalled.append((entry.bytes + entry.sharing, entry.bytes + part, id))
             } else {
                 entries[id]?.takenBefore = entry.taken
                 entries[id]?.since = now
             }
         }
         var excess = total - SessionLimits.heldBytesTight / 2
-        return still.sorted { ($1.waiting, $0.id) < ($0.waiting, $1.id) }.prefix { one in
+        return stalled.sorted { ($1.waiting, $0.id) < ($0.waiting, $1.id) }.prefix { one in
             defer { excess -= one.frees }
             return excess > 0
         }.map(\.id)

@@ -122,8 +122,8 @@ package actor Session: ReplySink, SessionInput {
         continueBacklog()
     }
 
-    /// Disconnects the client or refuses its line: memory is tight, and the client stands still.
-    package func onStill() {
+    /// Disconnects the client or refuses its line: memory is tight, and the client stalls.
+    package func onStalled() {
         guard !hasFinished else { return }
         if output.queuedBytes > 0 {
             abort()
@@ -394,7 +394,7 @@ extension Session {
     private func refuseLine() {
         guard cutter.keptCount > 0 else { return }
         cutter.skip()
-        append(.ready(LineError.noRoomForLine.reply), to: .nothing(readAt: readAt))
+        append(.ready(LineError.noMemoryForLine.reply), to: .nothing(readAt: readAt))
         noteHeld()
     }
 }

@@ -31,7 +31,7 @@ extension SessionLimits {
             "watcher-bytes-all", eventBytesMax, "bytes that a client which watches has not taken",
             "closed at once; its last token resumes"),
         Limit(
-            "standing-still", stillMillisecondsMax, "milliseconds while memory is tight",
+            "standing-still", stalledMillisecondsMax, "milliseconds while memory is tight",
             "closed, or 503 for a line that has not ended"),
     ]
 }

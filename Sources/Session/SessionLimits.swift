@@ -38,7 +38,7 @@ package enum SessionLimits {
 
     /// The number of bytes held by all connections at which memory is tight: less is read at a
     /// time, and connections that hold more than `freeBytes` wait, or are closed if their clients
-    /// stand still.
+    /// stall.
     package static let heldBytesTight = 10 << 20
 
     /// The most bytes that all connections together may hold.
@@ -59,13 +59,13 @@ package enum SessionLimits {
     /// as large as it counts before it is made.
     package static let heldBytesOfLight = 8 << 20
 
-    /// How long a client may stand still while memory is tight, in milliseconds.
+    /// How long a client may stall while memory is tight, in milliseconds.
     ///
     /// A client that does not read is disconnected; the line of one that does not end it is refused
     /// (503).
-    package static let stillMillisecondsMax: UInt64 = 1_000
+    package static let stalledMillisecondsMax: UInt64 = 1_000
 
-    /// The bytes that a client has to read in that time; with fewer it stands still.
+    /// The bytes that a client has to read in that time; with fewer it stalls.
     package static let movingBytesMin = 64 << 10
 
     /// The estimate for each message of a list before it is read, in bytes: the longest text and

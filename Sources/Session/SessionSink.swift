@@ -27,7 +27,7 @@ extension Session {
         assumeIsolated { $0.state.recordWrite(write, isHere: isHere) }
     }
 
-    package nonisolated func onLevel(_ observation: Observation) {
+    package nonisolated func onCaughtUp(_ observation: Observation) {
         assumeIsolated { $0.state.level(observation) }
     }
 

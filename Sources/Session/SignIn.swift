@@ -60,25 +60,25 @@ struct SignIn: Sendable {
     var clientKind: ClientKind {
         user == nil ? .operator : ofUser == nil ? .appUser : .accountUser
     }
-    private let doorkeeper: (any AuthKeys)?
+    private let keys: (any AuthKeys)?
     private var wrongSecrets = 0
     private var unheard = 0
 
     init(_ authPolicy: AuthPolicy) {
         switch authPolicy {
-        case .none: (isDone, doorkeeper) = (true, nil)
-        case .open(let it): (isDone, doorkeeper) = (true, it)
-        case .closed(let it): (isDone, doorkeeper) = (false, it)
+        case .none: (isDone, keys) = (true, nil)
+        case .open(let it): (isDone, keys) = (true, it)
+        case .closed(let it): (isDone, keys) = (false, it)
         case .user(let user, let signIn):
-            (isDone, doorkeeper) = (true, nil)
+            (isDone, keys) = (true, nil)
             self.user = user
             ofUser = signIn
         }
     }
 
     mutating func onSecret(_ secret: Secret, of session: UInt64) -> Verdict {
-        guard let doorkeeper else { return .told(.nodeHasNoKey) }
-        guard let signedIn = doorkeeper.admission(by: secret.text, as: session) else {
+        guard let keys else { return .told(.nodeHasNoKey) }
+        guard let signedIn = keys.admission(by: secret.text, as: session) else {
             wrongSecrets += 1
             return wrongSecrets < SignIn.wrongSecretsMax
                 ? .told(.wrongSecret) : .turnedAway(.wrongSecret)

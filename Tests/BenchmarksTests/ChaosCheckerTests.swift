@@ -6,21 +6,21 @@ import Testing
 @Suite struct ChaosCheckerTests {
     /// Expectations of three messages in one conversation: the first edited, the second deleted for
     /// everyone, the third deleted by hana for herself.
-    private static func book() -> Expectations {
-        var book = Expectations(conversations: 2, ownDisks: [0, 4])
+    private static func expectations() -> Expectations {
+        var expectations = Expectations(conversations: 2, ownDisks: [0, 4])
         func done(_ kind: ChaosRequest.Kind, _ message: Int, _ user: Int) {
             let request = ChaosRequest(
-                kind: kind, target: message, user: user, time: book.time, attempts: 1)
-            book.onAttempt(request, at: 0)
-            book.onAcknowledged(request, by: 0, copies: 2)
+                kind: kind, target: message, user: user, time: expectations.time, attempts: 1)
+            expectations.onAttempt(request, at: 0)
+            expectations.onAcknowledged(request, by: 0, copies: 2)
         }
         for sender in [1, 3, 2] {
-            done(.send, book.addMessage(in: 0, from: sender), sender)
+            done(.send, expectations.addMessage(in: 0, from: sender), sender)
         }
-        done(.edit(book.addEdit(of: 0)), 0, 1)
+        done(.edit(expectations.addEdit(of: 0)), 0, 1)
         done(.retract, 1, 3)
         done(.hide, 2, 1)
-        return book
+        return expectations
     }
 
     private static func line(
@@ -38,7 +38,7 @@ import Testing
     ]
 
     private func findings(_ lines: [HistoryLine], for user: Int = 0) -> [String] {
-        ChaosChecker(book: Self.book()).findings(
+        ChaosChecker(expectations: Self.expectations()).findings(
             inHistory: lines, of: 0, for: user, on: "n1")
     }
 
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `edits that are missing, or of a deleted message, are found`() {
-        let checker = ChaosChecker(book: Self.book())
+        let checker = ChaosChecker(expectations: Self.expectations())
         let texts = [Expectations.text(of: 0), Expectations.text(of: 0, edit: 0)]
         #expect(checker.findings(inEdits: texts, of: 0, on: "n1").isEmpty)
         #expect(checker.findings(inEdits: [texts[0]], of: 0, on: "n1").count == 1)
@@ -93,10 +93,10 @@ import Testing
     }
 
     @Test func `of a message that was sent twice the earlier stands, with the edits of both`() {
-        var book = Self.book()
+        var expectations = Self.expectations()
         let request = ChaosRequest(kind: .send, target: 0, user: 1, time: 0, attempts: 2)
-        book.onAcknowledged(request, by: 0, copies: 2, at: "2026-11-21T11:00:00.001Z")
-        var checker = ChaosChecker(book: book)
+        expectations.onAcknowledged(request, by: 0, copies: 2, at: "2026-11-21T11:00:00.001Z")
+        var checker = ChaosChecker(expectations: expectations)
         let lines = [Self.line(0, from: "hana", text: Expectations.text(of: 0))] + Self.lines[1...]
         func findings() -> [String] {
             checker.findings(inHistory: lines, of: 0, for: 0, on: "n1")
@@ -109,17 +109,17 @@ import Testing
     }
 
     @Test func `a node that shows what it had acknowledged as deleted is found at once`() {
-        let book = Self.book()
-        let checker = ChaosChecker(book: book)
+        let expectations = Self.expectations()
+        let checker = ChaosChecker(expectations: expectations)
         let stale = [Self.line(1, from: "sam", text: Expectations.text(of: 1))]
         func findings(asked time: Int, on node: Int) -> [String] {
             let request = ChaosRequest(
                 kind: .history, target: 0, user: 0, time: time, attempts: 1)
             return checker.findings(inReply: stale, to: request, by: node)
         }
-        #expect(findings(asked: book.time, on: 0).count == 1)
+        #expect(findings(asked: expectations.time, on: 0).count == 1)
         #expect(findings(asked: 0, on: 0).isEmpty)
-        #expect(findings(asked: book.time, on: 1).isEmpty)
+        #expect(findings(asked: expectations.time, on: 1).isEmpty)
     }
 
     @Test func `nodes that differ are found, also where one only has more`() {
@@ -134,15 +134,16 @@ import Testing
     }
 
     @Test func `what only a lost disk held may be missing`() {
-        var book = Self.book()
-        let message = book.addMessage(in: 0, from: 3)
+        var expectations = Self.expectations()
+        let message = expectations.addMessage(in: 0, from: 3)
         let request = ChaosRequest(kind: .send, target: message, user: 3, time: 0, attempts: 1)
-        book.onAcknowledged(request, by: 4, copies: 1)
+        expectations.onAcknowledged(request, by: 4, copies: 1)
         func findings() -> [String] {
-            ChaosChecker(book: book).findings(inHistory: Self.lines, of: 0, for: 0, on: "n1")
+            ChaosChecker(expectations: expectations).findings(
+                inHistory: Self.lines, of: 0, for: 0, on: "n1")
         }
         #expect(findings().count == 1)
-        book.onWipe(of: 4)
+        expectations.onWipe(of: 4)
         #expect(findings().isEmpty)
     }
 }

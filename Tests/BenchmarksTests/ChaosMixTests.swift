@@ -4,31 +4,31 @@ import Testing
 
 @Suite struct ChaosMixTests {
     @Test func `every verb is drawn, and every request can be written as a line`() {
-        var book = Expectations(conversations: 3, ownDisks: [0])
+        var expectations = Expectations(conversations: 3, ownDisks: [0])
         var random = SeededRandom(seed: 1)
         var drawn: [String: Int] = [:]
         for _ in 0..<4_000 {
-            var request = book.draw(&random)
+            var request = expectations.draw(&random)
             request.attempts = 1
-            drawn[ChaosRequest.verb(of: request.line(in: book)), default: 0] += 1
-            book.onBegin(request)
-            book.onAttempt(request, at: 0)
-            book.onAcknowledged(request, by: 0, copies: 2)
+            drawn[ChaosRequest.verb(of: request.line(in: expectations)), default: 0] += 1
+            expectations.onBegin(request)
+            expectations.onAttempt(request, at: 0)
+            expectations.onAcknowledged(request, by: 0, copies: 2)
         }
         #expect(drawn.keys.sorted() == ChaosRequest.verbs)
     }
 
     @Test func `some users do nothing in some conversations, so that it shows if anything is done`()
     {
-        var book = Expectations(conversations: 3, ownDisks: [0])
+        var expectations = Expectations(conversations: 3, ownDisks: [0])
         var random = SeededRandom(seed: 2)
         for _ in 0..<4_000 {
-            var request = book.draw(&random)
+            var request = expectations.draw(&random)
             request.attempts = 1
-            book.onAttempt(request, at: 0)
-            book.onAcknowledged(request, by: 0, copies: 2)
+            expectations.onAttempt(request, at: 0)
+            expectations.onAcknowledged(request, by: 0, copies: 2)
         }
-        for (conversation, parts) in book.parts.enumerated() {
+        for (conversation, parts) in expectations.parts.enumerated() {
             for (user, part) in parts.enumerated() {
                 let thing = Expectations.isFounder(user) ? part.archive : part.presence
                 switch Expectations.habit(of: user, in: conversation) {

@@ -10,21 +10,21 @@ import Testing
     ///
     /// The second is pinned, the third deleted for everyone. Hana has archived the conversation and
     /// read the first message, gita was invited.
-    private static func book() -> Expectations {
-        var book = Expectations(conversations: 1, ownDisks: [0])
+    private static func expectations() -> Expectations {
+        var expectations = Expectations(conversations: 1, ownDisks: [0])
         func done(_ kind: ChaosRequest.Kind, _ target: Int, _ user: Int) {
             let request = ChaosRequest(
-                kind: kind, target: target, user: user, time: book.time, attempts: 1)
-            book.onAttempt(request, at: 0)
-            book.onAcknowledged(request, by: 0, copies: 2)
+                kind: kind, target: target, user: user, time: expectations.time, attempts: 1)
+            expectations.onAttempt(request, at: 0)
+            expectations.onAcknowledged(request, by: 0, copies: 2)
         }
-        for _ in 0..<3 { done(.send, book.addMessage(in: 0, from: hugo), hugo) }
+        for _ in 0..<3 { done(.send, expectations.addMessage(in: 0, from: hugo), hugo) }
         done(.turn(.pin, isOn: true), 1, sam)
         done(.retract, 2, hugo)
         done(.turn(.archive, isOn: true), 0, hana)
         done(.turn(.presence, isOn: true), 0, gita)
         done(.read, 0, hana)
-        return book
+        return expectations
     }
 
     private static let history = [
@@ -57,7 +57,8 @@ import Testing
         views.archived = chats.filter(\.isArchived)
         for chat in chats where chat.unread > 0 { views.unread[chat.id] = chat.unread }
         views.histories[0] = Self.history
-        return ChaosChecker(book: Self.book()).findings(inViews: views, of: user, on: "n1")
+        return ChaosChecker(expectations: Self.expectations()).findings(
+            inViews: views, of: user, on: "n1")
     }
 
     @Test func `what should be there is no finding`() {
@@ -88,7 +89,7 @@ import Testing
         var views = UserViews()
         views.all = [Self.chat()]
         views.histories[0] = Self.history
-        let checker = ChaosChecker(book: Self.book())
+        let checker = ChaosChecker(expectations: Self.expectations())
         let findings = checker.findings(inViews: views, of: Self.hana, on: "n1")
         #expect(findings.count == 2)
         #expect(findings[0].contains("do not make up all"))
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test func `a lost pin, one of nobody, and one of a deleted message are found`() {
-        let checker = ChaosChecker(book: Self.book())
+        let checker = ChaosChecker(expectations: Self.expectations())
         func findings(_ lines: [HistoryLine]) -> [String] {
             checker.findings(inPinned: lines, of: 0, on: "n1")
         }

@@ -8,17 +8,19 @@ import Testing
     private static let first = "DIGEST shard=0 entities=2 hash=ab"
     private static let second = "DIGEST shard=1 entities=1 hash=cd"
 
-    private func isLevel(_ replies: LineReply...) -> Bool {
+    private func isCaughtUp(_ replies: LineReply...) -> Bool {
         var digests = Digests()
         for reply in replies { digests.add(reply) }
-        return digests.isLevel
+        return digests.isCaughtUp
     }
 
     @Test func `nodes are level where all holders of a shard print the same`() {
-        #expect(isLevel(reply(Self.first, "OK"), reply(Self.first, Self.second, "OK")))
-        #expect(!isLevel(reply(Self.first, "OK"), reply("DIGEST shard=0 entities=2 hash=ac", "OK")))
-        #expect(!isLevel(reply(Self.first, "OK"), reply("DIGEST shard=0 entities=3 hash=ab", "OK")))
-        #expect(!isLevel(reply(Self.first, "OK"), reply("ERR 503 later")))
+        #expect(isCaughtUp(reply(Self.first, "OK"), reply(Self.first, Self.second, "OK")))
+        #expect(
+            !isCaughtUp(reply(Self.first, "OK"), reply("DIGEST shard=0 entities=2 hash=ac", "OK")))
+        #expect(
+            !isCaughtUp(reply(Self.first, "OK"), reply("DIGEST shard=0 entities=3 hash=ab", "OK")))
+        #expect(!isCaughtUp(reply(Self.first, "OK"), reply("ERR 503 later")))
     }
 
     private static let here = "SHARD id=0 owners=n1,n2 here=true state=ready"

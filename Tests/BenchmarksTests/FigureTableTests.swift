@@ -4,25 +4,25 @@ import Testing
 @testable import Benchmarks
 
 @Suite struct FigureTableTests {
-    private static var book: FigureBook {
-        var book = FigureBook()
+    private static var figures: FigureRecord {
+        var figures = FigureRecord()
         for rate in [1_200, 1_000, 1_400] {
-            book.record(Row(.ceilings, "disk", "/s", "syncs"), Double(rate))
-            book.record(
+            figures.record(Row(.ceilings, "disk", "/s", "syncs"), Double(rate))
+            figures.record(
                 Row(
                     .figures, "sends", "/s", aim: .atLeast(150_000), floor: .atLeast(50_000),
                     "as many as go"), Double(rate * 10))
-            book.record(
+            figures.record(
                 Row(.figures, "p50", "ms", digits: 2, aim: .atMost(0.6), floor: .atMost(1), "one"),
                 Double(rate) / 10_000)
         }
-        book.fail("kill -9: n1 cannot be reached: \"refused\"\n    its last words\n")
-        return book
+        figures.fail("kill -9: n1 cannot be reached: \"refused\"\n    its last words\n")
+        return figures
     }
 
     @Test func `a row is a line, aligned, and its last word is about the floor`() {
         #expect(
-            FigureTable.text(Self.book) == """
+            FigureTable.text(Self.figures) == """
                 row    median  unit   least  greatest  runs  aim        floor     verdict
                 -- ceilings
                 disk    1,200  /s     1,000     1,400     3  -          -         -
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `the file has every value, and any reader of JSON takes it`() throws {
-        let text = FigureFile.text(Self.book, try Machine(), command: "grapevine-bench all")
+        let text = FigureFile.text(Self.figures, try Machine(), command: "grapevine-bench all")
         let file = try #require(
             try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         #expect(file["command"] as? String == "grapevine-bench all")

@@ -17,25 +17,25 @@ import Testing
     }
 
     /// Expectations of a note that was edited, an item that is done, and one that is deleted.
-    private static func book() -> ScriptedExpectations {
-        var book = ScriptedExpectations(0)
+    private static func expectations() -> ScriptedExpectations {
+        var expectations = ScriptedExpectations(0)
         var note = ScriptedExpectations.Note()
         note.isCertain = true
         for text in ["one", "two"] {
             note.text.onAttempt(text)
             note.text.onAcknowledged(text)
         }
-        book.notes["note"] = note
+        expectations.notes["note"] = note
         var item = ScriptedExpectations.Item()
         item.isCertain = true
         item.title.onAttempt("title")
         item.title.onAcknowledged("title")
         item.isDone.onAcknowledged("true")
-        book.items["item"] = item
+        expectations.items["item"] = item
         item.isDeletionAsked = true
         item.isDeleted = true
-        book.items["deleted"] = item
-        return book
+        expectations.items["deleted"] = item
+        return expectations
     }
 
     @Test func `the last value stands, unless one that nobody answered came later`() {
@@ -58,55 +58,57 @@ import Testing
     }
 
     @Test func `an item that lacks, comes back, or has an older field is found`() {
-        let book = Self.book()
+        let expectations = Self.expectations()
         let item = Self.fields("ACTION id=item done=true title=title")
-        #expect(book.findings(inItems: item).isEmpty)
-        #expect(book.findings(inItems: []).count == 1)
-        #expect(book.findings(inItems: item + item).count == 1)
-        #expect(book.findings(inItems: Self.fields("ACTION id=item title=title")).count == 1)
+        #expect(expectations.findings(inItems: item).isEmpty)
+        #expect(expectations.findings(inItems: []).count == 1)
+        #expect(expectations.findings(inItems: item + item).count == 1)
+        #expect(
+            expectations.findings(inItems: Self.fields("ACTION id=item title=title")).count == 1)
         let deleted = Self.fields("ACTION id=deleted done=true title=title")
-        #expect(book.findings(inItems: item + deleted).count == 1)
+        #expect(expectations.findings(inItems: item + deleted).count == 1)
     }
 
     @Test func `what is typed, older or missing is found in the history`() {
-        let book = Self.book()
-        #expect(book.findings(inHistory: [Self.line("note", "two")]).isEmpty)
-        #expect(book.findings(inHistory: [Self.line("note", "one")]).count == 1)
-        #expect(book.findings(inHistory: []).count == 1)
+        let expectations = Self.expectations()
+        #expect(expectations.findings(inHistory: [Self.line("note", "two")]).isEmpty)
+        #expect(expectations.findings(inHistory: [Self.line("note", "one")]).count == 1)
+        #expect(expectations.findings(inHistory: []).count == 1)
         let typed = [Self.line("note", "two"), Self.line("typed", "")]
-        #expect(book.findings(inHistory: typed).count == 1)
+        #expect(expectations.findings(inHistory: typed).count == 1)
     }
 
     @Test func `a session that goes back is found`() {
-        let book = Self.book()
+        let expectations = Self.expectations()
         let seen = [Self.line("note", "two", isRetracted: true)]
-        #expect(book.findings(in: seen, after: seen).isEmpty)
-        #expect(book.findings(in: [Self.line("note", "two")], after: seen).count == 1)
-        #expect(book.findings(in: [], after: seen).count == 1)
+        #expect(expectations.findings(in: seen, after: seen).isEmpty)
+        #expect(expectations.findings(in: [Self.line("note", "two")], after: seen).count == 1)
+        #expect(expectations.findings(in: [], after: seen).count == 1)
         let text = [Self.line("note", "two")]
-        #expect(book.findings(in: [Self.line("note", "one")], after: text).count == 1)
+        #expect(expectations.findings(in: [Self.line("note", "one")], after: text).count == 1)
     }
 
     @Test func `a notification that is lost, twice there or back again is found`() {
-        var book = Self.book()
+        var expectations = Self.expectations()
         let list = Self.fields("NOTIFICATION id=1 kind=message message=note")
-        #expect(book.findings(inLastNotifications: list).isEmpty)
-        #expect(book.findings(inLastNotifications: []).count == 1)
+        #expect(expectations.findings(inLastNotifications: list).isEmpty)
+        #expect(expectations.findings(inLastNotifications: []).count == 1)
         let again = Self.fields("NOTIFICATION id=2 kind=message message=note")
-        #expect(book.findings(inLastNotifications: list + again).count == 1)
-        book.listed = ["note"]
-        book.acknowledged = ["1"]
-        #expect(book.findings(inLastNotifications: []).isEmpty)
-        #expect(book.findings(inLastNotifications: list).count == 1)
+        #expect(expectations.findings(inLastNotifications: list + again).count == 1)
+        expectations.listed = ["note"]
+        expectations.acknowledged = ["1"]
+        #expect(expectations.findings(inLastNotifications: []).isEmpty)
+        #expect(expectations.findings(inLastNotifications: list).count == 1)
     }
 
     @Test func `what was hidden stays so, and what came later shows`() {
-        var book = ScriptedExpectations(0)
-        book.allHidable = ["a", "b"]
-        book.hidden = ["a"]
-        book.unhidden = ["b"]
-        #expect(book.findings(inHidable: [Self.line("b", "")]).isEmpty)
-        #expect(book.findings(inHidable: [Self.line("a", ""), Self.line("b", "")]).count == 1)
-        #expect(book.findings(inHidable: []).count == 1)
+        var expectations = ScriptedExpectations(0)
+        expectations.allHidable = ["a", "b"]
+        expectations.hidden = ["a"]
+        expectations.unhidden = ["b"]
+        #expect(expectations.findings(inHidable: [Self.line("b", "")]).isEmpty)
+        #expect(
+            expectations.findings(inHidable: [Self.line("a", ""), Self.line("b", "")]).count == 1)
+        #expect(expectations.findings(inHidable: []).count == 1)
     }
 }

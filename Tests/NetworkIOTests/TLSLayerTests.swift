@@ -58,7 +58,7 @@ import Testing
     /// Compares outside of the expectation, which would compute the difference element by element.
     private func isText(_ bytes: [UInt8]) -> Bool { bytes == text }
 
-    @Test func `what passes a shield is the same at the other side`() async throws {
+    @Test func `what passes a layer is the same at the other side`() async throws {
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: true)
             try await ends.bothUp()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `what the shield holds waits for a reader that pauses`() async throws {
+    @Test func `what the layer holds waits for a reader that pauses`() async throws {
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: true)
             try await ends.bothUp()
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `what is written before a shield is up waits for it`() async throws {
+    @Test func `what is written before a layer is up waits for it`() async throws {
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: false)
             try await loop.perform {
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `an end that the shield did not announce is a loss`() async throws {
+    @Test func `an end that the layer did not announce is a loss`() async throws {
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: false)
             try await loop.perform { ends.near.write(Mask.word + [254]) }
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `who hangs up before the shield is up is refused`() async throws {
+    @Test func `who hangs up before the layer is up is refused`() async throws {
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: false)
             try await loop.perform {

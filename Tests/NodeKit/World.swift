@@ -64,10 +64,10 @@ package final class TestNode {
     }
 
     /// Makes a tick for the clients that share memory.
-    package func clearRoom() {
-        let still = memory.assumeIsolated { [clock] in $0.takeStill(now: clock.milliseconds) }
-        for client in still.compactMap({ sharing[$0] }) {
-            client.session.assumeIsolated { $0.onStill() }
+    package func disconnectStalledClients() {
+        let stalled = memory.assumeIsolated { [clock] in $0.takeStalled(now: clock.milliseconds) }
+        for client in stalled.compactMap({ sharing[$0] }) {
+            client.session.assumeIsolated { $0.onStalled() }
             guard client.output.assumeIsolated({ $0.isAborted }) else { continue }
             client.session.assumeIsolated { $0.onClosed() }
         }

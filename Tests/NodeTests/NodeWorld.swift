@@ -43,7 +43,7 @@ final class FakeChannel: Channel {
 }
 
 /// A node on fake ports.
-final class NodeSeat: Sendable {
+final class WorldNode: Sendable {
     let name: String
     let store: MemoryStore
     let host = FakeHost()
@@ -182,7 +182,7 @@ enum Event {
 /// Nodes in one thread, and everything on its way between them.
 final class NodeWorld {
     let clock = FakeClock()
-    private(set) var participantStates: [String: NodeSeat] = [:]
+    private(set) var nodes: [String: WorldNode] = [:]
     private(set) var channels: [FakeChannel] = []
     private var connections: [(channel: FakeChannel, dialed: String?)] = []
     private var seed: UInt64 = 1
@@ -209,23 +209,23 @@ final class NodeWorld {
         damaged: [ShardID] = [], versions: PeerVersions = .current, loss: String? = nil,
         acceptsDataLoss: Bool = false, restRangesMax: Int = VectorBase.restRangesMax,
         peerLimits: PeerLimits = .standard, isBaseDamaged: Bool = false
-    ) -> NodeSeat {
+    ) -> WorldNode {
         seed += 1
-        let participantState = NodeSeat(
+        let node = WorldNode(
             name, join: join, store: store, clock: clock, seed: seed, shards: shards,
             cluster: cluster, replicas: replicas, evictAfterMilliseconds: evictAfterMilliseconds,
             mayBlock: mayBlock, address: address, isBootstrapping: isBootstrapping,
             acceptsDataLoss: acceptsDataLoss, versions: versions, restRangesMax: restRangesMax,
             peerLimits: peerLimits)
-        participantStates[address ?? name] = participantState
-        participantState.start(damaged: damaged, isBaseDamaged: isBaseDamaged, loss: loss)
-        return participantState
+        nodes[address ?? name] = node
+        node.start(damaged: damaged, isBaseDamaged: isBaseDamaged, loss: loss)
+        return node
     }
 
     /// Kills the node: commits that were not stored are lost, and its connections end.
     func kill(_ address: String) {
-        participantStates[address]?.store.crash()
-        participantStates[address] = nil
+        nodes[address]?.store.crash()
+        nodes[address] = nil
         for channel in channels where channel.owner == address {
             channel.isClosed = true
             channel.isEndTold = true
@@ -288,26 +288,26 @@ final class NodeWorld {
     }
 
     private func with(_ channel: FakeChannel, _ body: @Sendable (isolated Node) -> Void) {
-        guard let participantState = participantStates[channel.owner] else { return }
-        participantState.run(body)
-        endTurn(of: participantState)
+        guard let node = nodes[channel.owner] else { return }
+        node.run(body)
+        endTurn(of: node)
     }
 
-    func endTurn(of participantState: NodeSeat) {
-        let isStoring = storesAtOnce && !stalled.contains(participantState.node.options.gossip)
+    func endTurn(of node: WorldNode) {
+        let isStoring = storesAtOnce && !stalled.contains(node.node.options.gossip)
         repeat {
-            participantState.host.wantsTurn = false
-            participantState.run { $0.onTurnEnd() }
-            while locked.contains(participantState.name),
-                let commit = participantState.store.takeFirst()
+            node.host.wantsTurn = false
+            node.run { $0.onTurnEnd() }
+            while locked.contains(node.name),
+                let commit = node.store.takeFirst()
             {
-                participantState.run { $0.onCommitted(commit.ticket, failure: .locked) }
+                node.run { $0.onCommitted(commit.ticket, failure: .locked) }
             }
-            while isStoring, let ticket = participantState.store.completeFirst() {
-                participantState.run { $0.onCommitted(ticket, failure: nil) }
-                participantState.host.wantsTurn = true
+            while isStoring, let ticket = node.store.completeFirst() {
+                node.run { $0.onCommitted(ticket, failure: nil) }
+                node.host.wantsTurn = true
             }
-        } while participantState.host.wantsTurn
+        } while node.host.wantsTurn
     }
 
     /// Lets all events happen in order, while time passes in ticks.
@@ -316,10 +316,10 @@ final class NodeWorld {
         while clock.milliseconds < end {
             settle()
             clock.pass(Node.tickMilliseconds)
-            for (address, participantState) in participantStates.sorted(by: { $0.key < $1.key })
+            for (address, node) in nodes.sorted(by: { $0.key < $1.key })
             where !paused.contains(address) {
-                participantState.run { $0.onTick() }
-                endTurn(of: participantState)
+                node.run { $0.onTick() }
+                endTurn(of: node)
             }
         }
         settle()
@@ -340,16 +340,16 @@ final class NodeWorld {
 
     private func takeDials() -> Bool {
         var isAny = false
-        for (name, participantState) in participantStates.sorted(by: { $0.key < $1.key }) {
-            let dialed = participantState.host.dialed
-            participantState.host.dialed = []
+        for (name, node) in nodes.sorted(by: { $0.key < $1.key }) {
+            let dialed = node.host.dialed
+            node.host.dialed = []
             for address in dialed {
                 isAny = true
                 let target = aliases[address] ?? address
-                if participantStates[target] != nil, !unreachable.contains(target) {
+                if nodes[target] != nil, !unreachable.contains(target) {
                     _ = connect(from: name, to: target, dialed: address)
                 } else {
-                    participantState.run { $0.onDialFailed(address, isRefused: true) }
+                    node.run { $0.onDialFailed(address, isRefused: true) }
                 }
             }
         }

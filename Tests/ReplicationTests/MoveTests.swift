@@ -124,7 +124,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         #expect(moving.copy.isReady)
         _ = moving.copy.onCommitFailed(now: moving.now)
         // This may have been on its way since before the node became an owner.
-        moving.copy.onLevel(with: n2, isServing: true)
+        moving.copy.onCaughtUp(with: n2, isServing: true)
         #expect(!moving.copy.isReady)
     }
 
@@ -462,7 +462,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         owner.own([n1, n2])
         #expect(!owner.copy.isReady)
         // A message on an old connection may be outdated.
-        owner.copy.onLevel(with: n2, isServing: false)
+        owner.copy.onCaughtUp(with: n2, isServing: false)
         #expect(!owner.copy.isReady)
         _ = owner.said()
         _ = owner.copy.onTick(now: owner.now)
@@ -470,7 +470,7 @@ private func ownership(_ owners: [NodeName]) -> Ownership {
         #expect(owner.said() == [inquiry, inquiry])
         let theirs = claim(Vector(), digest: owner.copy.stored.digest)
         let offer = Frame.offer(Frame.Offer(shard: shard, claim: theirs, isAnswer: true))
-        owner.copy.onLevel(with: n2, isServing: true)
+        owner.copy.onCaughtUp(with: n2, isServing: true)
         _ = owner.copy.receive(offer, from: n2, now: owner.now)
         #expect(!owner.copy.isReady)
         #expect(owner.said() == [.pull(shard, number: 1, SaidVector(Vector()))])

@@ -35,14 +35,14 @@ import Wire
 
     @Test func `equal summaries mean level`() {
         var link = PeerSync(to: peer, now: 0)
-        func isLevel(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
+        func isCaughtUp(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
             link.onSummary(theirs, ours: ours, now: now)
         }
-        #expect(!isLevel(1, ours: 2, now: 5))
-        #expect(!link.isLevel(with: 2, now: 5))
-        #expect(isLevel(2, ours: 2, now: 7))
-        #expect(link.isLevel(with: 2, now: 7) && !link.isLevel(with: 3, now: 7))
-        #expect(!link.isLevel(with: 2, now: 7 + PeerSync.levelMilliseconds))
+        #expect(!isCaughtUp(1, ours: 2, now: 5))
+        #expect(!link.isCaughtUp(with: 2, now: 5))
+        #expect(isCaughtUp(2, ours: 2, now: 7))
+        #expect(link.isCaughtUp(with: 2, now: 7) && !link.isCaughtUp(with: 3, now: 7))
+        #expect(!link.isCaughtUp(with: 2, now: 7 + PeerSync.levelMilliseconds))
     }
 
     @Test func `a silent peer is given up, and not before`() {

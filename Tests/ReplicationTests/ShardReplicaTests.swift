@@ -341,14 +341,14 @@ private struct Driven {
     @Test func `a copy serves once it is level with all owners, or with one that serves`() {
         var one = Driven(owners: 2)
         #expect(one.copy.phase != .serving)
-        one.copy.onLevel(with: n2, isServing: false)
+        one.copy.onCaughtUp(with: n2, isServing: false)
         #expect(one.copy.phase == .serving)
         var incomplete = Driven(isComplete: false, owners: 2)
-        incomplete.copy.onLevel(with: n2, isServing: true)
+        incomplete.copy.onCaughtUp(with: n2, isServing: true)
         #expect(incomplete.copy.phase != .serving)
         for isServing in [true, false] {
             var one = Driven()
-            one.copy.onLevel(with: n2, isServing: isServing)
+            one.copy.onCaughtUp(with: n2, isServing: isServing)
             #expect((one.copy.phase == .serving) == isServing)
             _ = one.copy.onTick(now: one.now + 999)
             #expect((one.copy.phase == .serving) == isServing)
@@ -364,11 +364,11 @@ private struct Driven {
 
     @Test func `who begins to serve tells the owners that may be waiting for it`() {
         var one = Driven(peers: [n2, n3])
-        one.copy.onLevel(with: n2, isServing: false)
+        one.copy.onCaughtUp(with: n2, isServing: false)
         #expect(one.said().isEmpty)
-        one.copy.onLevel(with: n3, isServing: true)
+        one.copy.onCaughtUp(with: n3, isServing: true)
         #expect(one.said() == ["n2 answer"])
-        one.copy.onLevel(with: n3, isServing: true)
+        one.copy.onCaughtUp(with: n3, isServing: true)
         #expect(one.said().isEmpty, "it is told once")
     }
 
@@ -449,7 +449,7 @@ private struct Driven {
         var one = Driven()
         _ = one.write(1)
         one.commit()
-        one.copy.onLevel(with: n2, isServing: true)
+        one.copy.onCaughtUp(with: n2, isServing: true)
         let rest = ReplicaHeader(
             remaining: Vector(), digest: .zero, counts: [], greatest: .zero)
         _ = one.copy.onSetAside(rest, now: one.now)

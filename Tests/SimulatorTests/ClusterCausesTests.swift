@@ -21,7 +21,9 @@ import Testing
         _ = world.run(until: world.now + 1_000)
         try say(world.createLine("c0"), on: visit)
         for name in [question, answer] {
-            try say(world.book.send(world.book.add(name, from: "u0", text: "text")), on: visit)
+            try say(
+                world.expectations.send(world.expectations.add(name, from: "u0", text: "text")),
+                on: visit)
         }
         return visit
     }
@@ -36,7 +38,7 @@ import Testing
         for name in names {
             world.judgeOrder(name.id, for: watcher, on: visit)
             let event = try #require(ReplyLine("EVENT kind=message id=\(name.id)"))
-            if case .data(_, let fields) = event { _ = watcher.book.applyEvent(fields) }
+            if case .data(_, let fields) = event { _ = watcher.expectations.applyEvent(fields) }
         }
     }
 
@@ -57,7 +59,7 @@ import Testing
 
     @Test func `what was changed meanwhile is told with its change`() throws {
         let visit = try answered()
-        world.book.noteEdit(of: question, "other")
+        world.expectations.noteEdit(of: question, "other")
         try tell([answer, question], on: visit)
         #expect(world.finding == nil)
     }

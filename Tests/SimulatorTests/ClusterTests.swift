@@ -9,18 +9,19 @@ import Testing
         let gone = world.shard(of: "c0")
         let other = try #require((1...50).map { "c\($0)" }.first { world.shard(of: $0) != gone })
         let names = ["c0", other].map {
-            world.book.add(
+            world.expectations.add(
                 ClusterMessage.Name(id: "m-\($0)", conversation: $0), from: "u0", text: "")
         }
-        for name in names { world.book.acknowledge(name, .sent, copies: 2) }
+        for name in names { world.expectations.acknowledge(name, .sent, copies: 2) }
         for machine in world.machines.dropFirst(2) { machine.isOut = true }
         let leaver = world.machines[0]
         func lose() -> [Bool] {
             leaver.executor.run { leaver.disk.commit([], drops: [gone], settings: [], ticket: 1) }
             world.noteDrops(by: leaver)
-            var book = world.book
+            var expectations = world.expectations
             return names.map {
-                book.lose($0.id, { _, _ in true }, isElsewhere: { _, _ in false }).broken.isEmpty
+                expectations.lose($0.id, { _, _ in true }, isElsewhere: { _, _ in false }).broken
+                    .isEmpty
             }
         }
         #expect(lose() == [false, false])
@@ -80,24 +81,24 @@ import Testing
     ) throws {
         let world = ClusterWorld(ClusterPlan(seed: 1), tracer: nil)
         let visit = try #require(aVisit(in: world))
-        let name = world.book.add(
+        let name = world.expectations.add(
             ClusterMessage.Name(id: "m", conversation: "c0"), from: "u0", text: "")
         func pass() { _ = world.run(until: world.now + 1_000_000) }
         if again {
-            _ = world.book.send(name)
-            world.book.noteAsked(name, at: world.now)
+            _ = world.expectations.send(name)
+            world.expectations.noteAsked(name, at: world.now)
         }
         pass()
         if before { world.disksLostAt.append(world.now) }
         pass()
-        let request = world.book.send(name).asked(at: world.now, isEarly: false)
-        world.book.noteAsked(name, at: world.now)
+        let request = world.expectations.send(name).asked(at: world.now, isEarly: false)
+        world.expectations.noteAsked(name, at: world.now)
         pass()
         if after { world.disksLostAt.append(world.now) }
         let status = try #require(
             ReplyLine("OK id=m at=2026-11-21T06:00:00.123Z replicas=2/2"))
         world.judge(ClusterAnswer(data: [], status: status), to: request, on: visit)
-        #expect(world.book.messages["m"]?.isAcknowledged(.sent) == isOwed)
+        #expect(world.expectations.messages["m"]?.isAcknowledged(.sent) == isOwed)
     }
 
     @Test(arguments: [([0, 1], true), ([1], true), ([], true), ([1, 0], false), ([0, 9], false)])
@@ -162,12 +163,12 @@ import Testing
         away.isOut = true
         world.noteGivenUp(away, besides: world.machines.filter { !$0.isOut })
         // Another member has it.
-        #expect(phone.book.addedAt != nil)
+        #expect(phone.expectations.addedAt != nil)
         for machine in world.machines where machine !== away {
             world.kill(machine.index)
             _ = world.wipe(machine)
         }
-        #expect(away.documents[phone.key] != nil && phone.book.addedAt == nil)
+        #expect(away.documents[phone.key] != nil && phone.expectations.addedAt == nil)
     }
 
     private func aVisit(in world: ClusterWorld) -> ClusterVisit? {

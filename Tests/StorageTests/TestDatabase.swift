@@ -6,14 +6,14 @@ import Storage
 final class TestDatabase: @unchecked Sendable {
     private let database: Database
     private let mail: Mail
-    private let isJournaled: Bool
+    private let isLogged: Bool
 
     init(
         folder: String, reserve: Reserve? = nil, writeLog limits: WriteLogLimits = .none
     ) throws {
         let mail = Mail()
         self.mail = mail
-        isJournaled = limits != .none
+        isLogged = limits != .none
         // Without a write log, the writer reports only that it has stored.
         let isInline = limits == .none
         database = try Database(folder: folder, reserve: reserve, writeLog: limits) { body in
@@ -41,7 +41,7 @@ final class TestDatabase: @unchecked Sendable {
     func store(_ batch: WriteBatch) throws {
         let outcomes = Outcomes()
         database.submit(batch) { outcomes.note(0, $0) }
-        while isJournaled, outcomes.isEmpty { mail.wait()() }
+        while isLogged, outcomes.isEmpty { mail.wait()() }
         if let error = outcomes.wait(for: 1)[0].1 { throw error }
     }
 }

@@ -62,13 +62,13 @@ import Wire
         }
         let sum = try reader.remaining(in: chats.shard, without: [])
         #expect(sum.digest == chats.digest && sum.alsoBad.isEmpty)
-        for room in 0..<Self.rooms { try checkRoom(room, reader, chats) }
+        for room in 0..<Self.rooms { try checkConversation(room, reader, chats) }
         let pinned = try reader.keys(of: .message, carrying: Term.pinned, in: chats.shard)
         let expected = chats.documents.values.filter { $0.indexKeys == [Term.pinned] }.map(\.key)
         #expect(Set(pinned).isSuperset(of: expected) && pinned == pinned.sorted())
     }
 
-    private func checkRoom(_ room: Int, _ reader: Reader, _ chats: Chats) throws {
+    private func checkConversation(_ room: Int, _ reader: Reader, _ chats: Chats) throws {
         let conversation = Chats.conversation(room)
         let all = chats.positions(in: conversation)
         let places = all.flatMap { [HistoryPage.Place.before($0), .after($0)] } + [.newest]
@@ -289,7 +289,7 @@ import Wire
         #expect(try again.reader.remaining(in: chats.shard, without: []).documents == 4)
     }
 
-    @Test func `a journal that lost whose file it is opens nothing`() throws {
+    @Test func `a write log that lost whose file it is opens nothing`() throws {
         let folder = try TemporaryFolder()
         let database = try TestDatabase(folder: folder.path, writeLog: .standard)
         defer { database.close() }

@@ -138,6 +138,8 @@ import Testing
         ("Sources/Server/A.swift", "f()  // TODO: g()"),
         ("Tests/WireTests/A.swift", "let a = try! f()"),
         ("Tests/TidyTests/A.swift", "struct Helpers {}"),
+        ("Sources/Node/A.swift", "func onLevel() {}"),
+        ("Tests/NodeTests/A.swift", "let seats: [Int] = []"),
     ])
     func `a banned word is an offence`(path: String, text: String) throws {
         #expect(try bannedWords(in: read(path, text), house: .grapevine).count == 1)
@@ -152,9 +154,16 @@ import Testing
         ("Sources/Server/A.swift", "// A new list is sent now.\nlet previously = 1"),
         ("Sources/Server/A.swift", "// A name is no longer than 64 bytes."),
         ("Tests/WireTests/A.swift", "let a = try? f()"),
+        ("Sources/Node/A.swift", "let logLevel = level(of: seat)"),
     ])
     func `what only looks like a banned word is none`(path: String, text: String) throws {
         #expect(try bannedWords(in: read(path, text), house: .grapevine).isEmpty)
+    }
+
+    @Test func `a retired name in a module of the pages is an offence`() throws {
+        let text = "import { keeper } from './a.js'\nconst doorkeeper = 1\nfunction isLevelled() {}"
+        let offences = try retiredNames(inScript: "Sources/Web/chat/a.js", text)
+        #expect(offences.map(\.line) == [2, 3])
     }
 
     @Test func `a vague file or folder name is an offence`() throws {

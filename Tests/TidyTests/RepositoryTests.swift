@@ -27,6 +27,19 @@ import Testing
         }
     }
 
+    @Test func `no retired name stands in a module of the pages`() throws {
+        let scripts = try FileManager.default.subpathsOfDirectory(
+            atPath: Self.root.appending(path: "Sources/Web").path
+        )
+        .filter { $0.hasSuffix(".js") }.map { "Sources/Web/\($0)" }
+        try #require(scripts.contains("Sources/Web/chat/main.js"))
+        let offences = try scripts.flatMap { path in
+            let url = Self.root.appending(path: path)
+            return try retiredNames(inScript: path, try String(contentsOf: url, encoding: .utf8))
+        }
+        #expect(offences.isEmpty, "\(report(offences))")
+    }
+
     @Test func `the comment of every type begins with a noun phrase`() throws {
         try expectNone {
             Place(path: $0.path)?.tree == .sources ? typeCommentsWithoutNoun(in: $0) : []

@@ -34,6 +34,8 @@ let bannedWords: [BannedWord] =
         anywhere(
             #"\b(struct|class|enum|actor|protocol|typealias)\s+"# + retiredName,
             "the established term for it"),
+        anywhere(
+            #"\b(func|var|let|case)\s+("# + retiredMember + ")", "the established term for it"),
         inSources(#"\btry\?"#, "do and catch, so that the cause is handled or told"),
         inSources(
             #"\bimport\s+Foundation"#,
@@ -53,7 +55,14 @@ private let retiredName =
     + "|Gathering|ListAsk|HeldList|Stirred|TurnEnd|CarriedOut|FeedDesk|Watching|Announcement"
     + "|Surroundings|Behind|Listed|Notice|Notifying|Seat|Course|Copy|CopyHeader|PeerCopy"
     + "|Holders|Parcel|Journal|Generation|Fold|Chore|PageGaps|LogRoom|Words|Door|Gate"
-    + "|Farewells?|Shield|Distrust|Upkeep|Whole\\w*|Dice|Plant|Weather|Cables)\\b"
+    + "|Farewells?|Shield|Distrust|Upkeep|Whole\\w*|Dice|Plant|Weather|Cables"
+    + "|\\w*(Errand|Keeper|Sight|Book))\\b"
+
+/// The same of functions, properties and variables, in Swift and in the pages' modules.
+private let retiredMember =
+    #"((is|on|are|not|await)Level|(check|clear|make|has|is|no)Room)|"#
+    + #"(errands?|doorkeeper|keeper|shield|seats?|sight|book|journaled)\b|"#
+    + #"\w*(Errand|Doorkeeper|Keeper|Shield|Seat|Sight|Book)\b"#
 
 private func pure(_ pattern: String, _ instead: String) -> BannedWord {
     BannedWord(
@@ -98,6 +107,18 @@ func bannedWords(in source: SourceText, house: House) throws -> [Offence] {
         }
     }
     return offences
+}
+
+/// The retired names that a module of the pages declares.
+func retiredNames(inScript path: String, _ text: String) throws -> [Offence] {
+    let regex = try Regex(#"\b(const|let|function|class|get|set|async)\s+("# + retiredMember + ")")
+    return zip(1..., text.split(separator: "\n", omittingEmptySubsequences: false))
+        .compactMap { number, line in
+            line.firstMatch(of: regex).map {
+                Offence(
+                    path, line: number, "instead of '\(line[$0.range])': the established term")
+            }
+        }
 }
 
 private func applies(_ word: BannedWord, in tree: Place.Tree, room: Room?) -> Bool {

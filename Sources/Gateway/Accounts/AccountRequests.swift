@@ -175,7 +175,7 @@ extension Accounts {
         _ user: UserID, at address: String, with password: String, from source: AttemptSource
     ) async throws(LineError) {
         let account = try await account(of: user, at: address, with: password, from: source)
-        // Their messages stay, as those of anybody who leaves; what tells of them does not.
+        // The user's messages stay, as after leaving; notifications about them are withdrawn.
         _ = try await write("PROFILE \(user) name= email= photo=").get()
         for (_, fields) in try await ask("DEVICES \(user)").get().lines {
             if let id = fields["id"] { _ = try await write("DEVICE REMOVE \(user) \(id)").get() }

@@ -52,7 +52,7 @@ struct AttemptLimiter: Sendable {
     }
 
     private mutating func count(_ subject: Subject, now: UInt64) {
-        makeRoom(now: now)
+        dropOldest(now: now)
         var record = records[subject.name] ?? Record()
         let forgiven = Int((now - record.triedAt) / subject.forgiving)
         if forgiven > 0 || record.attempts == 0 { record.triedAt = now }
@@ -85,7 +85,7 @@ struct AttemptLimiter: Sendable {
     mutating func forgetAll(of subject: Subject) { records[subject.name] = nil }
 
     /// Forgets what does not count any more, and then whoever tried longest ago.
-    private mutating func makeRoom(now: UInt64) {
+    private mutating func dropOldest(now: UInt64) {
         guard records.count >= AttemptLimiter.recordsMax else { return }
         records = records.filter { now < $0.value.triedAt + AttemptLimiter.memoryMilliseconds }
         guard records.count >= AttemptLimiter.recordsMax else { return }

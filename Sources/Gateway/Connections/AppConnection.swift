@@ -153,8 +153,8 @@ package actor AppConnection: SessionInput {
         memory?.assumeIsolated { [id] in $0.removeSession(id) }
     }
 
-    /// Ends the connection of a client that stands still while memory is tight.
-    package func onStill() { abort() }
+    /// Ends the connection of a client that stalls while memory is tight.
+    package func onStalled() { abort() }
 
     /// Closes a connection that takes too long; called at each tick.
     package func onTick() {

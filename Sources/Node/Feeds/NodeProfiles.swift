@@ -37,8 +37,8 @@ extension Node {
         repeat {
             if let (id, outcome) = profiles.takeAnswered() {
                 goOn(id, with: outcome)
-            } else if let (errand, minimums) = profiles.takeNext() {
-                run(errand, keeping: minimums)
+            } else if let (job, minimums) = profiles.takeNext() {
+                run(job, keeping: minimums)
             } else {
                 return
             }
@@ -46,10 +46,10 @@ extension Node {
         goOnWithProfiles()
     }
 
-    private func run(_ errand: ProfileDesk.Errand, keeping minimums: ProfileDesk.StartPositions?) {
+    private func run(_ job: ProfileJobs.Job, keeping minimums: ProfileJobs.StartPositions?) {
         let user: UserID
         var positions = subscriptions.feeds.map(\.position)
-        switch errand {
+        switch job {
         case .change(let changed):
             // Without watchers of other users there is nobody to be found.
             guard subscriptions.users != [changed] else {
@@ -67,7 +67,7 @@ extension Node {
             positions = []
         }
         let id = profiles.begin(
-            errand, for: user, keeping: minimums, at: positions, now: ports.clock.milliseconds)
+            job, for: user, keeping: minimums, at: positions, now: ports.clock.milliseconds)
         let sink = StepSink(
             self, onSeen: { $0.noteSeen($1, for: id) },
             onStep: { $0.onProfileStep(of: id, $1, $2) })
@@ -121,7 +121,7 @@ extension Node {
         guard let running = profiles.running[id], case .found(let findings, let isPartial) = outcome
         else { return endSurvey(id, isFound: false) }
         if isPartial { profiles.running[id]?.isPartial = true }
-        switch (findings, running.errand) {
+        switch (findings, running.job) {
         case (.users(let contacts), .change(let user)):
             let isPartial = running.isPartial || isPartial
             announce(changeOf: user, to: contacts, isPartial: isPartial)
@@ -153,14 +153,14 @@ extension Node {
         detach(id)
         guard let running = profiles.running.removeValue(forKey: id) else { return }
         goOnWithProfiles()
-        switch running.errand {
+        switch running.job {
         case .sum(let session):
             // The connection may watch another user by now.
             guard subscriptions[session]?.user == running.user else { return }
             subscriptions.updateWatcher(session) { $0.sumsDeadline = nil }
         case .survey(let session) where subscriptions[session] == nil: break
         case .survey, .change:
-            if !isFound { profiles.delay(running.errand, at: running.minimums) }
+            if !isFound { profiles.delay(running.job, at: running.minimums) }
         }
     }
 
@@ -207,9 +207,9 @@ extension Node {
     }
 
     /// Completes a job that has found all profiles it asked for.
-    private func finish(_ running: ProfileDesk.Running) {
+    private func finish(_ running: ProfileJobs.Running) {
         let sums = ProfileSums(of: running.found.map(\.view))
-        switch running.errand {
+        switch running.job {
         case .change: return
         case .survey(let session): finishSurvey(of: session, running, sums)
         case .sum(let session):
@@ -221,7 +221,7 @@ extension Node {
     }
 
     private func finishSurvey(
-        of session: UInt64, _ running: ProfileDesk.Running, _ sums: ProfileSums
+        of session: UInt64, _ running: ProfileJobs.Running, _ sums: ProfileSums
     ) {
         // The connection may watch another user by now, for whom there is another survey.
         guard let watcher = subscriptions[session], watcher.user == running.user, watcher.isAnswered
@@ -250,7 +250,7 @@ extension Node {
     func tickProfiles(now: UInt64) {
         profiles.onTick()
         guard profiles.hasLate,
-            now >= profiles.retriedAt + ProfileDesk.pauseMilliseconds
+            now >= profiles.retriedAt + ProfileJobs.pauseMilliseconds
         else { return }
         profiles.retriedAt = now
         profiles.retry()

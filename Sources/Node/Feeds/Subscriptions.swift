@@ -71,12 +71,12 @@ struct Subscriptions: Sendable {
         var concerns: [ShardID]
 
         /// Whether the session has been told everything that the feeds have told.
-        var isLevel: Bool { behind.isEmpty && lacked.isEmpty }
+        var isCaughtUp: Bool { behind.isEmpty && lacked.isEmpty }
 
         /// The key under which the token is shared with other watchers; nil if it is this one's
         /// alone.
         var tokenKey: TokenKey? {
-            isLevel && unsettled.counters.isEmpty
+            isCaughtUp && unsettled.counters.isEmpty
                 ? TokenKey(concerns: concerns, sums: sums) : nil
         }
 

@@ -12,7 +12,7 @@ extension Node {
     /// Returns whom a user has blocked; nil where other nodes have to be asked.
     private func blocksHere(of user: UserID, having sessionVectors: SessionVectors) -> Blocks? {
         guard let id = shardID(of: user.text), let shard = shard(id), forwards.isIdle(id),
-            sessionVectors.isLevel(id, with: .here)
+            sessionVectors.isCaughtUp(id, with: .here)
         else { return nil }
         let found = shard.assumeIsolated(with: user) { shard, user in
             shard.isReady ? shard.blocks(of: user) : nil

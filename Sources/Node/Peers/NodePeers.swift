@@ -518,7 +518,7 @@ extension Node {
             for entry in hashes {
                 guard let shard = shard(entry.shard) else { continue }
                 let isServing = !theirs.unready.contains(entry.shard)
-                within(shard) { $0.onLevel(with: name, isServing: isServing) }
+                within(shard) { $0.onCaughtUp(with: name, isServing: isServing) }
             }
         } else {
             connection.send(.hashes(hashes))
@@ -531,7 +531,7 @@ extension Node {
             within(shard) {
                 guard let mine = $0.hash(sharedWith: name) else { return }
                 if mine.hash == entry.hash {
-                    $0.onLevel(with: name, isServing: entry.isServing)
+                    $0.onCaughtUp(with: name, isServing: entry.isServing)
                 } else {
                     $0.offer(to: name)
                 }

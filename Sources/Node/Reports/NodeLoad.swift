@@ -16,7 +16,7 @@ package struct NodeLoad: Sendable {
     /// The number of clients' requests that other members are to answer.
     package let forwards: Int
     package let forwardBytes: Int
-    /// The number of results that wait for disks.
+    /// The number of responses that wait for commits.
     package let pendingResponses: Int
     /// The number of lists that are being collected from several shards.
     package let scatterGathers: Int

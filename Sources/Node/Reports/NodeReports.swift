@@ -75,7 +75,7 @@ extension Node {
             return false
         }
         return coOwners.filter { membership.state(of: $0) != .dead }.allSatisfy { name in
-            links[name]?.sync.isLevel(
+            links[name]?.sync.isCaughtUp(
                 with: PeerSync.summary(of: hashes(sharedWith: name)), now: now) ?? false
         }
     }

@@ -98,7 +98,7 @@ extension Node {
         scatterGather.isQueued = false
         let time = TurnTime(TurnTime.ofListSlice, on: ports.clock)
         let failure = read(&scatterGather, for: slot, until: time) {
-            slot.isOfMember || isLevel(slot.session, $0, with: .here)
+            slot.isOfMember || isCaughtUp(slot.session, $0, with: .here)
         }
         if let failure {
             scatterGathers[slot] = nil
@@ -112,11 +112,12 @@ extension Node {
 
     private func read(
         _ scatterGather: inout ScatterGather, for slot: ReplySlot, until time: TurnTime,
-        where isLevel: (ShardID) -> Bool
+        where isCaughtUp: (ShardID) -> Bool
     ) -> ShardFailure? {
         repeat {
             guard let id = scatterGather.unread.first else { break }
-            guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }), isLevel(id) else {
+            guard let shard = shard(id), shard.assumeIsolated({ $0.mayAnswer }), isCaughtUp(id)
+            else {
                 endReading(&scatterGather, for: slot)
                 if slot.isOfMember {
                     scatterGather.missing.append(id)

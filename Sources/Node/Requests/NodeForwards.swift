@@ -37,10 +37,10 @@ extension Node {
         case .nobody:
             return
         case .here(let shard):
-            resume(takeLevel(of: id, for: nil, .here), in: shard)
+            resume(takeCaughtUp(of: id, for: nil, .here), in: shard)
         case .member(let name):
             guard let channel = links[name]?.channel.id else { return }
-            let numbers = takeLevel(of: id, for: name, .member(channel: channel))
+            let numbers = takeCaughtUp(of: id, for: name, .member(channel: channel))
             let sent = numbers.prefix { send($0, to: name) }
             guard sent.count < numbers.count else { return }
             forwards.putBack(Array(numbers[sent.count...]), of: id)
@@ -65,7 +65,7 @@ extension Node {
     /// sessions have seen.
     ///
     /// - Parameter name: the member with the replica; nil for this node.
-    private func takeLevel(
+    private func takeCaughtUp(
         of id: ShardID, for name: NodeName?, _ replica: SessionVector.ObservedReplica
     ) -> [UInt64] {
         dropAbandoned(of: id)
@@ -73,9 +73,9 @@ extension Node {
         var levels: [UInt64: Bool] = [:]
         let level = numbers.filter { number in
             guard let session = forwards[number]?.slot.session else { return true }
-            let isLevel = levels[session] ?? isLevel(session, id, with: replica)
-            levels[session] = isLevel
-            return isLevel
+            let isCaughtUp = levels[session] ?? isCaughtUp(session, id, with: replica)
+            levels[session] = isCaughtUp
+            return isCaughtUp
         }
         guard level.count < numbers.count else { return level }
         let taken = Set(level)

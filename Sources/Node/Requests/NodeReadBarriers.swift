@@ -78,7 +78,9 @@ extension Node {
 
     /// Whether a replica may answer a connection as it is; if not, a read barrier is begun, unless
     /// there are too many.
-    func isLevel(_ session: UInt64, _ shard: ShardID, with replica: SessionVector.ObservedReplica)
+    func isCaughtUp(
+        _ session: UInt64, _ shard: ShardID, with replica: SessionVector.ObservedReplica
+    )
         -> Bool
     {
         let place = SessionShard(session: session, shard: shard)
@@ -92,7 +94,7 @@ extension Node {
             let constraint = sinks[session]?.constraint(on: shard)
         else { return false }
         if replica == .here, let copy = self.shard(shard), isHeld(constraint.minimum, by: copy) {
-            sinks[session]?.onLevel(storedObservation(of: copy))
+            sinks[session]?.onCaughtUp(storedObservation(of: copy))
             return true
         }
         readBarriers[place] = ReadBarrier(constraint: constraint, since: ports.clock.milliseconds)
@@ -163,7 +165,7 @@ extension Node {
             noteUnmet(constraint, by: observation)
         }
         drop(place)
-        sinks[place.session]?.onLevel(observation)
+        sinks[place.session]?.onCaughtUp(observation)
         for slot in sinces.keys where slot.session == place.session {
             sinces[slot]?.missing.remove(place.shard)
         }

@@ -153,7 +153,7 @@ extension Node {
             return .here(.failed(.notReady), isSettled: true)
         }
         guard forwards.isIdle(id),
-            sessionVectors?.isLevel(id, with: .here) ?? isLevel(slot.session, id, with: .here)
+            sessionVectors?.isCaughtUp(id, with: .here) ?? isCaughtUp(slot.session, id, with: .here)
         else { return forward(request, of: id, for: slot) }
         if let (outcome, isSettled) = carryOutIfReady(request, in: id, for: slot) {
             return .here(outcome, isSettled: isSettled)

@@ -151,8 +151,8 @@ extension Node {
         let isHeld =
             place != slot || forwards.firstSlot(of: place.session) != nil
             || deferredQueries[place.session] != nil
-            || sessionVectors.map(areLevel) == false
-        guard isHeld else { return gather(query, for: user, slot: slot, isLevel: true) }
+            || sessionVectors.map(areCaughtUp) == false
+        guard isHeld else { return gather(query, for: user, slot: slot, isCaughtUp: true) }
         let list = DeferredQuery(query: query, user: user, slot: slot, place: place.number)
         deferredQueries[place.session, default: []].append(list)
         return .awaited
@@ -170,16 +170,16 @@ extension Node {
             || deferredQueries[slot.session]?.contains { $0.slot == slot } ?? false
     }
 
-    private func areLevel(_ sessionVectors: SessionVectors) -> Bool {
+    private func areCaughtUp(_ sessionVectors: SessionVectors) -> Bool {
         sessionVectors.shards.allSatisfy { mayAnswer($0, having: sessionVectors) }
     }
 
     /// Whether the node that answers for a shard holds what the connection has seen of it.
     private func mayAnswer(_ id: ShardID, having sessionVectors: SessionVectors) -> Bool {
         switch route(of: id) {
-        case .here: sessionVectors.isLevel(id, with: .here)
+        case .here: sessionVectors.isCaughtUp(id, with: .here)
         case .member(let name):
-            links[name].map { sessionVectors.isLevel(id, with: .member(channel: $0.channel.id)) }
+            links[name].map { sessionVectors.isCaughtUp(id, with: .member(channel: $0.channel.id)) }
                 ?? true
         case .nobody: true
         }
@@ -212,7 +212,7 @@ extension Node {
             isFirst = false
             deferredQueries[session]?.removeFirst()
             if deferredQueries[session]?.isEmpty ?? false { deferredQueries[session] = nil }
-            switch gather(list.query, for: list.user, slot: list.slot, isLevel: false) {
+            switch gather(list.query, for: list.user, slot: list.slot, isCaughtUp: false) {
             case .awaited: break
             case .here(let outcome, let isSettled):
                 if outcome.showsCopy {
@@ -228,14 +228,14 @@ extension Node {
     /// A shard for which no node can answer is left out. If none can be asked, or if the disk
     /// fails, the list fails.
     ///
-    /// - Parameter isLevel: whether the nodes that answer hold what the connection has seen.
+    /// - Parameter isCaughtUp: whether the nodes that answer hold what the connection has seen.
     private func gather(
-        _ query: Query, for user: UserID, slot: ReplySlot, isLevel: Bool
+        _ query: Query, for user: UserID, slot: ReplySlot, isCaughtUp: Bool
     ) -> Reply {
         guard let cluster else { return .here(.failed(.notReady), isSettled: true) }
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
         let shards = query.shards(of: cluster.shards)
-        if let failure = collect(shards, into: &scatterGather, for: slot, isLevel: isLevel) {
+        if let failure = collect(shards, into: &scatterGather, for: slot, isCaughtUp: isCaughtUp) {
             return .here(.failed(failure), isSettled: true)
         }
         guard !scatterGather.isOver else { return .here(scatterGather.outcome, isSettled: true) }
@@ -248,14 +248,15 @@ extension Node {
     /// - Returns: the failure of the whole list, if any.
     private func collect(
         _ shards: [ShardID], into scatterGather: inout ScatterGather, for slot: ReplySlot,
-        isLevel: Bool = false
+        isCaughtUp: Bool = false
     ) -> ShardFailure? {
         guard shards.isEmpty || callsOpen < ShardCall.countMax else { return .overloaded }
         var shares: [NodeName: [ShardID]] = [:]
         let concerned = shardsToRead(for: scatterGather, among: shards)
         for id in shards {
             let route = route(of: id)
-            guard isLevel || slot.isOfMember || self.isLevel(slot.session, id, on: route) else {
+            guard isCaughtUp || slot.isOfMember || self.isCaughtUp(slot.session, id, on: route)
+            else {
                 scatterGather.postpone([id], now: ports.clock.milliseconds)
                 continue
             }
@@ -286,11 +287,11 @@ extension Node {
         return read(&scatterGather, for: slot)
     }
 
-    private func isLevel(_ session: UInt64, _ id: ShardID, on route: Route) -> Bool {
+    private func isCaughtUp(_ session: UInt64, _ id: ShardID, on route: Route) -> Bool {
         switch route {
-        case .here: isLevel(session, id, with: .here)
+        case .here: isCaughtUp(session, id, with: .here)
         case .member(let name):
-            links[name].map { isLevel(session, id, with: .member(channel: $0.channel.id)) }
+            links[name].map { isCaughtUp(session, id, with: .member(channel: $0.channel.id)) }
                 ?? true
         case .nobody: true
         }

@@ -187,7 +187,7 @@ package struct SessionVectors: Sendable {
     }
 
     /// Whether a replica of the shard may answer the connection as it is.
-    func isLevel(_ shard: ShardID, with replica: SessionVector.ObservedReplica) -> Bool {
+    func isCaughtUp(_ shard: ShardID, with replica: SessionVector.ObservedReplica) -> Bool {
         let (index, isThere) = place(of: shard)
         return !isThere || entries[index].sessionVector.replica == replica
     }

@@ -49,7 +49,7 @@ final class StepSink: ReplySink {
         node.assumeIsolated { onSeen($0, observations) }
     }
 
-    func onLevel(_ observation: Observation) { client?.onLevel(observation) }
+    func onCaughtUp(_ observation: Observation) { client?.onCaughtUp(observation) }
 
     func forgetReplica(of shard: ShardID) { client?.forgetReplica(of: shard) }
 

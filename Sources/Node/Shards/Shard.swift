@@ -169,7 +169,7 @@ package actor Shard {
     }
 
     /// Whether all owners of the shard, dead ones too, are known to hold just what is here.
-    package var isLevelWithAllOwners: Bool { machine.replica.isLevelWithAllOwners }
+    package var isCaughtUpWithAllOwners: Bool { machine.replica.isCaughtUpWithAllOwners }
 
     /// The keys and revocations that earlier versions keep here; nil where there are none.
     var signing: Signing? {
@@ -356,8 +356,8 @@ package actor Shard {
         machine.replica.isShared(with: peer) ? machine.replica.shardHash : nil
     }
 
-    func onLevel(with peer: NodeName, isServing: Bool) {
-        machine.onLevel(with: peer, isServing: isServing)
+    func onCaughtUp(with peer: NodeName, isServing: Bool) {
+        machine.onCaughtUp(with: peer, isServing: isServing)
     }
 
     func onDropped(_ frame: Frame, to peer: NodeName) {

@@ -15,7 +15,7 @@ extension ShardMachine {
     }
 
     /// Refuses to register more devices than a user may have; all other mutations pass.
-    mutating func checkRoom(
+    mutating func checkDeviceCount(
         for mutation: Mutation, over target: Document?, in world: ShardWorld
     ) throws(ShardFailure) {
         guard case .device(_, let action) = mutation.action, action.isAddition,

@@ -577,8 +577,8 @@ extension ShardMachine {
     package mutating func onPeerDown(_ peer: NodeName) { replica.onPeerDown(peer) }
 
     /// Notes that the peer's replica is the same as what is on disk here.
-    package mutating func onLevel(with peer: NodeName, isServing: Bool) {
-        replica.onLevel(with: peer, isServing: isServing)
+    package mutating func onCaughtUp(with peer: NodeName, isServing: Bool) {
+        replica.onCaughtUp(with: peer, isServing: isServing)
     }
 
     /// Notes that a frame of this shard was dropped, because too many waited for the peer.

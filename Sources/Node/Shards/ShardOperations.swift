@@ -14,7 +14,7 @@ extension ShardMachine {
         let standing = mutation.standing(of: operation.stamp, in: target)
         // The operation was executed before, or is superseded by a later one of its process.
         guard standing != .done else { return false }
-        try checkRoom(for: mutation, over: target, in: world)
+        try checkDeviceCount(for: mutation, over: target, in: world)
         var isChange: Bool
         do {
             isChange = try mutation.judge(

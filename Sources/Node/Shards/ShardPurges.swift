@@ -133,7 +133,7 @@ extension ShardMachine {
 
     /// Looks at the next files on the disk that are closed or were not sent.
     private mutating func search(_ duty: FileDuty, in world: ShardWorld) throws(ShardFailure) {
-        let mayEnd = duty.isFirst && duty.isEverybodyHeard && replica.isLevelWithAllOwners
+        let mayEnd = duty.isFirst && duty.isEverybodyHeard && replica.isCaughtUpWithAllOwners
         if filesToPurge.unsentCursor == nil {
             try searchClosed(mayEnd: mayEnd, in: world)
         }

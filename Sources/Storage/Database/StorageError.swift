@@ -53,8 +53,8 @@ extension StorageError {
     /// SQLite has one code for a full disk; a limit of file sizes and a quota are reported as write
     /// errors, and also count as `full`.
     init(sqlite code: Int32, on connection: OpaquePointer?, doing: String) {
-        let isWriting = [StorageError.noRoomToWrite, StorageError.noRoomToTruncate].contains(code)
-        if isWriting, !StorageError.lastErrors(on: connection).isDisjoint(with: noRoomErrors) {
+        let isWriting = [StorageError.noSpaceToWrite, StorageError.noSpaceToTruncate].contains(code)
+        if isWriting, !StorageError.lastErrors(on: connection).isDisjoint(with: noSpaceErrors) {
             self = .full
         } else {
             self.init(sqlite: code, doing: doing)
@@ -82,7 +82,7 @@ extension StorageError {
             switch code & 0xFF {
             case SQLITE_FULL: .full
             // The log's shared-memory index grows with the log and has an error code of its own.
-            case SQLITE_IOERR where code == StorageError.noRoomForIndex: .full
+            case SQLITE_IOERR where code == StorageError.noSpaceForIndex: .full
             case SQLITE_READONLY: .readOnly
             case SQLITE_BUSY: .locked
             case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(doing: doing)
@@ -92,10 +92,10 @@ extension StorageError {
     }
 
     /// The codes `SQLITE_IOERR_WRITE` and `SQLITE_IOERR_TRUNCATE`.
-    private static let noRoomToWrite = SQLITE_IOERR | 3 << 8
-    private static let noRoomToTruncate = SQLITE_IOERR | 6 << 8
+    private static let noSpaceToWrite = SQLITE_IOERR | 3 << 8
+    private static let noSpaceToTruncate = SQLITE_IOERR | 6 << 8
     /// The code `SQLITE_IOERR_SHMSIZE`.
-    static let noRoomForIndex = SQLITE_IOERR | 19 << 8
+    static let noSpaceForIndex = SQLITE_IOERR | 19 << 8
 
     /// Returns the error for the system call that has just failed, from `errno`.
     static func system(doing: String) -> StorageError {
@@ -110,4 +110,4 @@ extension StorageError {
 }
 
 /// The values of `errno` for a file that cannot grow.
-private let noRoomErrors: Set<Int32> = [ENOSPC, EFBIG, EDQUOT]
+private let noSpaceErrors: Set<Int32> = [ENOSPC, EFBIG, EDQUOT]

@@ -86,7 +86,7 @@ package final class Backup: @unchecked Sendable {
     /// Copies under a temporary name until the copy is whole and on disk.
     private func copy() throws(StorageError) -> UInt64 {
         guard access(target, F_OK) != 0 else { throw .exists }
-        try checkRoom()
+        try checkFreeSpace()
         // A random name: a file under any other name may belong to another program.
         let draft = target + ".partial-" + String(UInt64.random(in: .min ... .max), radix: 16)
         let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -108,7 +108,7 @@ package final class Backup: @unchecked Sendable {
     }
 
     /// Checks that enough of the disk remains free, since repeated backups must not fill it.
-    private func checkRoom() throws(StorageError) {
+    private func checkFreeSpace() throws(StorageError) {
         var disk = statvfs()
         guard statvfs(Folder.parent(of: target), &disk) == 0 else {
             throw .system(doing: "asking how full it is")

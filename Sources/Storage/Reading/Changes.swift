@@ -118,9 +118,9 @@ extension Reader {
                 }
             }
             let held = theirs.seqs(of: entry.replica)
-            var journaled = layers?.changes(by: entry.replica, from: start, without: held)
-            func takeJournaled(below limit: UInt64) -> Bool {
-                while let (seq, record) = journaled?.next(below: limit) {
+            var unflushed = layers?.changes(by: entry.replica, from: start, without: held)
+            func takeUnflushed(below limit: UInt64) -> Bool {
+                while let (seq, record) = unflushed?.next(below: limit) {
                     let cursor = Dot(replica: entry.replica, seq: seq)
                     guard !part.has(record.key, at: cursor) else { continue }
                     guard part.appendDocument(record.key, record.bytes, at: cursor) else {
@@ -131,7 +131,7 @@ extension Reader {
             }
             try changeScan.scan(shard, entry.replica, from: start, without: held) {
                 (seq, place) throws(StorageError) in
-                guard takeJournaled(below: seq) else { return false }
+                guard takeUnflushed(below: seq) else { return false }
                 // The write log has a later state of the document, under this seq or a later one.
                 guard layers?.record(place.key) == nil else { return true }
                 let cursor = Dot(replica: entry.replica, seq: seq)
@@ -139,7 +139,7 @@ extension Reader {
                 let bytes = try changeScan.bytes(at: place, in: shard)
                 return part.appendDocument(place.key, bytes, at: cursor)
             }
-            if !part.isFull { _ = takeJournaled(below: .max) }
+            if !part.isFull { _ = takeUnflushed(below: .max) }
             if part.isFull { return (part.records, part.last) }
         }
         return (part.records, nil)

@@ -63,21 +63,21 @@ extension Reader {
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
         let layers = overlay.layers(of: shard)
-        var journaled = layers?.messages(of: conversation, on: page)
+        var unflushed = layers?.messages(of: conversation, on: page)
         while try statement.step() {
             let key = row.key
             if let layers {
                 let position = HistoryPosition(
                     time: HybridTimestamp(bits: UInt64(bitPattern: row.time)),
                     id: MessageID(checked: key.id))
-                while let record = journaled?.next(before: position) {
+                while let record = unflushed?.next(before: position) {
                     guard handing(try document(record, in: shard)) else { return }
                 }
                 guard layers.record(key) == nil else { continue }
             }
             guard handing(try row.document(key)) else { return }
         }
-        while let record = journaled?.next(before: nil) {
+        while let record = unflushed?.next(before: nil) {
             guard handing(try document(record, in: shard)) else { return }
         }
     }

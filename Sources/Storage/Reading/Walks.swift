@@ -126,16 +126,16 @@ extension Reader {
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
         let layers = overlay.layers(of: shard)
-        var journaled = (layers?.walk(after: position) ?? [])[...]
+        var unflushed = (layers?.walk(after: position) ?? [])[...]
         var handed = 0
         var last = position
-        /// Hands the records of the write log before a position; all remaining ones where it is
-        /// nil.
-        func handJournaled(before limit: WalkPosition?) {
-            while handed < rowsMax, let next = journaled.first,
+        /// Passes the write log's records below `limit` to the visitor; all remaining ones where it
+        /// is nil.
+        func handUnflushed(before limit: WalkPosition?) {
+            while handed < rowsMax, let next = unflushed.first,
                 limit.map({ next.position < $0 }) ?? true
             {
-                journaled = journaled.dropFirst()
+                unflushed = unflushed.dropFirst()
                 handing(next.record.key, next.record.bytes)
                 last = next.position
                 handed += 1
@@ -143,11 +143,11 @@ extension Reader {
         }
         while handed < rowsMax {
             guard try statement.step() else {
-                handJournaled(before: nil)
-                return journaled.isEmpty ? nil : last
+                handUnflushed(before: nil)
+                return unflushed.isEmpty ? nil : last
             }
             let key = row.key
-            handJournaled(before: row.position)
+            handUnflushed(before: row.position)
             // The write log has a later state of the document.
             guard handed < rowsMax, layers?.record(key) == nil else { continue }
             handing(key, row.bytes)

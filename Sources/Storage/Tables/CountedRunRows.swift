@@ -63,9 +63,9 @@ extension Reader {
         try checkOpen()
         let runs = CountedRuns(kind: .countedRun(level), partition: conversation.text)
         var rows: [HybridTimestamp: [UInt8]] = [:]
-        let journaled = overlay.layers(of: shard)?.runs(runs) ?? [:]
+        let unflushed = overlay.layers(of: shard)?.runs(runs) ?? [:]
         try countedRuns.read(runs, in: shard, from: start, to: end) { rows[$0] = $1 }
-        for (time, bytes) in journaled where time < end || start >= end { rows[time] = bytes }
+        for (time, bytes) in unflushed where time < end || start >= end { rows[time] = bytes }
         var found: [CountedRun] = []
         for (time, bytes) in rows {
             // A run that cannot be decoded counts for nothing.

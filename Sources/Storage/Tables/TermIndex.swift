@@ -64,8 +64,8 @@ extension Reader {
         try bind(statement, to: kind, carrying: term, in: shard)
         if let partition { try statement.bind(partition, at: 4) }
         let keys = try readKeys(of: kind, carrying: term, in: shard, statement)
-        let journaled = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
-        let added = journaled.filter { partition == nil || $0.partition == partition }
+        let unflushed = overlay.layers(of: shard)?.keys(of: kind, carrying: term) ?? []
+        let added = unflushed.filter { partition == nil || $0.partition == partition }
         return added.isEmpty ? keys : Set(keys + added).sorted()
     }
 
@@ -102,8 +102,8 @@ extension Reader {
         try statement.bind(key.id, at: 5)
         let stored = try readKeys(of: key.kind, carrying: term, in: shard, statement)
         guard stored.isEmpty else { return true }
-        let journaled = overlay.layers(of: shard)?.keys(of: key.kind, carrying: term)
-        return journaled?.contains(key) ?? false
+        let unflushed = overlay.layers(of: shard)?.keys(of: key.kind, carrying: term)
+        return unflushed?.contains(key) ?? false
     }
 
     private func bind(

@@ -41,14 +41,14 @@ final class LoggedTables {
 
     /// Stores the batches in one transaction, or none of them.
     func store(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
-        guard batches.allSatisfy(isJournaled) else { return try storeInTables(batches) }
+        guard batches.allSatisfy(isLogged) else { return try storeInTables(batches) }
         if flush == nil, isYoungFull { closeMemtable() }
         return try append(WriteLogRow(batches))
     }
 
     /// Whether a batch goes to the write log first; drops, repairs and batches that are too large
     /// to be written twice do not.
-    private func isJournaled(_ batch: WriteBatch) -> Bool {
+    private func isLogged(_ batch: WriteBatch) -> Bool {
         batch.dropped.isEmpty && !batch.shards.contains(where: \.isReindexed)
             && batch.bytesCount < limits.batchBytesMax
     }

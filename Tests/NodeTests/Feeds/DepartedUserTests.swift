@@ -11,16 +11,16 @@ import Wire
     private static let bob = UserID(checked: "bob")
 
     private let world = NodeWorld()
-    private let seats: [NodeSeat]
+    private let nodes: [WorldNode]
 
     init() {
-        var seats = [world.add("n1", evictAfterMilliseconds: nil, mayBlock: true)]
+        var nodes = [world.add("n1", evictAfterMilliseconds: nil, mayBlock: true)]
         for name in ["n2", "n3"] {
-            seats.append(
+            nodes.append(
                 world.add(
                     name, join: ["n1"], shards: nil, evictAfterMilliseconds: nil, mayBlock: true))
         }
-        self.seats = seats
+        self.nodes = nodes
         world.run(milliseconds: 2_000)
         let room = Conversation.Action.create(participants: [alice, Self.bob], title: nil)
         make(Mutation(.conversation(room), in: lobby, by: alice), 1)
@@ -32,10 +32,10 @@ import Wire
     private func make(
         _ mutation: Mutation, _ number: UInt64, at index: Int = 0, level: AckLevel = .majority
     ) {
-        seats[index].handle(mutation, number: number, level: level)
-        world.endTurn(of: seats[index])
+        nodes[index].handle(mutation, number: number, level: level)
+        world.endTurn(of: nodes[index])
         world.run(milliseconds: 300)
-        #expect(seats[index].sink.outcomes[number] != nil)
+        #expect(nodes[index].sink.outcomes[number] != nil)
     }
 
     private func upload(_ name: String, by user: UserID, _ number: UInt64) {
@@ -53,24 +53,24 @@ import Wire
     /// Whether a file can be read at a node.
     private func isOpen(_ file: String, _ number: UInt64, at index: Int = 0) -> Bool {
         let query = Query.file(FileID(checked: file), in: lobby)
-        seats[index].handle(query, of: "bob", number: number)
-        world.endTurn(of: seats[index])
+        nodes[index].handle(query, of: "bob", number: number)
+        world.endTurn(of: nodes[index])
         world.run(milliseconds: 300)
-        guard case .answered(.found(.file, _), _)? = seats[index].sink.outcomes[number] else {
+        guard case .answered(.found(.file, _), _)? = nodes[index].sink.outcomes[number] else {
             return false
         }
         return true
     }
 
     private func cut(_ index: Int) {
-        for seat in seats where seat.name != seats[index].name {
-            #expect(seats[index].block(seat.name) == nil)
+        for node in nodes where node.name != nodes[index].name {
+            #expect(nodes[index].block(node.name) == nil)
         }
         world.run(milliseconds: 9_000)
     }
 
     private func heal(_ index: Int) {
-        #expect(seats[index].unblock(nil) == nil)
+        #expect(nodes[index].unblock(nil) == nil)
         world.run(milliseconds: 4_000)
     }
 
@@ -82,7 +82,7 @@ import Wire
         #expect(isOpen("f1", 12))
         make(Mutation(.revoke(alice, through: SigningTable.deletionNow)), 13, at: 1)
         world.run(milliseconds: 4_000)
-        for index in seats.indices {
+        for index in nodes.indices {
             #expect(!isOpen("f1", 14, at: index))
             #expect(isOpen("f2", 15, at: index))
             #expect(isOpen("f3", 16, at: index))
@@ -110,7 +110,7 @@ import Wire
         #expect(isOpen("f1", 22) && isOpen("f2", 23))
         if !isSentFirst { make(sending(of: "f1"), 24, at: 2, level: .local) }
         heal(2)
-        for index in seats.indices {
+        for index in nodes.indices {
             #expect(isOpen("f1", 25, at: index))
             #expect(!isOpen("f2", 26, at: index))
             #expect(isOpen("f3", 27, at: index))

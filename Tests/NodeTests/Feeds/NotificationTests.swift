@@ -14,19 +14,19 @@ private let rooms = (1...4).map { ConversationID(checked: "room\($0)") }
 /// Nodes, by default three that each hold a replica of every shard.
 private final class Team {
     let world = NodeWorld()
-    let participantStates: [NodeSeat]
+    let nodes: [WorldNode]
     private var number: UInt64 = 100
 
     init(_ count: Int = 3, replicas: Replicas = .all, shards: UInt16 = 8) {
-        var participantStates = [
+        var nodes = [
             world.add("n1", shards: shards, replicas: replicas, mayBlock: true)
         ]
         for number in 1..<count {
-            participantStates.append(
+            nodes.append(
                 world.add(
                     "n\(number + 1)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
         }
-        self.participantStates = participantStates
+        self.nodes = nodes
         world.run(milliseconds: 5_000)
         for room in rooms {
             ask(
@@ -43,7 +43,7 @@ private final class Team {
         _ mutation: Mutation, at index: Int = 0, level: AckLevel = .majority
     ) -> ReplyResult? {
         number += 1
-        participantStates[index].handle(mutation, number: number, level: level)
+        nodes[index].handle(mutation, number: number, level: level)
         return finish(index)
     }
 
@@ -56,15 +56,15 @@ private final class Team {
     func list(at index: Int = 0, level: AckLevel = .majority) -> ReplyResult? {
         number += 1
         let slot = ReplySlot(session: 1, number: number)
-        participantStates[index].run { $0.notify(phone, of: bob, level: level, for: slot) }
+        nodes[index].run { $0.notify(phone, of: bob, level: level, for: slot) }
         return finish(index)
     }
 
     private func finish(_ index: Int) -> ReplyResult? {
-        world.endTurn(of: participantStates[index])
+        world.endTurn(of: nodes[index])
         world.settle()
-        if participantStates[index].sink.outcomes[number] == nil { world.run(milliseconds: 4_000) }
-        return participantStates[index].sink.outcomes[number]
+        if nodes[index].sink.outcomes[number] == nil { world.run(milliseconds: 4_000) }
+        return nodes[index].sink.outcomes[number]
     }
 
     func send(_ id: String, in room: Int = 0, at index: Int = 0, level: AckLevel = .majority) {
@@ -75,25 +75,25 @@ private final class Team {
     /// The indexes of the nodes that hold the shard of a partition key.
     func owners(of partition: String) -> [Int] {
         let shard = DocumentKey.conversation(ConversationID(checked: partition)).shard(of: 8)
-        let names = Set(participantStates[0].owners(of: shard.number))
-        return participantStates.indices.filter { names.contains(participantStates[$0].name) }
+        let names = Set(nodes[0].owners(of: shard.number))
+        return nodes.indices.filter { names.contains(nodes[$0].name) }
     }
 
     /// Cuts the connection between two nodes and no other.
     func cutLink(_ one: Int, _ other: Int) {
         for (from, to) in [(one, other), (other, one)] {
-            let name = NodeName(checked: participantStates[to].name)
-            participantStates[from].run { _ = $0.block(name, .both) }
+            let name = NodeName(checked: nodes[to].name)
+            nodes[from].run { _ = $0.block(name, .both) }
         }
         world.run(milliseconds: 8_000)
     }
 
     /// Cuts the nodes `left` off from all others, in both directions.
     func cut(_ left: [Int], isCut: Bool = true) {
-        for (index, participantState) in participantStates.enumerated() {
-            for (other, peer) in participantStates.enumerated()
+        for (index, node) in nodes.enumerated() {
+            for (other, peer) in nodes.enumerated()
             where other != index && left.contains(index) != left.contains(other) {
-                participantState.run { node in
+                node.run { node in
                     let name = NodeName(checked: peer.name)
                     if isCut { _ = node.block(name, .both) } else { _ = node.unblock(name) }
                 }
@@ -121,7 +121,7 @@ private struct TestAccount {
     var end: Mutation { mutation(.end(TestAccount.id, began: nil)) }
 
     /// The sign-in as devices name it.
-    func signIn(at node: NodeSeat) throws -> DeviceSignIn {
+    func signIn(at node: WorldNode) throws -> DeviceSignIn {
         let key = DocumentKey.credentials(TestAccount.address)
         let credentials = try node.store.document(key, in: key.shard(of: 8))?.credentials
         let signIn = try #require(credentials?.account(of: bob)?.signIn(TestAccount.id))
@@ -404,7 +404,7 @@ extension ReplyResult? {
             let account = TestAccount()
             team.ask(account.signUp)
             team.ask(account.begin)
-            let signIn = try account.signIn(at: team.participantStates[0])
+            let signIn = try account.signIn(at: team.nodes[0])
             team.ask(.register(FieldText("t"), DeviceRegistration(signIn: signIn)))
             team.send("m0")
             for index in 0..<3 { #expect(team.list(at: index).shown == ["m0"]) }
@@ -416,7 +416,7 @@ extension ReplyResult? {
                 team.cut([2], isCut: false)
             }
             for index in 0..<3 { #expect(team.list(at: index).views == nil) }
-            for node in team.participantStates {
+            for node in team.nodes {
                 let key = DocumentKey.device(phone, of: bob)
                 let device = try node.store.document(key, in: key.shard(of: 8))?.device
                 #expect(device?.isRegistered == false)
@@ -457,19 +457,19 @@ extension ReplyResult? {
         for room in rooms.indices { team.send("m\(room)", in: room, level: .local) }
         let device = ShardID(of: bob.text, count: 16)
         let ownership = rooms.map {
-            team.participantStates[0].owners(of: ShardID(of: $0.text, count: 16).number)
+            team.nodes[0].owners(of: ShardID(of: $0.text, count: 16).number)
         }
-        let keeper = team.participantStates[0].owners(of: device.number)
+        let owner = team.nodes[0].owners(of: device.number)
         let victim = try #require(
             (0..<4).first { index in
-                keeper != [team.participantStates[index].name]
-                    && ownership.contains([team.participantStates[index].name])
+                owner != [team.nodes[index].name]
+                    && ownership.contains([team.nodes[index].name])
             })
-        let asker = try #require((0..<4).first { keeper == [team.participantStates[$0].name] })
+        let asker = try #require((0..<4).first { owner == [team.nodes[$0].name] })
         team.cut([victim])
         let part = team.list(at: asker, level: .local)
         #expect(part.isPartial == true)
-        let missed = rooms.indices.filter { ownership[$0] == [team.participantStates[victim].name] }
+        let missed = rooms.indices.filter { ownership[$0] == [team.nodes[victim].name] }
         let reached = rooms.indices.filter { !missed.contains($0) }.map { "m\($0)" }
         #expect(part.shown?.sorted() == reached)
         if let last = part.views?.last { team.ask(.acknowledge(last.id), at: asker, level: .local) }

@@ -12,10 +12,10 @@ import Wire
     private static let bob = UserID(checked: "bob")
 
     private let world = NodeWorld()
-    private let participantState: NodeSeat
+    private let node: WorldNode
 
     init() {
-        participantState = world.add("n1")
+        node = world.add("n1")
         world.run(milliseconds: 100)
     }
 
@@ -28,18 +28,18 @@ import Wire
 
     private func take(_ frames: (ShardID) -> [WatchFrame]) {
         let frames = frames(ShardID(0))
-        participantState.run { node in
+        node.run { node in
             for frame in frames { node.onWatchFrame(frame, from: node.me.name) }
         }
-        world.endTurn(of: participantState)
+        world.endTurn(of: node)
     }
 
     private func isServed(_ number: UInt64) -> Bool {
-        participantState.run { $0.publisher.served(number, for: $0.me.name) != nil }
+        node.run { $0.publisher.served(number, for: $0.me.name) != nil }
     }
 
     @Test func `a replay ends where the feed of the node that asked is level, not before`() {
-        participantState.run { node in
+        node.run { node in
             node.subscriptions.feeds = [Subscriptions.Feed(), Subscriptions.Feed()]
             node.subscriptions.feeds[0].holder = node.me.name
             node.subscriptions.feeds[0].number = 1
@@ -68,23 +68,23 @@ import Wire
         let n2 = NodeName(checked: "n2")
         world.add("n2", join: ["n1"], shards: nil)
         world.run(milliseconds: 1_000)
-        let link = try #require(participantState.run { $0.links[n2]?.channel.id })
+        let link = try #require(node.run { $0.links[n2]?.channel.id })
         let channel = try #require(world.channels.first { $0.id == link })
         // The test takes the place of the second node, which would close a feed that it has not
         // opened.
         channel.isCut = true
         let shard = ShardID(of: lobby.text, count: 2)
         func deliver(_ frames: [WatchFrame]) {
-            participantState.run { node in
+            node.run { node in
                 for frame in frames { node.onWatchFrame(frame, from: n2) }
             }
-            world.endTurn(of: participantState)
+            world.endTurn(of: node)
         }
         func known() -> Vector? {
-            participantState.run { $0.publisher.liveFeed(of: shard, for: n2)?.known }
+            node.run { $0.publisher.liveFeed(of: shard, for: n2)?.known }
         }
         func position() -> Vector? {
-            participantState.run { node in
+            node.run { node in
                 node.shard(shard).map { $0.assumeIsolated { $0.feedPosition } }
             }
         }
@@ -92,7 +92,7 @@ import Wire
         #expect(known() == position())
         let before = known()
         // Nobody who is watched there is told of this.
-        #expect(participantState.submit(create(), number: 1))
+        #expect(node.submit(create(), number: 1))
         world.run(milliseconds: 100)
         #expect(known() == before && position() != before)
         channel.queuedBytes = .max / 2
@@ -170,6 +170,6 @@ import Wire
         // The holder gets it, and publishes it.
         subscriptions.noteHeld(ahead, of: id)
         #expect(subscriptions.token(of: 1, in: cluster, Checkpoints()) == token(ahead))
-        #expect(subscriptions[1]?.isLevel == true)
+        #expect(subscriptions[1]?.isCaughtUp == true)
     }
 }

@@ -8,7 +8,7 @@ import Wire
 @testable import Replication
 
 /// Returns two nodes that are in sync.
-private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
+private func pair() -> (world: NodeWorld, first: WorldNode, second: WorldNode) {
     let world = NodeWorld()
     let first = world.add("n1")
     let second = world.add("n2", join: ["n1"], shards: nil)
@@ -19,48 +19,48 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
 @Suite struct CommitFaultTests {
     @Test func `the late failure of an older commit does not take back a newer one`() throws {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 1)
+        let node = world.add("n1", shards: 1)
         world.run(milliseconds: 100)
         world.storesAtOnce = false
-        _ = participantState.submit(create(), number: 1)
-        world.endTurn(of: participantState)
-        _ = participantState.submit(send("m1"), number: 2)
-        world.endTurn(of: participantState)
-        let older = try #require(participantState.store.takeFirst())
-        let newer = try #require(participantState.store.takeFirst())
-        participantState.run { $0.onCommitted(older.ticket, failure: .full) }
-        _ = participantState.submit(create(), number: 3)
-        world.endTurn(of: participantState)
-        participantState.run { $0.onCommitted(newer.ticket, failure: .full) }
+        _ = node.submit(create(), number: 1)
+        world.endTurn(of: node)
+        _ = node.submit(send("m1"), number: 2)
+        world.endTurn(of: node)
+        let older = try #require(node.store.takeFirst())
+        let newer = try #require(node.store.takeFirst())
+        node.run { $0.onCommitted(older.ticket, failure: .full) }
+        _ = node.submit(create(), number: 3)
+        world.endTurn(of: node)
+        node.run { $0.onCommitted(newer.ticket, failure: .full) }
         world.storesAtOnce = true
-        world.endTurn(of: participantState)
-        #expect(participantState.sink.outcomes[1] == .failed(.full))
-        #expect(participantState.sink.outcomes[2] == .failed(.full))
+        world.endTurn(of: node)
+        #expect(node.sink.outcomes[1] == .failed(.full))
+        #expect(node.sink.outcomes[2] == .failed(.full))
         #expect(
-            participantState.sink.outcomes[3] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(participantState.store.headers[ShardID(0)]?.documents == 1)
-        let shard = try #require(participantState.run { $0.shard(ShardID(0)) })
+            node.sink.outcomes[3] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(node.store.headers[ShardID(0)]?.documents == 1)
+        let shard = try #require(node.run { $0.shard(ShardID(0)) })
         let stored = shard.assumeIsolated { $0.stored }
-        #expect(stored == participantState.store.headers[ShardID(0)])
+        #expect(stored == node.store.headers[ShardID(0)])
     }
 
     @Test func `a cluster that is founded on a full disk is founded once there is room`() throws {
         let world = NodeWorld()
         world.storesAtOnce = false
-        let participantState = world.add("n1")
-        world.endTurn(of: participantState)
-        let founding = try #require(participantState.store.takeFirst())
-        participantState.run { $0.onCommitted(founding.ticket, failure: .full) }
-        world.endTurn(of: participantState)
-        #expect(participantState.store.waiting.isEmpty)
+        let node = world.add("n1")
+        world.endTurn(of: node)
+        let founding = try #require(node.store.takeFirst())
+        node.run { $0.onCommitted(founding.ticket, failure: .full) }
+        world.endTurn(of: node)
+        #expect(node.store.waiting.isEmpty)
         world.storesAtOnce = true
         world.run(milliseconds: 300)
-        #expect(participantState.store.settings["cluster"] != nil)
-        #expect(participantState.store.settings["members"] != nil)
-        let complete = participantState.store.headers.values.filter(\.isComplete)
+        #expect(node.store.settings["cluster"] != nil)
+        #expect(node.store.settings["members"] != nil)
+        let complete = node.store.headers.values.filter(\.isComplete)
         #expect(complete.count == 2)
-        #expect(participantState.store.headers.count == 2)
-        #expect(participantState.submit(create(), number: 1))
+        #expect(node.store.headers.count == 2)
+        #expect(node.submit(create(), number: 1))
     }
 }
 
@@ -205,7 +205,7 @@ private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
         world.run(milliseconds: 3_000)
         // Each round begins a tick later in the rhythm of summaries than the one before.
         for round in 0..<10 {
-            let first = world.participantStates["n1"] ?? first
+            let first = world.nodes["n1"] ?? first
             let id = ConversationID(checked: "c\(round)")
             #expect(first.submit(create(id), number: UInt64(round)))
             for channel in world.channels where channel.owner == "n1" {

@@ -85,32 +85,32 @@ import Wire
 
     @Test func `a full disk takes deletions and nothing else, until there is room`() throws {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 1)
+        let node = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        participantState.handle(create(), number: 1)
-        for number in 2...3 { participantState.handle(send("m\(number)"), number: UInt64(number)) }
+        node.handle(create(), number: 1)
+        for number in 2...3 { node.handle(send("m\(number)"), number: UInt64(number)) }
         world.run(milliseconds: 100)
-        participantState.store.diskSpace = full
+        node.store.diskSpace = full
         world.run(milliseconds: 100)
-        #expect(participantState.run { $0.report().isDiskFull })
-        #expect(participantState.run { $0.metrics().isDiskFull && $0.metrics().isRefusingWrites })
-        participantState.handle(send("m4"), number: 4)
-        participantState.handle(delete("m2", for: true), number: 5)
-        participantState.handle(delete("m3", for: false), number: 6)
+        #expect(node.run { $0.report().isDiskFull })
+        #expect(node.run { $0.metrics().isDiskFull && $0.metrics().isRefusingWrites })
+        node.handle(send("m4"), number: 4)
+        node.handle(delete("m2", for: true), number: 5)
+        node.handle(delete("m3", for: false), number: 6)
         world.run(milliseconds: 100)
-        #expect(participantState.sink.outcomes[4] == refusal)
+        #expect(node.sink.outcomes[4] == refusal)
         #expect(
-            participantState.sink.outcomes[5] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+            node.sink.outcomes[5] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         #expect(
-            participantState.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(participantState.store.isUrgent)
-        participantState.store.diskSpace = roomy
+            node.sink.outcomes[6] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(node.store.isUrgent)
+        node.store.diskSpace = roomy
         world.run(milliseconds: 100)
-        participantState.handle(send("m4"), number: 7)
+        node.handle(send("m4"), number: 7)
         world.run(milliseconds: 100)
         #expect(
-            participantState.sink.outcomes[7] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
-        #expect(!participantState.store.isUrgent)
+            node.sink.outcomes[7] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+        #expect(!node.store.isUrgent)
     }
 
     @Test func `what others accept waits for room, and what they delete does not`() throws {

@@ -16,23 +16,23 @@ import Wire
     private func slot(_ number: UInt64) -> ReplySlot { ReplySlot(session: 1, number: number) }
 
     /// Scrubs, while turns pass and the disk empties its log as requested.
-    private func scrub(_ participantState: NodeSeat, in world: NodeWorld, number: UInt64)
+    private func scrub(_ node: WorldNode, in world: NodeWorld, number: UInt64)
         -> ScrubReport?
     {
-        let before = participantState.store.logsEmptied
-        participantState.run { $0.scrub(for: ReplySlot(session: 1, number: number)) }
-        for _ in 0..<100 where participantState.store.logsEmptied == before {
+        let before = node.store.logsEmptied
+        node.run { $0.scrub(for: ReplySlot(session: 1, number: number)) }
+        for _ in 0..<100 where node.store.logsEmptied == before {
             world.run(milliseconds: 100)
         }
-        #expect(participantState.sink.outcomes[number] == nil, "not before the log is empty")
-        participantState.run { $0.onLogEmptied(failure: nil) }
-        guard case .scrubbed(let report) = participantState.sink.outcomes[number] else {
+        #expect(node.sink.outcomes[number] == nil, "not before the log is empty")
+        node.run { $0.onLogEmptied(failure: nil) }
+        guard case .scrubbed(let report) = node.sink.outcomes[number] else {
             return nil
         }
         return report
     }
 
-    private func pair() -> (world: NodeWorld, first: NodeSeat, second: NodeSeat) {
+    private func pair() -> (world: NodeWorld, first: WorldNode, second: WorldNode) {
         let world = NodeWorld()
         let first = world.add("n1", shards: 1)
         let second = world.add("n2", join: ["n1"], shards: nil)
@@ -158,25 +158,25 @@ import Wire
 @Suite struct BackupTests {
     @Test func `one backup is made at a time, and its reply tells of it`() {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 1)
+        let node = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
         let first = ReplySlot(session: 1, number: 1)
         let second = ReplySlot(session: 1, number: 2)
         #expect(throws: Never.self) {
-            try participantState.run { $0.backUp(to: "a", for: first) }.get()
+            try node.run { $0.backUp(to: "a", for: first) }.get()
         }
         #expect(throws: OperationFailure.backupRunning) {
-            try participantState.run { $0.backUp(to: "b", for: second) }.get()
+            try node.run { $0.backUp(to: "b", for: second) }.get()
         }
-        #expect(participantState.store.backupsBegun == ["a"])
+        #expect(node.store.backupsBegun == ["a"])
         world.clock.pass(1_500)
-        participantState.run { $0.onBackedUp(.success((file: "/x/a", bytes: 9))) }
+        node.run { $0.onBackedUp(.success((file: "/x/a", bytes: 9))) }
         #expect(
-            participantState.sink.outcomes[1]
+            node.sink.outcomes[1]
                 == .backedUp(BackupReport(file: "/x/a", bytes: 9, milliseconds: 1_500)))
-        _ = participantState.run { node in node.backUp(to: "b", for: second) }
-        participantState.run { $0.onBackedUp(.failure(.exists)) }
-        #expect(participantState.sink.outcomes[2] == .refused(.backup(.exists)))
+        _ = node.run { node in node.backUp(to: "b", for: second) }
+        node.run { $0.onBackedUp(.failure(.exists)) }
+        #expect(node.sink.outcomes[2] == .refused(.backup(.exists)))
     }
 
     /// A backup holds what a disk held: once it is put back, a process can start from it.
@@ -212,15 +212,15 @@ import Wire
 
     @Test func `a backup of a node alone goes on by itself, under another numbering`() throws {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 1)
+        let node = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        #expect(participantState.submit(create(), number: 1))
-        #expect(participantState.submit(send("m1"), number: 2))
+        #expect(node.submit(create(), number: 1))
+        #expect(node.submit(send("m1"), number: 2))
         world.run(milliseconds: 500)
-        let backup = MemoryStore(copying: participantState.store)
-        #expect(participantState.submit(send("lost"), number: 3))
+        let backup = MemoryStore(copying: node.store)
+        #expect(node.submit(send("lost"), number: 3))
         world.run(milliseconds: 500)
-        let lost = try #require(participantState.store.headers[ShardID(0)]?.vector)
+        let lost = try #require(node.store.headers[ShardID(0)]?.vector)
         world.kill("n1")
         let again = world.add("n1", store: backup, shards: nil)
         world.run(milliseconds: 3_000)

@@ -10,8 +10,8 @@ import Wire
 @Suite struct BadFrameTests {
     private struct Pair {
         let world = NodeWorld()
-        let first: NodeSeat
-        let second: NodeSeat
+        let first: WorldNode
+        let second: WorldNode
 
         init() {
             first = world.add("n1")

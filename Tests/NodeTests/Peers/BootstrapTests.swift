@@ -8,7 +8,7 @@ import Testing
     private let all = ["n1", "n2", "n3"]
     private let world = NodeWorld()
 
-    private func start(_ names: String..., store: MemoryStore? = nil) -> [NodeSeat] {
+    private func start(_ names: String..., store: MemoryStore? = nil) -> [WorldNode] {
         names.map { name in
             world.add(
                 name, join: all, store: store ?? MemoryStore(), shards: nil, isBootstrapping: true)
@@ -22,59 +22,59 @@ import Testing
             world.run(milliseconds: 700)
         }
         world.run(milliseconds: 4_000)
-        let clusters = Set(world.participantStates.values.map { $0.store.settings["cluster"] })
+        let clusters = Set(world.nodes.values.map { $0.store.settings["cluster"] })
         #expect(clusters.count == 1)
         #expect(clusters.first != .some(nil))
-        for participantState in world.participantStates.values {
-            #expect(participantState.host.isReady)
-            #expect(participantState.living == 3)
+        for node in world.nodes.values {
+            #expect(node.host.isReady)
+            #expect(node.living == 3)
         }
-        let founders = world.participantStates.values.filter { participantState in
-            participantState.host.lines.contains { $0.hasPrefix("cluster founded") }
+        let founders = world.nodes.values.filter { node in
+            node.host.lines.contains { $0.hasPrefix("cluster founded") }
         }
         #expect(founders.map(\.name) == ["n1"])
     }
 
     @Test func `as long as one of them is away, none founds, and that is said`() {
-        let participantStates = start("n1", "n2")
+        let nodes = start("n1", "n2")
         world.run(milliseconds: 15_000)
-        for participantState in participantStates {
-            #expect(participantState.store.settings["cluster"] == nil)
-            #expect(!participantState.host.isReady)
+        for node in nodes {
+            #expect(node.store.settings["cluster"] == nil)
+            #expect(!node.host.isReady)
         }
         #expect(
-            participantStates[0].host.lines.contains(
+            nodes[0].host.lines.contains(
                 "waiting for a cluster: start a node that is in it, or all of --join without=n3"))
     }
 
     @Test func `who said long ago that it was in none is not counted`() {
-        let participantStates = start("n1", "n2")
+        let nodes = start("n1", "n2")
         world.run(milliseconds: 1_000)
         world.kill("n2")
         world.run(milliseconds: 5_000)
         let third = start("n3")
         world.run(milliseconds: 5_000)
-        #expect(participantStates[0].store.settings["cluster"] == nil)
+        #expect(nodes[0].store.settings["cluster"] == nil)
         #expect(third[0].store.settings["cluster"] == nil)
     }
 
     @Test func `the first one that lost its disk joins the others`() throws {
-        let participantStates = start("n1", "n2", "n3")
+        let nodes = start("n1", "n2", "n3")
         world.run(milliseconds: 4_000)
-        #expect(participantStates[1].submit(create(), number: 1))
+        #expect(nodes[1].submit(create(), number: 1))
         world.run(milliseconds: 1_000)
-        let cluster = try #require(participantStates[1].store.settings["cluster"])
+        let cluster = try #require(nodes[1].store.settings["cluster"])
         world.kill("n1")
         world.run(milliseconds: 1_000)
         let wiped = start("n1")[0]
         world.run(milliseconds: 8_000)
         #expect(wiped.store.settings["cluster"] == cluster)
         #expect(wiped.host.isReady)
-        #expect(wiped.digest == participantStates[1].digest)
+        #expect(wiped.digest == nodes[1].digest)
     }
 
     @Test func `the first one that lost its disk waits for the others, and founds nothing`() {
-        let participantStates = start("n1", "n2", "n3")
+        let nodes = start("n1", "n2", "n3")
         world.run(milliseconds: 4_000)
         for name in all { world.kill(name) }
         let wiped = start("n1")[0]
@@ -84,22 +84,22 @@ import Testing
         _ = start("n2")
         world.run(milliseconds: 20_000)
         #expect(wiped.store.settings["cluster"] == nil)
-        _ = start("n3", store: participantStates[2].store)
+        _ = start("n3", store: nodes[2].store)
         world.run(milliseconds: 10_000)
-        #expect(wiped.store.settings["cluster"] == participantStates[2].store.settings["cluster"])
+        #expect(wiped.store.settings["cluster"] == nodes[2].store.settings["cluster"])
         #expect(wiped.host.isReady)
     }
 
     @Test func `a node that is not on the list joins, and founds nothing`() {
-        let participantStates = start("n1", "n4")
+        let nodes = start("n1", "n4")
         world.run(milliseconds: 5_000)
-        #expect(participantStates.allSatisfy { $0.store.settings["cluster"] == nil })
+        #expect(nodes.allSatisfy { $0.store.settings["cluster"] == nil })
         _ = start("n2", "n3")
         world.run(milliseconds: 5_000)
         #expect(
-            participantStates[1].store.settings["cluster"]
-                == participantStates[0].store.settings["cluster"])
-        #expect(participantStates[1].living == 4)
+            nodes[1].store.settings["cluster"]
+                == nodes[0].store.settings["cluster"])
+        #expect(nodes[1].living == 4)
     }
 }
 
@@ -158,10 +158,10 @@ import Testing
         #expect(first.state(of: "n2") == .dead)
         let back = world.add("n2", join: ["n1:a"], store: store, address: "n2:b")
         world.run(milliseconds: 3_000)
-        for participantState in [first, third, back] {
-            #expect(participantState.living == 3)
-            #expect(participantState.isConverged)
-            let addresses = participantState.run { $0.memberReports().map(\.member.gossip) }
+        for node in [first, third, back] {
+            #expect(node.living == 3)
+            #expect(node.isConverged)
+            let addresses = node.run { $0.memberReports().map(\.member.gossip) }
             #expect(addresses == ["n1:a", "n2:b", "n3:a"])
         }
     }

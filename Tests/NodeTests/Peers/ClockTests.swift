@@ -8,17 +8,17 @@ import Wire
 
 private let decade: Int64 = 10 * 365 * 86_400_000
 
-private func cluster(of count: Int) -> (world: NodeWorld, participantStates: [NodeSeat]) {
+private func cluster(of count: Int) -> (world: NodeWorld, nodes: [WorldNode]) {
     let world = NodeWorld()
-    let participantStates = (1...count).map { number in
+    let nodes = (1...count).map { number in
         world.add(
             "n\(number)", join: number == 1 ? [] : ["n1"], shards: number == 1 ? 2 : nil)
     }
     world.run(milliseconds: 4_000)
-    return (world, participantStates)
+    return (world, nodes)
 }
 
-extension NodeSeat {
+extension WorldNode {
     var clockOffset: Int64? { run { $0.report().clockOffsetMilliseconds } }
 
     /// The greatest timestamp on disk, from which a shard here would continue, in milliseconds.
@@ -30,39 +30,39 @@ extension NodeSeat {
 @Suite struct ClockTests {
     @Test(arguments: [decade, -decade, 10_000, -10_000])
     func `a node whose clock is wrong refuses writes until it is right`(error: Int64) {
-        let (world, participantStates) = cluster(of: 3)
-        #expect(participantStates.allSatisfy { $0.clockOffset == 0 })
-        participantStates[2].clock.aheadMilliseconds = error
+        let (world, nodes) = cluster(of: 3)
+        #expect(nodes.allSatisfy { $0.clockOffset == 0 })
+        nodes[2].clock.aheadMilliseconds = error
         world.run(milliseconds: 4_000)
-        #expect(participantStates.map(\.clockOffset) == [0, 0, error])
-        participantStates[2].handle(create(), number: 1)
-        #expect(participantStates[2].sink.outcomes[1] == .answered(.failed(.clock(error)), nil))
-        #expect(participantStates[2].run { $0.unreadiness } == .clock(error))
-        let wrong = participantStates[2].host.lines.filter { $0.hasPrefix("Clock is ") }
+        #expect(nodes.map(\.clockOffset) == [0, 0, error])
+        nodes[2].handle(create(), number: 1)
+        #expect(nodes[2].sink.outcomes[1] == .answered(.failed(.clock(error)), nil))
+        #expect(nodes[2].run { $0.unreadiness } == .clock(error))
+        let wrong = nodes[2].host.lines.filter { $0.hasPrefix("Clock is ") }
         #expect(wrong.count == 1)
-        participantStates[0].handle(create(), number: 1)
+        nodes[0].handle(create(), number: 1)
         world.run(milliseconds: 500)
-        guard case .stored? = participantStates[0].sink.outcomes[1] else {
-            Issue.record("the others take writes: \(participantStates[0].sink.outcomes)")
+        guard case .stored? = nodes[0].sink.outcomes[1] else {
+            Issue.record("the others take writes: \(nodes[0].sink.outcomes)")
             return
         }
-        participantStates[2].clock.aheadMilliseconds = 0
+        nodes[2].clock.aheadMilliseconds = 0
         world.run(milliseconds: 200)
-        #expect(participantStates[2].run { $0.unreadiness } == nil)
-        participantStates[2].handle(send("m1"), number: 2)
+        #expect(nodes[2].run { $0.unreadiness } == nil)
+        nodes[2].handle(send("m1"), number: 2)
         world.run(milliseconds: 500)
-        guard case .stored? = participantStates[2].sink.outcomes[2] else {
-            Issue.record("it takes writes again: \(participantStates[2].sink.outcomes)")
+        guard case .stored? = nodes[2].sink.outcomes[2] else {
+            Issue.record("it takes writes again: \(nodes[2].sink.outcomes)")
             return
         }
     }
 
     @Test func `after a sleep of the machine, all nodes take writes within three ticks`() {
-        let (world, participantStates) = cluster(of: 5)
+        let (world, nodes) = cluster(of: 5)
         // Every monotonic clock stood still.
         world.clock.wallMilliseconds += 2_000
         world.run(milliseconds: 400)
-        #expect(participantStates.allSatisfy { seat in seat.run { $0.unreadiness } == nil })
+        #expect(nodes.allSatisfy { node in node.run { $0.unreadiness } == nil })
     }
 
     @Test func `a measurement that spans a jump of this node's clock proves nothing`() {
@@ -94,10 +94,10 @@ extension NodeSeat {
         let second = world.add("n2", join: ["n1"], shards: nil)
         world.run(milliseconds: 4_000)
         #expect(again.clockOffset == 0)
-        for (number, participantState) in [again, second].enumerated() {
-            #expect(participantState.submit(send("m\(number)"), number: 9))
+        for (number, node) in [again, second].enumerated() {
+            #expect(node.submit(send("m\(number)"), number: 9))
             world.run(milliseconds: 500)
-            let sent = participantState.run { node in
+            let sent = node.run { node in
                 node.shard(of: lobby).map { shard in
                     shard.assumeIsolated { $0.greatestTime.milliseconds }
                 }
@@ -135,36 +135,36 @@ extension NodeSeat {
 
 @Suite struct SafetyTests {
     @Test func `a node is safe under load, and not while an owner is cut off or catches up`() {
-        let (world, participantStates) = cluster(of: 3)
-        #expect(participantStates.allSatisfy { $0.isSafe })
-        participantStates[0].handle(create(), number: 1, level: .majority)
+        let (world, nodes) = cluster(of: 3)
+        #expect(nodes.allSatisfy { $0.isSafe })
+        nodes[0].handle(create(), number: 1, level: .majority)
         world.run(milliseconds: 500)
         for number in 0..<100 {
-            for (index, participantState) in participantStates.enumerated() {
-                participantState.handle(send("m\(number).\(index)"), number: UInt64(number) + 2)
+            for (index, node) in nodes.enumerated() {
+                node.handle(send("m\(number).\(index)"), number: UInt64(number) + 2)
             }
             world.run(milliseconds: 100)
-            #expect(participantStates.allSatisfy { $0.isSafe }, "send \(number)")
+            #expect(nodes.allSatisfy { $0.isSafe }, "send \(number)")
         }
         for channel in world.channels where channel.owner == "n3" || channel.other?.owner == "n3" {
             channel.isCut = true
         }
         world.unreachable = ["n1", "n2", "n3"]
         world.run(milliseconds: 1_500)
-        #expect(participantStates.allSatisfy { !$0.isSafe })
+        #expect(nodes.allSatisfy { !$0.isSafe })
         world.run(milliseconds: 20_000)
-        #expect(participantStates.allSatisfy { !$0.isSafe })
+        #expect(nodes.allSatisfy { !$0.isSafe })
         world.unreachable = []
         world.run(milliseconds: 4_000)
-        #expect(participantStates.allSatisfy { $0.isSafe })
+        #expect(nodes.allSatisfy { $0.isSafe })
     }
 
     @Test func `who is heard and does not hear keeps others from being safe`() {
-        let (world, participantStates) = cluster(of: 3)
+        let (world, nodes) = cluster(of: 3)
         for channel in world.channels
         where channel.owner == "n1" && channel.other?.owner == "n3" { channel.isCut = true }
         world.run(milliseconds: 2_000)
-        #expect(!participantStates[0].isSafe)
+        #expect(!nodes[0].isSafe)
     }
 
     @Test func `a node is ready once it has fetched what it owns, and not while it leaves`() {

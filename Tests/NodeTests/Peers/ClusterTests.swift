@@ -32,11 +32,11 @@ func send(
 @Suite struct ClusterTests {
     @Test func `a node without a cluster to join founds one and serves at once`() {
         let world = NodeWorld()
-        let participantState = world.add("n1")
+        let node = world.add("n1")
         world.run(milliseconds: 100)
-        #expect(participantState.host.isReady)
-        #expect(participantState.store.settings["cluster"] != nil)
-        #expect(participantState.members == ["n1"])
+        #expect(node.host.isReady)
+        #expect(node.store.settings["cluster"] != nil)
+        #expect(node.members == ["n1"])
     }
 
     @Test func `who joins takes the cluster's settings and all that it holds`() {
@@ -49,12 +49,12 @@ func send(
         let second = world.add("n2", join: ["n1"], shards: nil)
         let third = world.add("n3", join: ["n2"], shards: nil)
         world.run(milliseconds: 1_000)
-        for participantState in [second, third] {
-            #expect(participantState.host.isReady)
-            #expect(participantState.digest == first.digest)
-            #expect(participantState.living == 3)
-            #expect(participantState.members == ["n1", "n2", "n3"])
-            #expect(participantState.store.settings["cluster"] == first.store.settings["cluster"])
+        for node in [second, third] {
+            #expect(node.host.isReady)
+            #expect(node.digest == first.digest)
+            #expect(node.living == 3)
+            #expect(node.members == ["n1", "n2", "n3"])
+            #expect(node.store.settings["cluster"] == first.store.settings["cluster"])
         }
     }
 
@@ -93,12 +93,12 @@ func send(
         let twin = world.add("n2", join: ["n1"], shards: nil, address: "elsewhere")
         world.run(milliseconds: 5_000)
         #expect(twin.host.endings.first == .unusable("a living member has the name n2"))
-        #expect(world.participantStates["n1"]?.living == 2)
+        #expect(world.nodes["n1"]?.living == 2)
     }
 
     @Test func `that the name is taken counts where it is said again two seconds later`() {
         let world = NodeWorld()
-        let participantState = world.add("n1")
+        let node = world.add("n1")
         var rejection = ByteWriter()
         rejection.writeEnvelope { PeerFrame.reject(.nameTaken).encode(into: &$0) }
         let first = world.connect(from: "n1", to: "nobody").dialer
@@ -108,16 +108,16 @@ func send(
         let early = world.connect(from: "n1", to: "nobody").dialer
         world.run(milliseconds: 2_500)
         world.receive(rejection.bytes, on: early)
-        #expect(participantState.host.endings.isEmpty)
+        #expect(node.host.endings.isEmpty)
         for _ in 1...2 {
             // A peer that was suspended rejects as soon as it goes on.
-            #expect(participantState.host.endings.isEmpty)
+            #expect(node.host.endings.isEmpty)
             let late = world.connect(from: "n1", to: "nobody").dialer
             world.settle()
             world.receive(rejection.bytes, on: late)
             world.run(milliseconds: 600)
         }
-        #expect(participantState.host.endings.first == .unusable("a living member has the name n1"))
+        #expect(node.host.endings.first == .unusable("a living member has the name n1"))
     }
 
     @Test func `a write reaches the others, and its reply says how many have it`() {

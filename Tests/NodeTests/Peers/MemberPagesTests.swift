@@ -7,15 +7,15 @@ import Wire
 @Suite struct MemberPagesTests {
     private let world = NodeWorld()
 
-    private func join(_ name: String, store: MemoryStore = MemoryStore()) -> NodeSeat {
+    private func join(_ name: String, store: MemoryStore = MemoryStore()) -> WorldNode {
         world.add(
             name, join: name == "n1" ? [] : ["n1", "n2"], store: store,
             shards: name == "n1" ? 2 : nil, evictAfterMilliseconds: 3_000)
     }
 
     /// The nodes whose pages a node lists.
-    private func listed(_ seat: NodeSeat) -> [String] {
-        seat.run { $0.memberPages }.map { String($0.chat.dropFirst("https://".count)) }
+    private func listed(_ node: WorldNode) -> [String] {
+        node.run { $0.memberPages }.map { String($0.chat.dropFirst("https://".count)) }
     }
 
     @Test func `pages follow who joins, who is evicted and comes back, and who leaves`() {
@@ -44,25 +44,25 @@ import Wire
     }
 
     @Test func `who was forgotten on the other side of a cut is listed again after it`() {
-        let seats = ["n1", "n2", "n3"].map { join($0) }
+        let nodes = ["n1", "n2", "n3"].map { join($0) }
         world.run(milliseconds: 2_000)
         for channel in world.channels where channel.owner == "n3" { channel.isCut = true }
         world.unreachable = ["n1", "n2", "n3"]
         world.run(milliseconds: 7_000)
-        #expect(seats[1].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
+        #expect(nodes[1].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
         world.run(milliseconds: 1_000)
-        #expect(listed(seats[0]) == ["n2"])
+        #expect(listed(nodes[0]) == ["n2"])
         world.unreachable = []
         world.run(milliseconds: 10_000)
-        #expect(seats.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
+        #expect(nodes.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
     }
 
     @Test func `a node that starts alone lists the others, a hundred times`() {
-        let seats = ["n1", "n2", "n3"].map { join($0) }
+        let nodes = ["n1", "n2", "n3"].map { join($0) }
         world.run(milliseconds: 2_000)
-        for seat in seats { world.kill(seat.name) }
+        for node in nodes { world.kill(node.name) }
         for _ in 0..<100 {
-            let alone = join("n2", store: seats[1].store)
+            let alone = join("n2", store: nodes[1].store)
             world.run(milliseconds: 100)
             #expect(listed(alone) == ["n1", "n3"])
             world.kill("n2")
@@ -70,15 +70,15 @@ import Wire
     }
 
     @Test func `on two sides of a cut each node lists those that it knew`() {
-        let seats = ["n1", "n2", "n3"].map { join($0) }
+        let nodes = ["n1", "n2", "n3"].map { join($0) }
         world.run(milliseconds: 2_000)
         for channel in world.channels where channel.owner == "n3" { channel.isCut = true }
         world.unreachable = ["n1", "n2", "n3"]
         world.run(milliseconds: 2_000)
-        #expect(seats.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
+        #expect(nodes.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
         world.unreachable = []
         world.run(milliseconds: 3_000)
-        #expect(seats.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
+        #expect(nodes.map(listed) == [["n2", "n3"], ["n1", "n3"], ["n1", "n2"]])
     }
 
     @Test func `who has no pages any more is not listed`() {

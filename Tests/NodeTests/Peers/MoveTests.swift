@@ -12,14 +12,14 @@ private let shardCount: UInt16 = 8
 /// A cluster that keeps two replicas of each shard; every shard has conversations in it.
 private struct Team {
     let world = NodeWorld()
-    private(set) var participantStates: [NodeSeat]
+    private(set) var nodes: [WorldNode]
     private var rooms: UInt64 = 0
 
     init(of count: Int) {
-        participantStates = [world.add("n1", shards: shardCount, replicas: .count(2))]
+        nodes = [world.add("n1", shards: shardCount, replicas: .count(2))]
         world.run(milliseconds: 100)
         fill()
-        while participantStates.count < count { join() }
+        while nodes.count < count { join() }
         world.run(milliseconds: 5_000)
         fill()
         world.run(milliseconds: 1_000)
@@ -27,8 +27,8 @@ private struct Team {
 
     /// Adds a node with an empty folder.
     mutating func join() {
-        participantStates.append(
-            world.add("n\(participantStates.count + 1)", join: ["n1"], shards: nil, replicas: nil))
+        nodes.append(
+            world.add("n\(nodes.count + 1)", join: ["n1"], shards: nil, replicas: nil))
     }
 
     /// Adds some conversations, each at a node that owns its shard.
@@ -36,27 +36,27 @@ private struct Team {
         for _ in 0..<4 * UInt64(shardCount) {
             rooms += 1
             let (number, room) = (rooms, create(ConversationID(checked: "c\(rooms)")))
-            let isTaken = participantStates.contains { $0.submit(room, number: number) }
+            let isTaken = nodes.contains { $0.submit(room, number: number) }
             #expect(isTaken, "c\(number)")
-            for participantState in participantStates { world.endTurn(of: participantState) }
+            for node in nodes { world.endTurn(of: node) }
         }
     }
 
     /// Checks that the owners of each shard hold it with the same content, and no other node does.
-    func check(_ comment: Comment, among participantStates: [NodeSeat]) {
+    func check(_ comment: Comment, among nodes: [WorldNode]) {
         var documents = 0
         for shard in 0..<shardCount {
-            let owners = participantStates[0].owners(of: shard)
-            #expect(owners.count == min(2, participantStates.count), comment)
-            let ownership = participantStates.filter { $0.held.contains(shard) }
+            let owners = nodes[0].owners(of: shard)
+            #expect(owners.count == min(2, nodes.count), comment)
+            let ownership = nodes.filter { $0.held.contains(shard) }
             #expect(Set(ownership.map(\.name)) == Set(owners), comment)
-            let contents = participantStates.map { $0.stored(of: shard) }.filter { !$0.isEmpty }
+            let contents = nodes.map { $0.stored(of: shard) }.filter { !$0.isEmpty }
             #expect(contents.count == owners.count, comment)
             #expect(Set(contents).count == 1, comment)
             documents += contents.first?.count ?? 0
         }
         #expect(documents == Int(rooms), comment)
-        #expect(participantStates.allSatisfy { $0.isConverged }, comment)
+        #expect(nodes.allSatisfy { $0.isConverged }, comment)
     }
 
     /// Compares each replica that is dropped with what its owners have on their disks.
@@ -64,15 +64,15 @@ private struct Team {
     /// - Returns: the number of drops.
     func watchDrops() -> DropCount {
         let count = DropCount()
-        for participantState in participantStates {
-            participantState.store.onDrop = { [participantStates] shard in
+        for node in nodes {
+            node.store.onDrop = { [nodes] shard in
                 count.drops += 1
-                let mine = participantState.stored(of: shard.number)
-                for owner in participantStates
-                where participantState.owners(of: shard.number).contains(owner.name) {
+                let mine = node.stored(of: shard.number)
+                for owner in nodes
+                where node.owners(of: shard.number).contains(owner.name) {
                     let theirs = owner.stored(of: shard.number)
                     let isThere = mine.allSatisfy { theirs[$0.key] == $0.value }
-                    #expect(isThere, "shard \(shard) of \(participantState.name), at \(owner.name)")
+                    #expect(isThere, "shard \(shard) of \(node.name), at \(owner.name)")
                 }
             }
         }
@@ -87,14 +87,14 @@ private final class DropCount {
 @Suite struct MoveTests {
     @Test func `who joins pulls the shards that it owns, and who held them drops them`() {
         var team = Team(of: 2)
-        team.check("two", among: team.participantStates)
+        team.check("two", among: team.nodes)
         team.join()
         let drops = team.watchDrops()
         team.world.run(milliseconds: 3_000)
-        team.check("three", among: team.participantStates)
-        #expect(drops.drops == team.participantStates[2].held.count)
+        team.check("three", among: team.nodes)
+        #expect(drops.drops == team.nodes[2].held.count)
         #expect(drops.drops > 0)
-        #expect(team.participantStates[2].host.isReady)
+        #expect(team.nodes[2].host.isReady)
     }
 
     @Test func `a copy stays until every owner has it on disk`() {
@@ -104,12 +104,12 @@ private final class DropCount {
         let drops = team.watchDrops()
         team.world.run(milliseconds: 4_000)
         #expect(drops.drops == 0)
-        #expect(team.participantStates[0].held.count == Int(shardCount))
-        #expect(team.participantStates[1].held.count == Int(shardCount))
+        #expect(team.nodes[0].held.count == Int(shardCount))
+        #expect(team.nodes[1].held.count == Int(shardCount))
         team.world.stalled = []
         team.world.run(milliseconds: 3_000)
         #expect(drops.drops > 0)
-        team.check("after", among: team.participantStates)
+        team.check("after", among: team.nodes)
     }
 
     @Test func `writes while shards move are on every owner`() {
@@ -122,12 +122,12 @@ private final class DropCount {
         }
         team.world.run(milliseconds: 3_000)
         #expect(drops.drops > 0)
-        team.check("after", among: team.participantStates)
+        team.check("after", among: team.nodes)
     }
 
     @Test func `a cluster of five holds each shard twice, after all joined at once`() {
         let team = Team(of: 5)
-        team.check("five", among: team.participantStates)
+        team.check("five", among: team.nodes)
     }
 
     @Test func `a node told of a cluster by its operator joins it`() {
@@ -166,7 +166,7 @@ private final class DropCount {
     @Test func `who leaves hands everything over, then ends`() {
         let team = Team(of: 3)
         let (leaver, others) = (
-            team.participantStates[0], Array(team.participantStates.dropFirst())
+            team.nodes[0], Array(team.nodes.dropFirst())
         )
         let drops = team.watchDrops()
         let held = leaver.held.count
@@ -186,7 +186,7 @@ private final class DropCount {
 
     @Test func `who leaves holds on to what an owner has not stored`() {
         let team = Team(of: 3)
-        let leaver = team.participantStates[0]
+        let leaver = team.nodes[0]
         team.world.stalled = ["n2"]
         #expect(leaver.refusal { $0.leave() } == nil)
         team.world.run(milliseconds: 3_000)
@@ -201,27 +201,27 @@ private final class DropCount {
         let team = Team(of: 2)
         team.world.kill("n2")
         team.world.run(milliseconds: 1_000)
-        #expect(team.participantStates[0].refusal { $0.leave() } == .nobodyElse)
-        #expect(team.participantStates[0].held.count == Int(shardCount))
+        #expect(team.nodes[0].refusal { $0.leave() } == .nobodyElse)
+        #expect(team.nodes[0].held.count == Int(shardCount))
     }
 
     @Test func `who left and starts again is a member again`() {
         let team = Team(of: 3)
-        #expect(team.participantStates[2].refusal { $0.leave() } == nil)
+        #expect(team.nodes[2].refusal { $0.leave() } == nil)
         team.world.run(milliseconds: 3_000)
-        #expect(team.participantStates[2].host.endings == [.shutdown])
-        let store = team.participantStates[2].store
+        #expect(team.nodes[2].host.endings == [.shutdown])
+        let store = team.nodes[2].store
         team.world.kill("n3")
         let again = team.world.add("n3", store: store, shards: nil, replicas: nil)
         team.world.run(milliseconds: 3_000)
-        team.check("again", among: [team.participantStates[0], team.participantStates[1], again])
+        team.check("again", among: [team.nodes[0], team.nodes[1], again])
     }
 }
 
 @Suite struct ForgettingTests {
     @Test func `who is forgotten is out of the ring, and what it held is elsewhere`() {
         let team = Team(of: 3)
-        let others = Array(team.participantStates.dropLast())
+        let others = Array(team.nodes.dropLast())
         team.world.kill("n3")
         team.world.run(milliseconds: 1_000)
         #expect(others[0].owned.count < Int(shardCount))
@@ -234,16 +234,16 @@ private final class DropCount {
 
     @Test func `who lives, is suspect, unknown or oneself is not forgotten`() {
         let team = Team(of: 3)
-        let participantState = team.participantStates[0]
+        let node = team.nodes[0]
         func forget(_ name: String) -> OperationFailure? {
-            participantState.refusal { $0.forgetMember(NodeName(checked: name)) }
+            node.refusal { $0.forgetMember(NodeName(checked: name)) }
         }
         #expect(forget("n1") == .oneself)
         #expect(forget("n9") == .unknownMember)
         #expect(forget("n3") == .notDead)
         team.world.kill("n3")
         team.world.settle()
-        #expect(participantState.state(of: "n3") == .suspect)
+        #expect(node.state(of: "n3") == .suspect)
         #expect(forget("n3") == .notDead)
         team.world.run(milliseconds: 1_000)
         #expect(forget("n3") == nil)
@@ -252,15 +252,15 @@ private final class DropCount {
 
     @Test func `who was forgotten and returns is a member again, with what it held`() {
         let team = Team(of: 3)
-        let store = team.participantStates[2].store
+        let store = team.nodes[2].store
         team.world.kill("n3")
         team.world.run(milliseconds: 1_000)
         #expect(
-            team.participantStates[0].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
+            team.nodes[0].refusal { $0.forgetMember(NodeName(checked: "n3")) } == nil)
         team.world.run(milliseconds: 3_000)
         let again = team.world.add("n3", store: store, shards: nil, replicas: nil)
         team.world.run(milliseconds: 3_000)
-        team.check("again", among: [team.participantStates[0], team.participantStates[1], again])
+        team.check("again", among: [team.nodes[0], team.nodes[1], again])
     }
 }
 
@@ -291,6 +291,6 @@ private final class DropCount {
             world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil)
         }
         world.run(milliseconds: 3_000)
-        #expect(world.participantStates["n4"]?.owners(of: 0).count == 3)
+        #expect(world.nodes["n4"]?.owners(of: 0).count == 3)
     }
 }

@@ -52,15 +52,15 @@ import Wire
         world.run(milliseconds: 100)
         for name in ["n2", "n3"] { world.add(name, join: ["n1"], shards: nil) }
         world.run(milliseconds: 1_000)
-        _ = world.participantStates["n1"]?.submit(create(), number: 1)
+        _ = world.nodes["n1"]?.submit(create(), number: 1)
         world.run(milliseconds: 1_000)
         var number: UInt64 = 1
         func load() {
             for name in names {
-                guard let participantState = world.participantStates[name] else { continue }
+                guard let node = world.nodes[name] else { continue }
                 number += 1
                 #expect(
-                    participantState.submit(send("m\(number)"), number: number, level: .majority))
+                    node.submit(send("m\(number)"), number: number, level: .majority))
             }
             world.run(milliseconds: 500)
         }
@@ -69,7 +69,7 @@ import Wire
         for versions in [Self.earlierVersions, .current, Self.laterVersions, .current] {
             let isLater = versions == Self.laterVersions
             for name in names {
-                let store = try #require(world.participantStates[name]?.store)
+                let store = try #require(world.nodes[name]?.store)
                 world.kill(name)
                 load()
                 // A later version writes more bytes after a header's values, under its own number.
@@ -87,16 +87,16 @@ import Wire
             }
         }
         world.run(milliseconds: 3_000)
-        let participantStates = names.compactMap { world.participantStates[$0] }
-        for participantState in participantStates {
+        let nodes = names.compactMap { world.nodes[$0] }
+        for node in nodes {
             #expect(
-                participantState.digest == participantStates[0].digest
-                    && participantState.isConverged && participantState.living == 3)
-            let bad = participantState.host.lines.filter {
+                node.digest == nodes[0].digest
+                    && node.isConverged && node.living == 3)
+            let bad = node.host.lines.filter {
                 $0.contains("refused") || $0.contains("closed") || $0.contains("defect")
             }
             #expect(bad.isEmpty)
-            let messages = participantState.store.documents.values.reduce(0) { sum, documents in
+            let messages = node.store.documents.values.reduce(0) { sum, documents in
                 sum + documents.keys.count { $0.kind == .message }
             }
             #expect(messages == Int(number) - 1)
@@ -111,8 +111,8 @@ import Wire
         let second = world.add("n2", join: ["n1"], shards: nil, versions: far)
         world.run(milliseconds: 3_000)
         #expect(first.members == ["n1"] && second.held.isEmpty)
-        for participantState in [first, second] {
-            let lines = participantState.host.lines.filter {
+        for node in [first, second] {
+            let lines = node.host.lines.filter {
                 $0.contains("no version of the wire in common")
             }
             #expect(lines.count == 1)
@@ -178,9 +178,9 @@ import Wire
         }
         world.receive(frame.bytes, on: channel)
         world.run(milliseconds: 2_000)
-        for participantState in [first, second] {
-            #expect(participantState.stored(of: shard.number)[key] == bytes)
-            #expect(participantState.isConverged)
+        for node in [first, second] {
+            #expect(node.stored(of: shard.number)[key] == bytes)
+            #expect(node.isConverged)
         }
         #expect(
             second.submit(

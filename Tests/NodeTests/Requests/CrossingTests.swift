@@ -52,6 +52,6 @@ import Testing
         let open = world.channels.filter { !$0.isClosed }
         #expect(open.count == 2, "\(run)")
         #expect(open.first?.other === open.last, "\(run)")
-        #expect(world.participantStates.values.allSatisfy { $0.living == 2 }, "\(run)")
+        #expect(world.nodes.values.allSatisfy { $0.living == 2 }, "\(run)")
     }
 }

@@ -21,44 +21,44 @@ func found(_ room: ConversationID = lobby) -> Mutation {
 /// Five nodes, two replicas of each shard: most requests at a node concern shards of others.
 struct Five {
     let world = NodeWorld()
-    let participantStates: [NodeSeat]
+    let nodes: [WorldNode]
 
     init(
         restRangesMax: Int = VectorBase.restRangesMax, peerLimits: PeerLimits = .standard
     ) {
-        var participantStates = [
+        var nodes = [
             world.add(
                 "n1", shards: shardCount, replicas: .count(2), mayBlock: true,
                 restRangesMax: restRangesMax, peerLimits: peerLimits)
         ]
         for number in 2...5 {
-            participantStates.append(
+            nodes.append(
                 world.add(
                     "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true,
                     restRangesMax: restRangesMax, peerLimits: peerLimits))
         }
-        self.participantStates = participantStates
+        self.nodes = nodes
         world.run(milliseconds: 5_000)
     }
 
     /// Returns the owners of a conversation's shard, in order.
-    func owners(of room: ConversationID) -> [NodeSeat] {
+    func owners(of room: ConversationID) -> [WorldNode] {
         let shard = ShardID(of: room.text, count: shardCount)
-        return participantStates[0].owners(of: shard.number).compactMap { name in
-            participantStates.first { $0.name == name }
+        return nodes[0].owners(of: shard.number).compactMap { name in
+            nodes.first { $0.name == name }
         }
     }
 
     /// Returns a node that does not hold the conversation.
-    func stranger(to room: ConversationID) -> NodeSeat {
+    func stranger(to room: ConversationID) -> WorldNode {
         let owners = owners(of: room).map(\.name)
-        return participantStates.first { !owners.contains($0.name) } ?? participantStates[0]
+        return nodes.first { !owners.contains($0.name) } ?? nodes[0]
     }
 
     /// Has as much wait for an owner as may, and nothing of it arrive; the owner was asked last.
-    func fillQueue(of seat: NodeSeat, to owner: NodeSeat) {
+    func fillQueue(of node: WorldNode, to owner: WorldNode) {
         let channel = world.channels.last {
-            $0.owner == seat.name && $0.other?.owner == owner.name && !$0.isClosed
+            $0.owner == node.name && $0.other?.owner == owner.name && !$0.isClosed
         }
         channel?.queuedBytes =
             PeerLimits.standard.queueBytesMax + PeerLimits.standard.controlBytesMax
@@ -66,22 +66,22 @@ struct Five {
 
     /// Submits a mutation, and lets everything happen that needs no time.
     func handle(
-        _ mutation: Mutation, at participantState: NodeSeat, number: UInt64,
+        _ mutation: Mutation, at node: WorldNode, number: UInt64,
         level: AckLevel = .local
     ) -> ReplyResult? {
-        participantState.handle(mutation, number: number, level: level)
-        world.endTurn(of: participantState)
+        node.handle(mutation, number: number, level: level)
+        world.endTurn(of: node)
         world.settle()
-        return participantState.sink.outcomes[number]
+        return node.sink.outcomes[number]
     }
 
-    func handle(_ query: Query, of user: String, at participantState: NodeSeat, number: UInt64)
+    func handle(_ query: Query, of user: String, at node: WorldNode, number: UInt64)
         -> ReplyResult?
     {
-        participantState.handle(query, of: user, number: number)
-        world.endTurn(of: participantState)
+        node.handle(query, of: user, number: number)
+        world.endTurn(of: node)
         world.settle()
-        return participantState.sink.outcomes[number]
+        return node.sink.outcomes[number]
     }
 }
 
@@ -250,10 +250,10 @@ extension ReplyResult? {
         #expect(five.handle(unpin, at: stranger, number: 4).isWritten)
         five.world.paused = []
         five.world.run(milliseconds: 2_000)
-        for (participantState, number) in zip(owners, 5...) {
+        for (node, number) in zip(owners, 5...) {
             let pinned = five.handle(
-                .pinned(lobby), of: "bob", at: participantState, number: UInt64(number))
-            #expect(pinned.messages == [], "at \(participantState.name)")
+                .pinned(lobby), of: "bob", at: node, number: UInt64(number))
+            #expect(pinned.messages == [], "at \(node.name)")
         }
     }
 
@@ -391,16 +391,16 @@ extension ReplyResult? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
+                five.handle(found(room), at: five.nodes[0], number: number).isWritten)
         }
-        for (index, participantState) in five.participantStates.enumerated() {
+        for (index, node) in five.nodes.enumerated() {
             let list = five.handle(
-                .chats(.active), of: "bob", at: participantState, number: UInt64(100 + index))
+                .chats(.active), of: "bob", at: node, number: UInt64(100 + index))
             guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
-                Issue.record("\(participantState.name) says \(String(describing: list))")
+                Issue.record("\(node.name) says \(String(describing: list))")
                 continue
             }
-            #expect(chats.count == 20, "at \(participantState.name)")
+            #expect(chats.count == 20, "at \(node.name)")
         }
     }
 
@@ -414,10 +414,10 @@ extension ReplyResult? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
+                five.handle(found(room), at: five.nodes[0], number: number).isWritten)
         }
-        let participantState = five.stranger(to: rooms(1)[0])
-        let list = five.handle(.chats(.active), of: "bob", at: participantState, number: 100)
+        let node = five.stranger(to: rooms(1)[0])
+        let list = five.handle(.chats(.active), of: "bob", at: node, number: 100)
         guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
             Issue.record("it says \(String(describing: list))")
             return
@@ -425,7 +425,7 @@ extension ReplyResult? {
         #expect(chats.count == 20)
         // The vector of each shard came, too.
         let shown = Dictionary(
-            uniqueKeysWithValues: participantState.sink.allShown.map { ($0.shard, $0) })
+            uniqueKeysWithValues: node.sink.allShown.map { ($0.shard, $0) })
         #expect(Set(shown.keys) == Set((0..<shardCount).map { ShardID($0) }))
         for room in rooms(20) {
             let shard = ShardID(of: room.text, count: shardCount)
@@ -441,7 +441,7 @@ extension ReplyResult? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.participantStates[0], number: number).isWritten)
+                five.handle(found(room), at: five.nodes[0], number: number).isWritten)
         }
         let asked = five.stranger(to: rooms(1)[0])
         asked.sink.memory = 0
@@ -464,14 +464,14 @@ extension ReplyResult? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
+                five.handle(found(room), at: five.nodes[0], number: number, level: .all)
                     .isWritten)
         }
         let lost = Set(five.owners(of: rooms(1)[0]).map(\.name))
         for name in lost.sorted() { five.world.kill(name) }
         five.world.settle()
         let left =
-            five.participantStates.first { !lost.contains($0.name) } ?? five.participantStates[0]
+            five.nodes.first { !lost.contains($0.name) } ?? five.nodes[0]
         let list = five.handle(.chats(.active), of: "bob", at: left, number: 100)
         guard case .answered(.found(.chats(let chats), isPartial: true), _) = list else {
             Issue.record("it says \(String(describing: list))")
@@ -487,13 +487,13 @@ extension ReplyResult? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
+                five.handle(found(room), at: five.nodes[0], number: number, level: .all)
                     .isWritten)
         }
         five.world.paused = ["n2"]
-        #expect(five.handle(.unread, of: "bob", at: five.participantStates[2], number: 100) == nil)
+        #expect(five.handle(.unread, of: "bob", at: five.nodes[2], number: 100) == nil)
         five.world.run(milliseconds: 700)
-        let list = five.participantStates[2].sink.outcomes[100]
+        let list = five.nodes[2].sink.outcomes[100]
         guard case .answered(.found(.unread, isPartial: false), _) = list else {
             Issue.record("it says \(String(describing: list))")
             return
@@ -525,7 +525,7 @@ extension ReplyResult? {
         for (index, room) in rooms(20).enumerated() {
             let number = UInt64(index + 1)
             #expect(
-                five.handle(found(room), at: five.participantStates[0], number: number, level: .all)
+                five.handle(found(room), at: five.nodes[0], number: number, level: .all)
                     .isWritten)
         }
         // Three more nodes, which own shards before they hold them.
@@ -533,26 +533,26 @@ extension ReplyResult? {
             five.world.add("n\(number)", join: ["n1"], shards: nil, replicas: nil)
         }
         for round in UInt64(1)...20 {
-            for participantState in five.participantStates {
-                participantState.handle(.chats(.active), of: "bob", number: 100 * round)
-                five.world.endTurn(of: participantState)
+            for node in five.nodes {
+                node.handle(.chats(.active), of: "bob", number: 100 * round)
+                five.world.endTurn(of: node)
             }
             five.world.run(milliseconds: 100)
         }
         five.world.run(milliseconds: 1_000)
-        for participantState in five.participantStates {
+        for node in five.nodes {
             for round in UInt64(1)...20 {
                 guard
                     case .answered(.found(.chats(let chats), isPartial: false), _) =
-                        participantState.sink.outcomes[100 * round]
+                        node.sink.outcomes[100 * round]
                 else {
-                    Issue.record("\(participantState.name) has no whole list in round \(round)")
+                    Issue.record("\(node.name) has no whole list in round \(round)")
                     continue
                 }
-                #expect(chats.count == 20, "at \(participantState.name)")
+                #expect(chats.count == 20, "at \(node.name)")
             }
         }
-        #expect(five.participantStates[0].members.count == 8)
+        #expect(five.nodes[0].members.count == 8)
     }
 
     // MARK: Replicas

@@ -9,11 +9,11 @@ import Wire
 /// Lists that take several turns at a node that holds parts of them and has no memory for them.
 @Suite struct LargeListTests {
     private let five = Five(peerLimits: .ofLists(64))
-    private let asked: NodeSeat
+    private let asked: WorldNode
 
     init() {
         let five = five
-        asked = five.participantStates[0]
+        asked = five.nodes[0]
         for (index, room) in rooms(20).enumerated() {
             #expect(five.handle(found(room), at: asked, number: UInt64(index + 1)).isWritten)
         }

@@ -12,21 +12,22 @@ import Wire
     private let carol = UserID(checked: "carol")
     private let message = MessageID(checked: "m1")
     private let five = Five()
-    private var stranger: NodeSeat { five.stranger(to: lobby) }
-    private var owners: [NodeSeat] { five.owners(of: lobby) }
+    private var stranger: WorldNode { five.stranger(to: lobby) }
+    private var owners: [WorldNode] { five.owners(of: lobby) }
 
     private func by(_ user: UserID, _ action: Mutation.Action) -> Mutation {
         Mutation(action, in: lobby, by: user)
     }
 
     /// Returns an operation as its node has read it, before it is sent.
-    private func operation(_ mutation: Mutation, readBy participantState: NodeSeat) -> Operation {
-        Operation(mutation, participantState.run { $0.nextOperation() })
+    private func operation(_ mutation: Mutation, readBy node: WorldNode) -> Operation {
+        Operation(mutation, node.run { $0.nextOperation() })
     }
 
     /// Has an owner execute an operation; nobody waits for the response.
-    private func execute(_ operation: Operation, at owner: NodeSeat, _ attempt: PeerRequest.Attempt)
-    {
+    private func execute(
+        _ operation: Operation, at owner: WorldNode, _ attempt: PeerRequest.Attempt
+    ) {
         let name = stranger.node.options.name
         let ask = PeerRequest(
             number: 1 << 40, round: 1 << 40, deadline: .max,

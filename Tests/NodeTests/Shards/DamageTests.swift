@@ -7,10 +7,10 @@ import Wire
 @testable import Node
 @testable import Replication
 
-private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: ClosedRange<UInt64>) {
+private func fill(_ node: WorldNode, in world: NodeWorld, rooms: ClosedRange<UInt64>) {
     for number in rooms {
         #expect(
-            participantState.submit(create(ConversationID(checked: "c\(number)")), number: number))
+            node.submit(create(ConversationID(checked: "c\(number)")), number: number))
     }
     world.run(milliseconds: 500)
 }
@@ -18,7 +18,7 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
 /// Damaged or missing rows by which documents are found.
 @Suite struct DamagedIndexTests {
     /// Returns two nodes with one replica of each shard; the first holds all when the second joins.
-    private func handOver(_ damage: (MemoryStore) -> Void) -> (NodeWorld, [NodeSeat]) {
+    private func handOver(_ damage: (MemoryStore) -> Void) -> (NodeWorld, [WorldNode]) {
         let world = NodeWorld()
         let first = world.add("n1", shards: 8, replicas: .count(1))
         world.run(milliseconds: 100)
@@ -36,16 +36,16 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
     @Test(arguments: damages) func `a copy that is given away is all there, whatever leads to it`(
         damage: @Sendable (MemoryStore, Set<DocumentKey>) -> Void
     ) {
-        let (_, participantStates) = handOver { store in
+        let (_, nodes) = handOver { store in
             let keys = store.documents.values.flatMap(\.keys)
             damage(store, Set(keys.filter { $0.partition < "c4" }))
         }
-        let held = participantStates.map { $0.store.documents.values.reduce(0) { $0 + $1.count } }
+        let held = nodes.map { $0.store.documents.values.reduce(0) { $0 + $1.count } }
         #expect(held.reduce(0, +) == 64)
         #expect(held.allSatisfy { $0 > 0 })
-        #expect(Set(participantStates[0].held).isDisjoint(with: participantStates[1].held))
+        #expect(Set(nodes[0].held).isDisjoint(with: nodes[1].held))
         #expect(
-            participantStates[0].host.lines.contains {
+            nodes[0].host.lines.contains {
                 $0.hasPrefix("index damaged; it is rebuilt shard=")
             })
     }
@@ -98,10 +98,10 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
 
     @Test func `a folder that lost even its cluster founds no other`() {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 2, loss: loss)
+        let node = world.add("n1", shards: 2, loss: loss)
         world.run(milliseconds: 1_000)
-        #expect(participantState.store.settings.isEmpty && !participantState.host.isReady)
-        #expect(participantState.run { $0.unreadiness } == .damaged(loss, hasOthers: false))
+        #expect(node.store.settings.isEmpty && !node.host.isReady)
+        #expect(node.run { $0.unreadiness } == .damaged(loss, hasOthers: false))
     }
 
     @Test func `a node with others shows nothing before they have filled it`() {
@@ -131,31 +131,31 @@ private func fill(_ participantState: NodeSeat, in world: NodeWorld, rooms: Clos
 @Suite struct LockTests {
     @Test func `writes are refused until the lock is released, and the node goes on`() throws {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 1)
+        let node = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        participantState.handle(create(), number: 1)
+        node.handle(create(), number: 1)
         world.run(milliseconds: 100)
-        let replicas = { participantState.store.headers[ShardID(0)]?.vector.entries.count }
+        let replicas = { node.store.headers[ShardID(0)]?.vector.entries.count }
         #expect(replicas() == 1)
         world.locked = ["n1"]
         for number: UInt64 in 2...20 {
-            participantState.handle(send("m\(number)"), number: number)
+            node.handle(send("m\(number)"), number: number)
             world.run(milliseconds: 100)
         }
         // The first write meets the lock; the others are refused since the lock is known.
-        #expect(participantState.sink.outcomes[2] == .failed(.locked))
+        #expect(node.sink.outcomes[2] == .failed(.locked))
         let refusal = ReplyResult.answered(.failed(.store(.locked)), nil)
-        #expect((3...20).allSatisfy { participantState.sink.outcomes[$0] == refusal })
-        #expect(participantState.run { $0.unreadiness } == .locked)
-        #expect(participantState.run { $0.report().isLocked && $0.metrics().isRefusingWrites })
-        #expect(participantState.host.endings.isEmpty)
+        #expect((3...20).allSatisfy { node.sink.outcomes[$0] == refusal })
+        #expect(node.run { $0.unreadiness } == .locked)
+        #expect(node.run { $0.report().isLocked && $0.metrics().isRefusingWrites })
+        #expect(node.host.endings.isEmpty)
         world.locked = []
         world.run(milliseconds: 200)
-        #expect(participantState.run { $0.unreadiness } == nil)
-        participantState.handle(send("m21"), number: 21)
+        #expect(node.run { $0.unreadiness } == nil)
+        node.handle(send("m21"), number: 21)
         world.run(milliseconds: 100)
         #expect(
-            participantState.sink.outcomes[21] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
+            node.sink.outcomes[21] == .stored(Stored(on: 1, owners: 1, isEnough: true)))
         // Of the refused writes only the first has ended a replica's numbering.
         #expect(replicas() == 2)
     }

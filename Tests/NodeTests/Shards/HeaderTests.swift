@@ -65,12 +65,12 @@ import Wire
 
     @Test func `a node alone goes on with what its documents add up to`() {
         let world = NodeWorld()
-        let participantState = world.add("n1", shards: 1)
+        let node = world.add("n1", shards: 1)
         world.run(milliseconds: 500)
-        #expect(participantState.submit(create(), number: 1))
-        #expect(participantState.submit(send("m1"), number: 2))
+        #expect(node.submit(create(), number: 1))
+        #expect(node.submit(send("m1"), number: 2))
         world.run(milliseconds: 500)
-        let store = participantState.store
+        let store = node.store
         let greatest = store.headers[shard]?.greatest
         world.kill("n1")
         // The clock is behind what is on disk, and near enough to follow it.

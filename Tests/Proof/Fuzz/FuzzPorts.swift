@@ -16,7 +16,7 @@ final class FuzzExecutor: SerialExecutor {
 }
 
 /// A clock that is advanced explicitly, random numbers that count up, and a silent host.
-final class FuzzDesk: Host, Clock, Entropy {
+final class FuzzHost: Host, Clock, Entropy {
     nonisolated(unsafe) private(set) var milliseconds: UInt64 = 10_000
     nonisolated(unsafe) private var last: UInt64 = 0
     nonisolated(unsafe) private(set) var hasEnded = false

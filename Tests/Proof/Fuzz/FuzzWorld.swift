@@ -13,7 +13,7 @@ final class FuzzWorld {
     private static let process = RandomID(high: 7, low: 7)
     private static let shards: UInt16 = 2
 
-    private let desk = FuzzDesk()
+    private let host = FuzzHost()
     private let store = FuzzStore()
     private let channel = FuzzChannel()
     private let node: Node
@@ -25,11 +25,11 @@ final class FuzzWorld {
                 join: [], cluster: nil, shards: FuzzWorld.shards, replicas: .standard,
                 ackLevel: .majority, editWindowMilliseconds: 900_000),
             ports: NodePorts(
-                executor: FuzzExecutor(), store: store, entropy: desk, clock: desk, host: desk))
+                executor: FuzzExecutor(), store: store, entropy: host, clock: host, host: host))
     }
 
     var holdsShards: Bool {
-        node.assumeIsolated { $0.shards.count } == Int(FuzzWorld.shards) || desk.hasEnded
+        node.assumeIsolated { $0.shards.count } == Int(FuzzWorld.shards) || host.hasEnded
     }
 
     func start() {
@@ -73,7 +73,7 @@ final class FuzzWorld {
     /// Runs some turns and ticks without input.
     func settle() {
         for _ in 0..<4 {
-            desk.pass(milliseconds: Node.tickMilliseconds)
+            host.pass(milliseconds: Node.tickMilliseconds)
             node.assumeIsolated { $0.onTick() }
             turn()
         }

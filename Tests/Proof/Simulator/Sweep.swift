@@ -6,7 +6,7 @@ package struct Sweep: Sendable {
     package private(set) var coverage = Coverage()
     /// The longest time that any run took to be in sync, in microseconds.
     package private(set) var healedInMax: UInt64 = 0
-    package private(set) var levelInMax: UInt64 = 0
+    package private(set) var caughtUpInMax: UInt64 = 0
     /// The violation with the lowest seed.
     package private(set) var failure: Failure?
     /// The hash of each run's trace.
@@ -29,7 +29,7 @@ package struct Sweep: Sendable {
         changes += run.changes
         coverage.add(run.coverage)
         healedInMax = max(healedInMax, run.healedIn)
-        levelInMax = max(levelInMax, run.levelIn)
+        caughtUpInMax = max(caughtUpInMax, run.levelIn)
         traces.add(run.trace, of: TraceHashes.Run(.machines, run.plan.seed))
         recordResult(run.violation, of: run.plan.seed)
     }
@@ -59,7 +59,7 @@ package struct Sweep: Sendable {
         coverage.add(other.coverage)
         traces.add(other.traces)
         healedInMax = max(healedInMax, other.healedInMax)
-        levelInMax = max(levelInMax, other.levelInMax)
+        caughtUpInMax = max(caughtUpInMax, other.caughtUpInMax)
         if let failure = other.failure { recordResult(failure.violation, of: failure.seed) }
     }
 

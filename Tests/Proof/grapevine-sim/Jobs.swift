@@ -80,7 +80,7 @@ func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Sweep? {
             + (world == .members ? "" : "\(total.changes) changes, ")
             + "\(total.events) events, \(rate(total.runs, since: began)) runs/s, "
             + "\(rate(Int(total.events), since: began)) events/s")
-    if world != .whole { sayLevels(total) }
+    if world != .whole { printConvergence(total) }
     guard total.missing.isEmpty else {
         say("never happened: \(total.missing.joined(separator: ", "))")
         return nil
@@ -88,11 +88,11 @@ func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Sweep? {
     return total
 }
 
-private func sayLevels(_ total: Sweep) {
+private func printConvergence(_ total: Sweep) {
     say(
         "level at most \(total.healedInMax / 1_000) ms after the heal"
             + (total.world == .machines
-                ? ", \(total.levelInMax / 1_000) ms after the last write" : ""))
+                ? ", \(total.caughtUpInMax / 1_000) ms after the last write" : ""))
 }
 
 private func runOne(_ plan: Plan, isTraced: Bool, isShrunk: Bool) -> Int32 {

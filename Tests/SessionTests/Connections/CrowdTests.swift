@@ -14,7 +14,9 @@ import Testing
         let hogs = (0..<400).map { _ in node.connectShared() }
         let half = String(repeating: "x", count: 60_000)
         for hog in hogs { hog.feed(half) }
-        let refused = hogs.filter { $0.heard() == ["ERR 503 \(LineError.noRoomForLine.sentence)"] }
+        let refused = hogs.filter {
+            $0.heard() == ["ERR 503 \(LineError.noMemoryForLine.sentence)"]
+        }
         #expect(refused.count > 20)
         #expect(node.memory.assumeIsolated { $0.heldBytes } <= SessionLimits.heldBytesMax + 60_000)
         let other = node.connectShared()
@@ -27,10 +29,10 @@ import Testing
     @Test func `a line without an end is refused after a while`() {
         let hogs = (0..<200).map { _ in node.connectShared() }
         for hog in hogs { hog.feed(String(repeating: "x", count: 60_000)) }
-        node.clearRoom()
+        node.disconnectStalledClients()
         #expect(hogs.allSatisfy { $0.heard().isEmpty })
-        node.clock.advance(milliseconds: SessionLimits.stillMillisecondsMax)
-        node.clearRoom()
+        node.clock.advance(milliseconds: SessionLimits.stalledMillisecondsMax)
+        node.disconnectStalledClients()
         let refused = hogs.filter { $0.heard().first?.hasPrefix("ERR 503 ") ?? false }
         #expect(refused.count > 50)
         #expect(!node.memory.assumeIsolated { $0.isTight })
@@ -52,8 +54,8 @@ import Testing
         reader.feed("HISTORY c bob limit=100\n")
         node.endTurn()
         for _ in 0..<4 {
-            node.clock.advance(milliseconds: SessionLimits.stillMillisecondsMax)
-            node.clearRoom()
+            node.clock.advance(milliseconds: SessionLimits.stalledMillisecondsMax)
+            node.disconnectStalledClients()
             node.endTurn()
         }
         #expect(deaf.contains { $0.output.assumeIsolated { $0.isAborted } })

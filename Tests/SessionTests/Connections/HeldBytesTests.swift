@@ -6,7 +6,7 @@ import Wire
 
 @Suite struct HeldBytesTests {
     private static let mebibyte = 1 << 20
-    private static let patience = SessionLimits.stillMillisecondsMax
+    private static let patience = SessionLimits.stalledMillisecondsMax
 
     private var held = HeldBytes()
 
@@ -31,21 +31,21 @@ import Wire
         #expect(held.total == 0)
     }
 
-    @Test mutating func `who stands still while memory is tight goes, the largest first`() {
+    @Test mutating func `who stalls while memory is tight goes, the largest first`() {
         fill(with: 4)
         #expect(held.isTight)
-        let got1 = held.takeStill(now: Self.patience - 1)
+        let got1 = held.takeStalled(now: Self.patience - 1)
         #expect(got1.isEmpty)
-        let still = held.takeStill(now: Self.patience)
-        #expect(still.first == 4)
-        #expect(!still.contains(1))
+        let stalled = held.takeStalled(now: Self.patience)
+        #expect(stalled.first == 4)
+        #expect(!stalled.contains(1))
     }
 
     @Test mutating func `nobody goes while memory is not tight`() {
         held.recordHeld(
             1, of: .session(1), holds: SessionLimits.heldBytesTight - 1, isItsTurn: true, taken: 0,
             now: 0)
-        let got2 = held.takeStill(now: 1_000_000)
+        let got2 = held.takeStalled(now: 1_000_000)
         #expect(got2.isEmpty)
     }
 
@@ -57,19 +57,19 @@ import Wire
         held.recordHeld(
             3, of: .session(3), holds: 3 * Self.mebibyte, isItsTurn: true, taken: read - 1, now: 500
         )
-        let still = held.takeStill(now: Self.patience)
-        #expect(!still.contains(4))
-        #expect(still.contains(3))
+        let stalled = held.takeStalled(now: Self.patience)
+        #expect(!stalled.contains(4))
+        #expect(stalled.contains(3))
         // What it has read before does not count the next time.
-        let got3 = held.takeStill(now: 2 * Self.patience)
+        let got3 = held.takeStalled(now: 2 * Self.patience)
         #expect(got3.contains(4))
     }
 
-    @Test mutating func `who waits for the node does not stand still`() {
+    @Test mutating func `who waits for the node does not stall`() {
         fill(with: 4)
         held.recordHeld(
             4, of: .session(4), holds: 4 * Self.mebibyte, isItsTurn: false, taken: 0, now: 10)
-        let got4 = held.takeStill(now: Self.patience + 10)
+        let got4 = held.takeStalled(now: Self.patience + 10)
         #expect(!got4.contains(4))
     }
 
@@ -177,12 +177,12 @@ import Wire
                 taken: 0, now: 0)
         }
         // Of 13 MiB, 8 have to go: three sessions, each with 3 of the 12 that four share.
-        let still = held.takeStill(now: Self.patience)
-        #expect(still.count == 3)
-        #expect(!still.contains(9))
+        let stalled = held.takeStalled(now: Self.patience)
+        #expect(stalled.count == 3)
+        #expect(!stalled.contains(9))
         // The session that is left still holds all 12 MiB.
-        for id in still { held.removeSession(id) }
-        let rest = held.takeStill(now: Self.patience)
+        for id in stalled { held.removeSession(id) }
+        let rest = held.takeStalled(now: Self.patience)
         #expect(rest.count == 1)
     }
 

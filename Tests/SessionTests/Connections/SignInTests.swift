@@ -8,7 +8,7 @@ import Wire
 @testable import Session
 
 /// Keys that admit a session which sends one of two secrets.
-private actor TestDoorkeeper: AuthKeys {
+private actor TestKeys: AuthKeys {
     static let secret = String(repeating: "s", count: 32)
     static let other = String(repeating: "o", count: 32)
 
@@ -31,11 +31,11 @@ private actor TestDoorkeeper: AuthKeys {
 
 @Suite struct SignInTests {
     private let world = World()
-    private let doorkeeper = TestDoorkeeper()
-    private let secret = TestDoorkeeper.secret
+    private let keys = TestKeys()
+    private let secret = TestKeys.secret
 
     @Test func `who signed in as a user acts as no other, and not as an operator`() {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         #expect(client.ask("AUTH user-alice") == ["OK"])
         // Those that name a user, in the examples of their rows.
         let ofConnections = ["HELP", "AUTH", "PING", "SET", "WAIT", "TOKEN", "SINCE", "UNWATCH"]
@@ -65,7 +65,7 @@ private actor TestDoorkeeper: AuthKeys {
     }
 
     @Test func `nothing but HELP is answered to who has not signed in`() throws {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         for verb in Verb.all where !["HELP", "AUTH"].contains(verb.name) {
             let words: [String] = verb.usage.split(separator: " ").map { word in
                 switch word {
@@ -94,32 +94,32 @@ private actor TestDoorkeeper: AuthKeys {
         #expect(world.n1.connect().ask("HISTORY x x") == ["ERR 404 Conversation not found"])
     }
 
-    @Test(arguments: [TestDoorkeeper.secret, TestDoorkeeper.other])
+    @Test(arguments: [TestKeys.secret, TestKeys.other])
     func `either key signs in, and then everything is answered`(_ secret: String) {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         let replies = client.ask("PING", "AUTH \(secret)", "PING", "CREATE c alice,bob")
         #expect(replies == ["ERR 401 Sign in first: AUTH <secret>", "OK", "OK pong", "OK"])
-        #expect(doorkeeper.sessions == [client.session.id])
+        #expect(keys.sessions == [client.session.id])
     }
 
     @Test func `the third wrong secret is the last`() {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         #expect(client.ask("AUTH guess", "AUTH \(secret)x") == Array(repeating: wrong, count: 2))
         #expect(!client.isFinished)
         // A line that follows in the same read is not even examined.
         #expect(client.ask("AUTH \(secret.dropLast())", "AUTH \(secret)", "PING") == [wrong])
         #expect(client.isFinished)
         #expect(client.ask("AUTH \(secret)") == [])
-        #expect(doorkeeper.sessions == [])
+        #expect(keys.sessions == [])
     }
 
     @Test func `a wrong secret does not undo a right one`() {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         #expect(client.ask("AUTH \(secret)", "AUTH guess", "PING") == ["OK", wrong, "OK pong"])
     }
 
     @Test func `who asks on and on without signing in is cut off`() {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         client.feed(String(repeating: "HELP PING\n", count: SignIn.unheardMax - 1))
         #expect(client.heard().count == 2 * (SignIn.unheardMax - 1))
         #expect(!client.isFinished)
@@ -128,14 +128,14 @@ private actor TestDoorkeeper: AuthKeys {
     }
 
     @Test func `nonsense counts as well`() {
-        let client = world.n1.connect(.closed(doorkeeper))
+        let client = world.n1.connect(.closed(keys))
         client.feed(String(repeating: "FROBNICATE / now\r\n", count: 5_000))
         #expect(client.heard().count == SignIn.unheardMax)
         #expect(client.isFinished)
     }
 
     @Test func `an open door asks for nothing and says whether a secret is right`() {
-        let client = world.n1.connect(.open(doorkeeper))
+        let client = world.n1.connect(.open(keys))
         #expect(client.ask("PING", "AUTH guess", "AUTH \(secret)") == ["OK pong", wrong, "OK"])
         #expect(client.ask("AUTH a", "AUTH b", "PING") == [wrong, wrong])
         #expect(client.isFinished)
@@ -148,7 +148,7 @@ private actor TestDoorkeeper: AuthKeys {
     }
 
     @Test func `who is turned away still hears what was asked before`() {
-        let client = world.n1.connect(.open(doorkeeper))
+        let client = world.n1.connect(.open(keys))
         #expect(client.ask("CREATE c alice,bob") == ["OK"])
         world.n1.store.assumeIsolated { $0.hold(true) }
         client.say("SEND c alice id=m hello")

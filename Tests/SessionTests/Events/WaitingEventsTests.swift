@@ -194,8 +194,8 @@ import Wire
             world.pass(milliseconds: SessionLimits.fullMillisecondsMax + 200, world.n1)
         case .isLetGo:
             others(hold: SessionLimits.heldBytesTight)
-            world.pass(milliseconds: SessionLimits.stillMillisecondsMax, world.n1)
-            node.clearRoom()
+            world.pass(milliseconds: SessionLimits.stalledMillisecondsMax, world.n1)
+            node.disconnectStalledClients()
         case .isTooMuchForAll:
             others(hold: SessionLimits.heldBytesMax)
             send(20..<21)

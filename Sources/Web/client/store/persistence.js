@@ -21,7 +21,7 @@ export class Persistence {
     /** @type {Promise<void>} */
     #writing = Promise.resolve();
     #isClosed = false;
-    /** Stored with the next copy. @type {Write[]} */
+    /** Removals to write together with the next snapshot. @type {Write[]} */
     #more = [];
 
     /**

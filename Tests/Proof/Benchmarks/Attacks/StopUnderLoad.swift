@@ -11,12 +11,12 @@ extension AttackRun {
 
     func stopUnderLoad() async throws(BenchError) {
         guard command.wants("stop under load") else { return }
-        let book = WriteBook()
+        let writes = AcknowledgedWrites()
         var writers: [LineConnection] = []
         _ = try await cluster.ask(victim, "CREATE last alice,bob")
         for number in 0..<Self.writers {
             let writer = try await cluster.connect(victim)
-            for _ in 0..<Self.inFlight { book.send(on: writer, as: number) }
+            for _ in 0..<Self.inFlight { writes.send(on: writer, as: number) }
             writers.append(writer)
         }
         await Stage.pause(milliseconds: 500)
@@ -28,17 +28,17 @@ extension AttackRun {
             end = victim.collect()
         }
         let took = Double(Stage.loop.nanoseconds - began) / 1e6
-        book.isOver = true
+        writes.isOver = true
         for writer in writers { writer.close() }
         try cluster.launch(victim)
         try await cluster.awaitReady(victim)
-        let lost = try await missing(of: book.acknowledged)
+        let lost = try await missing(of: writes.acknowledged)
         let isBorne =
             end == .exit(status: 0) && took <= Self.endMillisecondsMax && lost == 0
-            && !book.acknowledged.isEmpty
+            && !writes.acknowledged.isEmpty
         addLine(
             "stop under load: \(end.map { "\($0)" } ?? "it goes on") after \(Int(took)) ms; "
-                + "\(book.acknowledged.count) OK, \(lost) of them lost; "
+                + "\(writes.acknowledged.count) OK, \(lost) of them lost; "
                 + (isBorne ? "ok" : "FAILED"), !isBorne)
     }
 
@@ -58,7 +58,7 @@ extension AttackRun {
 }
 
 /// The messages that the writers sent and those that were acknowledged.
-@Stage private final class WriteBook {
+@Stage private final class AcknowledgedWrites {
     private(set) var acknowledged: [String] = []
     var isOver = false
     private var sent = 0

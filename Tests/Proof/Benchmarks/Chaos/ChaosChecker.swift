@@ -33,18 +33,18 @@ struct HistoryLine: Hashable, Sendable {
 
 /// The comparison of nodes' replies with the expectations; each finding is a sentence for a person.
 struct ChaosChecker: Sendable {
-    let book: Expectations
+    let expectations: Expectations
     /// Messages that two nodes accepted, each with a time of its own, because the first did not
     /// answer: the earlier one is shown, with the edits of both.
     private(set) var sentTwice: Set<Int> = []
 
-    init(book: Expectations) { self.book = book }
+    init(expectations: Expectations) { self.expectations = expectations }
 
     /// Records the messages that were sent twice: they show a time before the acknowledged one.
     mutating func takeTimes(of lines: [HistoryLine], in conversation: Int) {
         for line in lines {
             guard let message = known(line, in: conversation),
-                let sentAt = book.messages[message].sentAt, line.at < sentAt
+                let sentAt = expectations.messages[message].sentAt, line.at < sentAt
             else { continue }
             sentTwice.insert(message)
         }
@@ -71,7 +71,7 @@ struct ChaosChecker: Sendable {
                 findings.append("\(place): \(line.id) stands there twice")
             }
         }
-        for message in book.byConversation[conversation] {
+        for message in expectations.byConversation[conversation] {
             let finding = finding(about: message, shown: shown[message], to: user)
             if let finding {
                 findings.append("\(place): \(Expectations.id(of: message)) \(finding)")
@@ -82,18 +82,18 @@ struct ChaosChecker: Sendable {
 
     private func known(_ line: HistoryLine, in conversation: Int) -> Int? {
         guard let index = Expectations.message(withID: line.id),
-            book.messages.indices.contains(index),
-            book.messages[index].conversation == conversation,
-            Expectations.users[book.messages[index].sender] == line.from
+            expectations.messages.indices.contains(index),
+            expectations.messages[index].conversation == conversation,
+            Expectations.users[expectations.messages[index].sender] == line.from
         else { return nil }
         return index
     }
 
     private func finding(about index: Int, shown: HistoryLine?, to user: Int) -> String? {
-        let message = book.messages[index]
-        var standing = SeatClaims.Standing.shown
+        let message = expectations.messages[index]
+        var standing = OwnDeletion.Standing.shown
         if Expectations.hiders.contains(user) {
-            standing = message.seats[user - Expectations.hiders.lowerBound].standing
+            standing = message.ownDeletions[user - Expectations.hiders.lowerBound].standing
         } else if message.sender == user, message.retracted != .never {
             // A message that its sender deletes for everyone is deleted for the sender, too.
             standing = message.retracted.isCertain ? .hidden : .unknown
@@ -108,7 +108,7 @@ struct ChaosChecker: Sendable {
 
     /// Returns what is wrong with a text that is shown as the current one; nil if nothing is.
     private func finding(inText text: String, isRetracted: Bool, of index: Int) -> String? {
-        let message = book.messages[index]
+        let message = expectations.messages[index]
         if isRetracted {
             if message.retracted == .never { return "is deleted for everyone, which nobody asked" }
             return text == Expectations.placeholder ? nil : "is deleted and still shows '\(text)'"
@@ -132,8 +132,9 @@ struct ChaosChecker: Sendable {
             guard let index = known(line, in: request.target) else {
                 return "n\(node + 1) shows \(line.id) from \(line.from), sent by nobody"
             }
-            let message = book.messages[index]
-            guard book.isKnownRetracted(index, to: node), message.retractedTime <= request.time,
+            let message = expectations.messages[index]
+            guard expectations.isKnownRetracted(index, to: node),
+                message.retractedTime <= request.time,
                 !line.isRetracted
             else { return nil }
             return
@@ -160,7 +161,7 @@ struct ChaosChecker: Sendable {
 
     /// Returns the findings in the texts of `EDITS` from one node.
     func findings(inEdits texts: [String], of index: Int, on node: String) -> [String] {
-        let message = book.messages[index]
+        let message = expectations.messages[index]
         let place = "\(node): EDITS of \(Expectations.id(of: index))"
         if message.retracted.isCertain {
             return texts.isEmpty ? [] : ["\(place) shows '\(texts[0])' of a deleted message"]

@@ -89,15 +89,15 @@ final class ChaosClient {
     func issue() {
         guard load.isIssuing, connection != nil, unansweredCount < ChaosLoad.inFlightMax
         else { return }
-        let request = load.book.draw(&random)
-        load.book.onBegin(request)
+        let request = load.expectations.draw(&random)
+        load.expectations.onBegin(request)
         send(request)
     }
 
     private func send(_ request: ChaosRequest) {
         guard let connection else { return waiting.append(request) }
         var request = request
-        let line = request.line(in: load.book)
+        let line = request.line(in: load.expectations)
         let node = node
         request.attempts += 1
         let isSent = connection.send(line) { [self] answer in onAnswer(answer, from: node) }
@@ -105,7 +105,7 @@ final class ChaosClient {
             request.attempts -= 1
             return waiting.append(request)
         }
-        load.book.onAttempt(request, at: node)
+        load.expectations.onAttempt(request, at: node)
         inFlight.append(request)
     }
 

@@ -13,7 +13,7 @@ import NetworkIO
     private let cluster: LocalCluster
     private let load: ChaosLoad
     private let partitioner: NetworkPartitioner
-    private let level: ChaosLevel
+    private let level: Convergence
     private let command: ChaosCommand
 
     /// A node, with the connection to it.
@@ -24,7 +24,7 @@ import NetworkIO
 
     init(
         _ cluster: LocalCluster, _ load: ChaosLoad, _ partitioner: NetworkPartitioner,
-        _ level: ChaosLevel,
+        _ level: Convergence,
         _ command: ChaosCommand
     ) {
         self.cluster = cluster
@@ -91,7 +91,7 @@ import NetworkIO
                 try await cluster.askAll(requests, on: place.line), to: requests,
                 on: place.node.name)
         }
-        try await cluster.awaitLevel()
+        try await cluster.awaitCaughtUp()
     }
 
     private func meet(_ turns: [[Conflict]], _ sides: [[Place]]) async throws(BenchError) {

@@ -9,7 +9,7 @@ final class ChaosLoad {
     static let inFlightMax = 24
     static let redialMilliseconds: UInt64 = 50
 
-    var book: Expectations
+    var expectations: Expectations
     /// The addresses of all nodes of the run, including those that join later.
     let addresses: [SocketAddress]
     /// The nodes to which clients connect.
@@ -32,10 +32,10 @@ final class ChaosLoad {
 
     /// - Parameter open: the nodes that run at the beginning.
     init(
-        _ book: Expectations, clientsPerNode: Int, seed: UInt64, addresses: [SocketAddress],
+        _ expectations: Expectations, clientsPerNode: Int, seed: UInt64, addresses: [SocketAddress],
         open: Range<Int>, on loop: EventLoop
     ) {
-        self.book = book
+        self.expectations = expectations
         self.open = Set(open)
         self.addresses = addresses
         self.loop = loop
@@ -76,10 +76,10 @@ final class ChaosLoad {
         lastReplyNanoseconds = loop.nanoseconds
         if let fields = reply.ok {
             acknowledged += 1
-            acknowledgedOf[ChaosRequest.verb(of: request.line(in: book)), default: 0] += 1
+            acknowledgedOf[ChaosRequest.verb(of: request.line(in: expectations)), default: 0] += 1
             check(reply, to: request, by: node)
             let copies = fields["replicas"]?.split(separator: "/").first.flatMap { Int($0) }
-            book.onAcknowledged(request, by: node, copies: copies ?? 1, at: fields["at"])
+            expectations.onAcknowledged(request, by: node, copies: copies ?? 1, at: fields["at"])
             return true
         }
         guard let error = reply.error else {
@@ -90,10 +90,10 @@ final class ChaosLoad {
         // A temporary refusal: the request is repeated, as if it had not been answered.
         if error.code == 503 || error.code == 504 { return false }
         if !isAllowed(error, request, node) {
-            let line = request.line(in: book)
+            let line = request.line(in: expectations)
             report("n\(node + 1) answered '\(error)' to: \(line) (asked \(request.attempts) times)")
         }
-        book.onRefused(request, by: node)
+        expectations.onRefused(request, by: node)
         return true
     }
 
@@ -114,7 +114,7 @@ final class ChaosLoad {
 
     /// Checks what can be checked of a reply while other clients write.
     private func check(_ reply: LineReply, to request: ChaosRequest, by node: Int) {
-        let checker = ChaosChecker(book: book)
+        let checker = ChaosChecker(expectations: expectations)
         switch request.kind {
         case .send:
             guard reply.ok?["id"] != Expectations.id(of: request.target) else { return }
@@ -130,7 +130,8 @@ final class ChaosLoad {
         case .chats:
             guard reply.ok?.isTrue("partial") != true else { return }
             let shown = Set(reply.data("CHAT").compactMap { $0["id"] })
-            for conversation in 0..<book.conversations where Expectations.isFounder(request.user) {
+            for conversation in 0..<expectations.conversations
+            where Expectations.isFounder(request.user) {
                 let name = Expectations.name(ofConversation: conversation)
                 guard !shown.contains(name) else { continue }
                 report("n\(node + 1) leaves \(name) out of CHATS and does not say partial=true")
@@ -152,16 +153,17 @@ final class ChaosLoad {
         case .turn(.presence, let isOn): return error == .onlyParticipants && !isOn
         case .edit, .retract, .hide, .restore, .read, .turn(.pin, _): break
         }
-        let message = book.messages[request.target]
+        let message = expectations.messages[request.target]
         if error == .messageNotFound {
             // Another node acknowledged the message, and it has not arrived here yet.
-            return !book.isHeld(request.target, by: node)
+            return !expectations.isHeld(request.target, by: node)
         }
         switch request.kind {
         case .edit where error == .editRefused:
             let isHidden =
                 Expectations.hiders.contains(message.sender)
-                && message.seats[message.sender - Expectations.hiders.lowerBound] != SeatClaims()
+                && message.ownDeletions[message.sender - Expectations.hiders.lowerBound]
+                    != OwnDeletion()
             return message.retracted != .never || isHidden
         case .turn(.pin, isOn: true) where error.code == 409: return message.retracted != .never
         default: return false

@@ -77,9 +77,9 @@ extension Expectations {
             return request(.read, index, user: user)
         default:
             let user = random.within(Self.hiders)
-            let seat = message.seats[user - Self.hiders.lowerBound]
-            guard !seat.isOpen else { return nil }
-            let isRestore = seat.standing == .hidden || dice > 97
+            let ownDeletion = message.ownDeletions[user - Self.hiders.lowerBound]
+            guard !ownDeletion.isOpen else { return nil }
+            let isRestore = ownDeletion.standing == .hidden || dice > 97
             return request(isRestore ? .restore : .hide, index, user: user)
         }
     }

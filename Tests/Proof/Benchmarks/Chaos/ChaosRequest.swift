@@ -41,7 +41,7 @@ struct ChaosRequest: Hashable, Sendable {
     static func verb(of line: String) -> String { String(line.prefix { $0 != " " }) }
 
     /// Returns the line of the request.
-    func line(in book: Expectations) -> String {
+    func line(in expectations: Expectations) -> String {
         let user = Expectations.users[user]
         switch kind {
         case .history:
@@ -53,15 +53,16 @@ struct ChaosRequest: Hashable, Sendable {
             return "\(isOn ? "" : "UN")ARCHIVE \(Expectations.name(ofConversation: target)) \(user)"
         case .turn(.presence, let isOn):
             let name = Expectations.name(ofConversation: target)
-            let host = Expectations.users[Expectations.keeper]
+            let host = Expectations.users[Expectations.creator]
             return isOn ? "INVITE \(name) \(host) \(user)" : "LEAVECHAT \(name) \(user)"
         case .send, .edit, .retract, .hide, .restore, .turn(.pin, _), .read:
-            return lineOfMessage(in: book, user)
+            return lineOfMessage(in: expectations, user)
         }
     }
 
-    private func lineOfMessage(in book: Expectations, _ user: String) -> String {
-        let conversation = Expectations.name(ofConversation: book.messages[target].conversation)
+    private func lineOfMessage(in expectations: Expectations, _ user: String) -> String {
+        let conversation = Expectations.name(
+            ofConversation: expectations.messages[target].conversation)
         let id = Expectations.id(of: target)
         switch kind {
         case .send:

@@ -68,7 +68,7 @@ import NetworkIO
             try await breakThings()
             try await calm()
             watchers.settle()
-            let level = ChaosLevel(cluster, load)
+            let level = Convergence(cluster, load)
             try await level.await(
                 since: max(calmSinceNanoseconds, lastLeftNanoseconds))
             try await ChaosConflicts(cluster, load, partitioner, level, command).run()
@@ -96,8 +96,8 @@ import NetworkIO
             guard reply.isOK else { throw BenchError("CREATE: \(reply.statusText)") }
         }
         try await userScripts.prepare()
-        try await cluster.awaitLevel()
-        try await ChaosLevel(cluster, load).awaitPlaces()
+        try await cluster.awaitCaughtUp()
+        try await Convergence(cluster, load).awaitPlaces()
     }
 
     // MARK: The plan
@@ -132,7 +132,7 @@ import NetworkIO
             node.kill()
         case .wipe:
             try Files.remove(folder: node.data)
-            load.book.onWipe(of: step.node)
+            load.expectations.onWipe(of: step.node)
             watchers.onWipe(of: step.node)
             userScripts.onWipe()
         case .start, .join:
@@ -161,7 +161,7 @@ import NetworkIO
         load.excused.insert(number)
         load.open.remove(number)
         warming[number] = nil
-        load.book.onLeave(of: number)
+        load.expectations.onLeave(of: number)
         askToLeave(number)
     }
 
@@ -185,7 +185,7 @@ import NetworkIO
     /// Records that the node may answer from another node's disk until it has served for a while.
     private func distrust(_ number: Int) {
         warming[number] = nil
-        load.book.setOwnDisk(of: number, to: false)
+        load.expectations.setOwnDisk(of: number, to: false)
     }
 
     /// Starts every node that ended by itself again; its end is a finding.
@@ -204,7 +204,7 @@ import NetworkIO
         let now = Stage.loop.nanoseconds
         for (number, time) in warming where time <= now {
             warming[number] = nil
-            load.book.setOwnDisk(of: number, to: true)
+            load.expectations.setOwnDisk(of: number, to: true)
         }
     }
 
@@ -272,11 +272,12 @@ import NetworkIO
     }
 
     private func summarize() -> Bool {
-        let book = load.book
+        let expectations = load.expectations
         say(
             "\(load.acknowledged) requests acknowledged, \(load.repeated) repeated; to be there: "
-                + "\(book.acknowledgedSends) sends, \(book.acknowledgedEdits) edits, "
-                + "\(book.acknowledgedRetractions) deletions for everyone")
+                + "\(expectations.acknowledgedSends) sends, "
+                + "\(expectations.acknowledgedEdits) edits, "
+                + "\(expectations.acknowledgedRetractions) deletions for everyone")
         let verbs = Self.verbs.map { "\($0) \(load.acknowledgedOf[$0] ?? 0)" }
         say("  of each verb: \(verbs.joined(separator: ", "))")
         for (refusal, count) in load.refusals.sorted(by: { $0.key < $1.key }) {

@@ -63,7 +63,7 @@ extension ChaosChecker {
         for chat in views.all where shown.updateValue(chat, forKey: chat.id) != nil {
             findings.append("\(place): \(chat.id) stands there twice")
         }
-        for conversation in 0..<book.conversations {
+        for conversation in 0..<expectations.conversations {
             let name = Expectations.name(ofConversation: conversation)
             findings += self.findings(
                 inChat: shown.removeValue(forKey: name), of: conversation, for: user,
@@ -93,7 +93,7 @@ extension ChaosChecker {
     private func findings(
         inChat chat: ChatLine?, of conversation: Int, for user: Int, history: [HistoryLine]
     ) -> [String] {
-        let part = book.parts[conversation][user]
+        let part = expectations.parts[conversation][user]
         let isIn = Expectations.isFounder(user) ? true : part.presence.standing
         guard let chat else { return isIn == true ? ["is missing"] : [] }
         if isIn == false { return ["shows, though they were never invited"] }
@@ -105,7 +105,7 @@ extension ChaosChecker {
             let isThere = chat.participants.contains(Expectations.users[guest])
             let wanted =
                 Expectations.isFounder(guest)
-                ? true : book.parts[conversation][guest].presence.standing
+                ? true : expectations.parts[conversation][guest].presence.standing
             guard let wanted, wanted != isThere else { continue }
             findings.append("\(wanted ? "lacks" : "has") \(Expectations.users[guest])")
         }
@@ -150,8 +150,8 @@ extension ChaosChecker {
         for line in lines where line.isRetracted {
             findings.append("\(place) shows \(line.id), which is deleted for everyone")
         }
-        for index in book.byConversation[conversation] {
-            let (message, id) = (book.messages[index], Expectations.id(of: index))
+        for index in expectations.byConversation[conversation] {
+            let (message, id) = (expectations.messages[index], Expectations.id(of: index))
             let isPinned = message.retracted.isCertain ? false : message.pin.standing
             switch (isPinned, shown.contains(id)) {
             case (true, false) where message.retracted == .never:

@@ -12,7 +12,7 @@ final class ChaosWatcher {
     let user: Int
     private let load: ChaosLoad
     private var random: SeededRandom
-    private(set) var sight: ChaosSight
+    private(set) var view: WatcherView
     private(set) var events = 0
     /// The number of times that it was accepted by another node than the last.
     private(set) var moves = 0
@@ -43,10 +43,10 @@ final class ChaosWatcher {
         self.user = user
         self.load = load
         random = SeededRandom(seed: seed)
-        let conversations = (0..<load.book.conversations).map {
+        let conversations = (0..<load.expectations.conversations).map {
             Expectations.name(ofConversation: $0)
         }
-        sight = ChaosSight(
+        view = WatcherView(
             of: Expectations.users[user], in: Expectations.isFounder(user) ? conversations : [])
     }
 
@@ -68,7 +68,7 @@ final class ChaosWatcher {
         leave()
     }
 
-    func onWipe(of node: Int) { sight.onWipe(of: node) }
+    func onWipe(of node: Int) { view.onWipe(of: node) }
 
     // MARK: Moves
 
@@ -78,7 +78,7 @@ final class ChaosWatcher {
         if let node, load.excused.contains(node) || !load.open.contains(node) { leave() }
         if isRestless, isWatching, load.loop.nanoseconds >= moveNanoseconds { leave() }
         if connection == nil, !isDialing { dial() }
-        if isWatching, !isReading, let conversation = sight.unread { read(conversation) }
+        if isWatching, !isReading, let conversation = view.unread { read(conversation) }
     }
 
     /// Disconnects; the next node learns the position from the token.
@@ -164,8 +164,8 @@ final class ChaosWatcher {
         keepToken(fields["token"], from: node)
         let what = "\(fields["for"] ?? "") of \(fields["by"] ?? "?") at \(fields["at"] ?? "?")"
         let place = "\(what), by n\(node + 1) after \(resumes) resumes"
-        sight.onEvent(
-            fields, from: load.book.ownDisks.contains(node) ? node : nil, at: place)
+        view.onEvent(
+            fields, from: load.expectations.ownDisks.contains(node) ? node : nil, at: place)
     }
 
     private func keepToken(_ token: String?, from node: Int) {
@@ -202,7 +202,7 @@ final class ChaosWatcher {
     private func finish(_ conversation: String, _ lines: [ReplyFields]) {
         isReading = false
         historiesRead += 1
-        sight.onHistory(lines, of: conversation)
+        view.onHistory(lines, of: conversation)
     }
 
     /// Sends a line and continues after an `OK`; otherwise reading starts over at the next tick.

@@ -76,9 +76,9 @@ import NetworkIO
     private func findings(_ views: [UserViews]) -> [String] {
         excused = 0
         return watchers.flatMap { watcher in
-            (0..<load.book.conversations).flatMap { number -> [String] in
+            (0..<load.expectations.conversations).flatMap { number -> [String] in
                 let conversation = Expectations.name(ofConversation: number)
-                let (found, excused) = watcher.sight.differences(
+                let (found, excused) = watcher.view.differences(
                     from: views[watcher.user].readable(number), in: conversation)
                 self.excused += excused
                 let place =
@@ -93,7 +93,7 @@ import NetworkIO
 
     private func summarize(_ watcher: ChaosWatcher) {
         let name = Expectations.users[watcher.user]
-        let kinds = watcher.sight.eventsOf.sorted { $0.key < $1.key }
+        let kinds = watcher.view.eventsOf.sorted { $0.key < $1.key }
         say(
             "\(name) watched: \(watcher.events) events, \(watcher.moves) moves, "
                 + "\(watcher.resumes) resumes, \(watcher.historiesRead) histories read")

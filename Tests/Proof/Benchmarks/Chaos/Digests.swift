@@ -5,15 +5,15 @@ import LineProtocol
 struct Digests: Sendable {
     /// By shard, the number of entities and the hash that the first holder printed.
     private var lines: [String: [String?]] = [:]
-    private(set) var isLevel = true
+    private(set) var isCaughtUp = true
 
     /// Adds a node's reply to `DIGEST`; a refusal counts as a difference.
     mutating func add(_ reply: LineReply) {
-        if !reply.isOK { isLevel = false }
+        if !reply.isOK { isCaughtUp = false }
         for fields in reply.data("DIGEST") {
             let line = [fields["entities"], fields["hash"]]
             if lines.updateValue(line, forKey: fields["shard"] ?? "") ?? line != line {
-                isLevel = false
+                isCaughtUp = false
             }
         }
     }

@@ -6,7 +6,7 @@ struct Expectations: Sendable {
     /// delete messages for themselves, and one whose messages may be deleted for everyone. The
     /// guests join and leave.
     static let users = ["keeper", "hana", "hugo", "sam", "gita", "goran"]
-    static let keeper = 0
+    static let creator = 0
     static let hiders = 1...2
     static let retractor = 3
     static let founders = 0...3
@@ -19,7 +19,7 @@ struct Expectations: Sendable {
     struct Message: Sendable {
         let conversation: Int
         let sender: Int
-        var sent = Claim.possible
+        var sent = Certainty.possible
         /// The earliest of the times that acknowledging nodes gave the message.
         var sentAt: String?
         /// The first acknowledging node, with time and number of disks, for the reader of a
@@ -27,13 +27,13 @@ struct Expectations: Sendable {
         var receipt = ""
         /// The nodes that acknowledged it and have not lost their disks since, one bit each.
         var holders: UInt16 = 0
-        var edits: [Claim] = []
-        var retracted = Claim.never
+        var edits: [Certainty] = []
+        var retracted = Certainty.never
         /// The nodes that acknowledged its deletion, one bit each, and the time of the last.
         var retractors: UInt16 = 0
         var retractedTime = 0
         /// The participant states of the users in `hiders`.
-        var seats = [SeatClaims](repeating: SeatClaims(), count: Expectations.hiders.count)
+        var ownDeletions = [OwnDeletion](repeating: OwnDeletion(), count: Expectations.hiders.count)
         var pin = Switch()
 
         /// Gives up the expectations that only the lost disk may have met.
@@ -41,7 +41,7 @@ struct Expectations: Sendable {
             sent.onWipe(of: node)
             retracted.onWipe(of: node)
             for edit in edits.indices { edits[edit].onWipe(of: node) }
-            for seat in seats.indices { seats[seat].onWipe(of: node) }
+            for ownDeletion in ownDeletions.indices { ownDeletions[ownDeletion].onWipe(of: node) }
             pin.onWipe(of: node)
         }
 
@@ -57,7 +57,7 @@ struct Expectations: Sendable {
         /// Whether a guest is in the conversation.
         var presence = Switch()
         /// The messages up to which the user has read.
-        var reads: [Int: Claim] = [:]
+        var reads: [Int: Certainty] = [:]
 
         mutating func onWipe(of node: Int) {
             archive.onWipe(of: node)
@@ -123,7 +123,7 @@ struct Expectations: Sendable {
         case .send, .edit, .read, .history, .pinned, .chats, .unread: break
         case .retract: messages[request.target].retracted.onAttempt()
         case .hide, .restore:
-            messages[request.target].seats[seat(of: request)].onAttempt(
+            messages[request.target].ownDeletions[ownDeletion(of: request)].onAttempt(
                 isDeletion: request.kind == .hide, at: disk(of: node),
                 isRepeat: request.attempts > 1)
         case .turn(let thing, let isOn):
@@ -134,7 +134,7 @@ struct Expectations: Sendable {
     /// Records a request about a participant state; no other one is sent until it is answered.
     mutating func onBegin(_ request: ChaosRequest) {
         guard request.kind == .hide || request.kind == .restore else { return }
-        messages[request.target].seats[seat(of: request)].onBegin()
+        messages[request.target].ownDeletions[ownDeletion(of: request)].onBegin()
     }
 
     // MARK: Replies
@@ -162,7 +162,7 @@ struct Expectations: Sendable {
             messages[message].retractors |= bit
             messages[message].retractedTime = time
         case .hide, .restore:
-            messages[message].seats[seat(of: request)].onAcknowledged(
+            messages[message].ownDeletions[ownDeletion(of: request)].onAcknowledged(
                 isDeletion: request.kind == .hide, by: disk)
         case .turn(let thing, let isOn):
             change(thing, of: request) { $0.onAcknowledged(isOn, by: disk, copies: copies) }
@@ -177,7 +177,7 @@ struct Expectations: Sendable {
         guard request.kind == .hide || request.kind == .restore else { return }
         // The node may have forwarded the request to an owner that executed it without answering,
         // and got the refusal from another.
-        messages[request.target].seats[seat(of: request)].onRefused(
+        messages[request.target].ownDeletions[ownDeletion(of: request)].onRefused(
             isDeletion: request.kind == .hide,
             isSure: request.attempts == 1 && disk(of: node) != nil)
     }
@@ -193,8 +193,8 @@ struct Expectations: Sendable {
         ownDisks.remove(node)
         for index in messages.indices {
             messages[index].dropNode(node)
-            for seat in messages[index].seats.indices {
-                messages[index].seats[seat].onLeave(of: node)
+            for ownDeletion in messages[index].ownDeletions.indices {
+                messages[index].ownDeletions[ownDeletion].onLeave(of: node)
             }
         }
     }
@@ -228,7 +228,7 @@ struct Expectations: Sendable {
         }
     }
 
-    private func seat(of request: ChaosRequest) -> Int {
+    private func ownDeletion(of request: ChaosRequest) -> Int {
         request.user - Self.hiders.lowerBound
     }
 

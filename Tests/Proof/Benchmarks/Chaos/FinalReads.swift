@@ -18,13 +18,13 @@ import LineProtocol
     init(_ cluster: LocalCluster, _ load: ChaosLoad) {
         self.cluster = cluster
         self.load = load
-        checker = ChaosChecker(book: load.book)
+        checker = ChaosChecker(expectations: load.expectations)
     }
 
     func run() async throws(BenchError) {
         defer { for line in lines { line.close() } }
         for node in nodes { lines.append(try await cluster.connect(node)) }
-        for conversation in 0..<load.book.conversations {
+        for conversation in 0..<load.expectations.conversations {
             for user in Expectations.users.indices {
                 try await readHistory(of: conversation, for: user)
             }
@@ -32,8 +32,9 @@ import LineProtocol
         }
         for user in Expectations.users.indices { try await readViews(of: user) }
         say("\(checker.sentTwice.count) messages were sent twice, and show as the earlier")
-        let touched = load.book.messages.indices.filter {
-            !load.book.messages[$0].edits.isEmpty || load.book.messages[$0].retracted != .never
+        let touched = load.expectations.messages.indices.filter {
+            !load.expectations.messages[$0].edits.isEmpty
+                || load.expectations.messages[$0].retracted != .never
         }
         var rest = touched[...]
         while !rest.isEmpty {
@@ -59,7 +60,7 @@ import LineProtocol
             if parsed.count != lines.count { load.report("\(node.name): lines that are none") }
             if number == 0 { views[user].histories[conversation] = parsed }
             // A user outside the conversation gets no lines; `CHATS` shows whether they are in it.
-            if number == 0, user == Expectations.keeper {
+            if number == 0, user == Expectations.creator {
                 checker.takeTimes(of: parsed, in: conversation)
             }
             if parsed.isEmpty, !Expectations.isFounder(user) { continue }
@@ -96,7 +97,7 @@ import LineProtocol
     }
 
     private func readPinned(of conversation: Int) async throws(BenchError) {
-        let user = Expectations.users[Expectations.keeper]
+        let user = Expectations.users[Expectations.creator]
         let request = "PINNED \(Expectations.name(ofConversation: conversation)) \(user)"
         let pages = try await same([request])
         let lines = pages[0].compactMap { HistoryLine($0) }
@@ -151,7 +152,7 @@ import LineProtocol
 
     private func readEdits(of messages: [Int]) async throws(BenchError) {
         let requests = messages.map { index in
-            let conversation = load.book.messages[index].conversation
+            let conversation = load.expectations.messages[index].conversation
             return "EDITS \(Expectations.name(ofConversation: conversation)) "
                 + "\(Expectations.id(of: index)) \(Expectations.users[0])"
         }
@@ -161,7 +162,7 @@ import LineProtocol
             if number == 0 { first = replies }
             for (index, reply) in zip(messages, replies) {
                 guard reply.isOK else {
-                    if load.book.messages[index].sent.isCertain {
+                    if load.expectations.messages[index].sent.isCertain {
                         load.report(
                             "\(node.name): EDITS of \(Expectations.id(of: index)): "
                                 + reply.statusText

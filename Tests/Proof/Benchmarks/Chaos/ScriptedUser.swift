@@ -8,7 +8,7 @@ import NetworkIO
     /// The codes with which a node may refuse what it does not have yet.
     private static let notHere: Set<Int> = [404]
 
-    private(set) var book: ScriptedExpectations
+    private(set) var expectations: ScriptedExpectations
     private(set) var isDone = false
     private(set) var sessionsChecked = 0
     private(set) var isSeeded = false
@@ -23,23 +23,24 @@ import NetworkIO
     private var connection: LineConnection?
 
     init(_ number: Int, seed: UInt64, _ load: ChaosLoad) {
-        book = ScriptedExpectations(number)
+        expectations = ScriptedExpectations(number)
         random = SeededRandom(seed: seed)
         self.load = load
     }
 
     /// The requests that must succeed before any fault.
     var preparations: [String] {
-        let pair = "\(book.user),\(book.friend)"
+        let pair = "\(expectations.user),\(expectations.friend)"
         return [
-            "CREATE \(book.conversation) \(pair)", "CREATE \(book.hidableConversation) \(pair)",
-            "DEVICE ADD \(book.user) \(ScriptedExpectations.device) token=one",
-            "DEVICE ADD \(book.user) \(ScriptedExpectations.viewingDevice) token=two",
+            "CREATE \(expectations.conversation) \(pair)",
+            "CREATE \(expectations.hidableConversation) \(pair)",
+            "DEVICE ADD \(expectations.user) \(ScriptedExpectations.device) token=one",
+            "DEVICE ADD \(expectations.user) \(ScriptedExpectations.viewingDevice) token=two",
         ]
     }
 
     func onWipe() {
-        book.onWipe()
+        expectations.onWipe()
         isSeeded = false
     }
 
@@ -79,7 +80,9 @@ import NetworkIO
         do throws(LineFailure) {
             connection = try await LineConnection.dial(load.addresses[node])
             // Every other pair uses `ack=local`, so that it continues while an owner is silent.
-            if book.number.isMultiple(of: 2) { _ = try await connection?.ask("SET ack=local") }
+            if expectations.number.isMultiple(of: 2) {
+                _ = try await connection?.ask("SET ack=local")
+            }
             return true
         } catch {
             return false
@@ -107,24 +110,24 @@ import NetworkIO
     // MARK: Scripts
 
     private func setProfile() async {
-        let value = book.nextName("value")
+        let value = expectations.nextName("value")
         let isName = random.chance(percent: 50)
         let path: WritableKeyPath<ScriptedExpectations, LastValue> = isName ? \.name : \.email
-        book[keyPath: path].onAttempt(value)
-        let reply = await ask("PROFILE \(book.user) \(isName ? "name" : "email")=\(value)")
-        if reply?.isOK == true { book[keyPath: path].onAcknowledged(value) }
-        if reply?.isOK == false { book[keyPath: path].onRefused(value) }
-        _ = await ask("PROFILE \(book.user)", refusals: Self.notHere)
+        expectations[keyPath: path].onAttempt(value)
+        let reply = await ask("PROFILE \(expectations.user) \(isName ? "name" : "email")=\(value)")
+        if reply?.isOK == true { expectations[keyPath: path].onAcknowledged(value) }
+        if reply?.isOK == false { expectations[keyPath: path].onRefused(value) }
+        _ = await ask("PROFILE \(expectations.user)", refusals: Self.notHere)
     }
 
     private func act() async {
-        let known = book.items.keys.sorted()
+        let known = expectations.items.keys.sorted()
         if known.count > 3, random.chance(percent: 75) {
             await change(item: known[random.below(known.count)])
         } else {
             await addItem()
         }
-        _ = await ask("ACTIONS \(book.user)")
+        _ = await ask("ACTIONS \(expectations.user)")
     }
 
     private func change(item id: String) async {
@@ -132,50 +135,51 @@ import NetworkIO
         case 0: await editItem(id)
         case 1, 2: await finishItem(id, random.chance(percent: 60))
         default:
-            book.items[id]?.isDeletionAsked = true
-            let line = "ACTION DELETE \(book.user) \(id)"
+            expectations.items[id]?.isDeletionAsked = true
+            let line = "ACTION DELETE \(expectations.user) \(id)"
             if await ask(line, refusals: Self.notHere)?.isOK == true {
-                book.items[id]?.isDeleted = true
+                expectations.items[id]?.isDeleted = true
             }
         }
     }
 
     private func addItem() async {
-        let (id, title) = (book.nextName("item"), book.nextName("title"))
+        let (id, title) = (expectations.nextName("item"), expectations.nextName("title"))
         var item = ScriptedExpectations.Item()
         item.title.onAttempt(title)
         item.isDone.onAcknowledged("false")
-        book.items[id] = item
+        expectations.items[id] = item
         let options = random.chance(percent: 50) ? " priority=high" : ""
-        let line = "ACTION ADD \(book.user) id=\(id) chat=\(book.conversation)\(options) \(title)"
+        let (user, chat) = (expectations.user, expectations.conversation)
+        let line = "ACTION ADD \(user) id=\(id) chat=\(chat)\(options) \(title)"
         guard await ask(line, refusals: Self.notHere)?.isOK == true else { return }
-        book.items[id]?.isCertain = true
-        book.items[id]?.title.onAcknowledged(title)
+        expectations.items[id]?.isCertain = true
+        expectations.items[id]?.title.onAcknowledged(title)
     }
 
     private func editItem(_ id: String) async {
-        let title = book.nextName("title")
-        book.items[id]?.title.onAttempt(title)
-        let line = "ACTION EDIT \(book.user) \(id) title=\(title)"
+        let title = expectations.nextName("title")
+        expectations.items[id]?.title.onAttempt(title)
+        let line = "ACTION EDIT \(expectations.user) \(id) title=\(title)"
         guard let reply = await ask(line, refusals: Self.notHere) else { return }
         if reply.isOK {
-            book.items[id]?.title.onAcknowledged(title)
+            expectations.items[id]?.title.onAcknowledged(title)
         } else {
-            book.items[id]?.title.onRefused(title)
+            expectations.items[id]?.title.onRefused(title)
         }
     }
 
     private func finishItem(_ id: String, _ isDone: Bool) async {
-        book.items[id]?.isDone.onAttempt(String(isDone))
-        let line = "ACTION \(isDone ? "DONE" : "UNDONE") \(book.user) \(id)"
+        expectations.items[id]?.isDone.onAttempt(String(isDone))
+        let line = "ACTION \(isDone ? "DONE" : "UNDONE") \(expectations.user) \(id)"
         guard let reply = await ask(line, refusals: Self.notHere) else { return }
         // A refusal undoes nothing: an earlier unanswered request may have been the same.
-        if reply.isOK { book.items[id]?.isDone.onAcknowledged(String(isDone)) }
+        if reply.isOK { expectations.items[id]?.isDone.onAcknowledged(String(isDone)) }
     }
 
     /// Lets the friend write, and the user read it here and then on another node.
     private func write() async {
-        let known = book.notes.keys.sorted()
+        let known = expectations.notes.keys.sorted()
         if !known.isEmpty, random.chance(percent: 50) {
             await change(known[random.below(known.count)])
         } else {
@@ -186,43 +190,44 @@ import NetworkIO
     }
 
     private func send() async {
-        let (id, text) = (book.nextName("note"), book.nextName("text"))
-        book.notes[id] = ScriptedExpectations.Note()
-        book.notes[id]?.text.onAttempt(text)
-        let reply = await ask("SEND \(book.conversation) \(book.friend) id=\(id) \(text)")
+        let (id, text) = (expectations.nextName("note"), expectations.nextName("text"))
+        expectations.notes[id] = ScriptedExpectations.Note()
+        expectations.notes[id]?.text.onAttempt(text)
+        let reply = await ask(
+            "SEND \(expectations.conversation) \(expectations.friend) id=\(id) \(text)")
         guard reply?.isOK == true else { return }
-        book.notes[id]?.isCertain = true
-        book.notes[id]?.text.onAcknowledged(text)
+        expectations.notes[id]?.isCertain = true
+        expectations.notes[id]?.text.onAcknowledged(text)
     }
 
     private func change(_ id: String) async {
-        let place = "\(book.conversation) \(id) \(book.friend)"
+        let place = "\(expectations.conversation) \(id) \(expectations.friend)"
         guard !random.chance(percent: 30) else {
-            book.notes[id]?.isRetractionAsked = true
+            expectations.notes[id]?.isRetractionAsked = true
             let line = "DELETE \(place) for=everyone"
             if await ask(line, refusals: Self.notHere)?.isOK == true {
-                book.notes[id]?.isRetracted = true
+                expectations.notes[id]?.isRetracted = true
             }
             return
         }
-        let text = book.nextName("text")
-        book.notes[id]?.text.onAttempt(text)
+        let text = expectations.nextName("text")
+        expectations.notes[id]?.text.onAttempt(text)
         // An edit of a deleted message is refused with 403.
         guard let reply = await ask("EDIT \(place) \(text)", refusals: [403, 404]) else { return }
         if reply.isOK {
-            book.notes[id]?.text.onAcknowledged(text)
+            expectations.notes[id]?.text.onAcknowledged(text)
         } else {
-            if reply.error == .editRefused, book.notes[id]?.isRetractionAsked != true {
+            if reply.error == .editRefused, expectations.notes[id]?.isRetractionAsked != true {
                 load.report("n\(node + 1) refuses to edit \(id), which nobody deleted")
             }
-            book.notes[id]?.text.onRefused(text)
+            expectations.notes[id]?.text.onRefused(text)
         }
     }
 
     /// Takes a token from one node to another, which must not show anything older.
     private func readElsewhere() async {
-        let request = "HISTORY \(book.conversation) \(book.user) limit=50"
-        let wipes = book.wipes
+        let request = "HISTORY \(expectations.conversation) \(expectations.user) limit=50"
+        let wipes = expectations.wipes
         guard let seen = await ask(request), seen.isOK,
             let token = await ask("TOKEN")?.ok?["token"]
         else { return }
@@ -230,14 +235,12 @@ import NetworkIO
         connection?.close()
         connection = nil
         guard await connect(but: first), await ask("SINCE \(token)")?.isOK == true,
-            let later = await ask(request), later.isOK, wipes == book.wipes
+            let later = await ask(request), later.isOK, wipes == expectations.wipes
         else { return }
         sessionsChecked += 1
-        let findings = book.findings(in: Self.lines(later), after: Self.lines(seen))
-        for finding in findings.prefix(3) {
-            load.report(
-                "n\(node + 1), since a token of n\(first + 1), \(book.conversation): \(finding)")
-        }
+        let findings = expectations.findings(in: Self.lines(later), after: Self.lines(seen))
+        let place = "n\(node + 1), since a token of n\(first + 1), \(expectations.conversation)"
+        for finding in findings.prefix(3) { load.report("\(place): \(finding)") }
     }
 
     static func lines(_ reply: LineReply) -> [HistoryLine] {
@@ -246,33 +249,34 @@ import NetworkIO
 
     /// Sends a message, and then in half of the cases hides the conversation.
     private func hide() async {
-        let id = book.nextName("hidable")
-        book.allHidable.insert(id)
-        let send = "SEND \(book.hidableConversation) \(book.friend) id=\(id) something"
+        let id = expectations.nextName("hidable")
+        expectations.allHidable.insert(id)
+        let send =
+            "SEND \(expectations.hidableConversation) \(expectations.friend) id=\(id) something"
         guard await ask(send)?.isOK == true else { return }
-        book.unhidden.insert(id)
+        expectations.unhidden.insert(id)
         guard random.chance(percent: 50) else { return }
-        book.unhidden = []
-        let line = "HIDECHAT \(book.hidableConversation) \(book.user)"
-        if await ask(line)?.isOK == true { book.hidden.insert(id) }
+        expectations.unhidden = []
+        let line = "HIDECHAT \(expectations.hidableConversation) \(expectations.user)"
+        if await ask(line)?.isOK == true { expectations.hidden.insert(id) }
     }
 
     private func readNotifications() async {
-        let device = "\(book.user) \(ScriptedExpectations.device)"
+        let device = "\(expectations.user) \(ScriptedExpectations.device)"
         let list = "NOTIFICATIONS \(device)"
         guard let reply = await ask(list), reply.isOK else { return }
         let lines = reply.data("NOTIFICATION")
-        report(book.findings(inNotifications: lines))
-        book.listed.formUnion(lines.compactMap { $0["message"] })
+        report(expectations.findings(inNotifications: lines))
+        expectations.listed.formUnion(lines.compactMap { $0["message"] })
         guard !lines.isEmpty, random.chance(percent: 50) else { return }
         let index = random.below(lines.count)
         guard let id = lines[index]["id"] else { return }
-        let wipes = book.wipes
-        guard await ask("NOTIFIED \(device) \(id)")?.isOK == true, wipes == book.wipes
+        let wipes = expectations.wipes
+        guard await ask("NOTIFIED \(device) \(id)")?.isOK == true, wipes == expectations.wipes
         else { return }
         let taken = Set(lines[...index].compactMap { $0["id"] })
-        book.acknowledged.formUnion(taken)
-        book.acknowledgedMessages.formUnion(lines[...index].compactMap { $0["message"] })
+        expectations.acknowledged.formUnion(taken)
+        expectations.acknowledgedMessages.formUnion(lines[...index].compactMap { $0["message"] })
         guard let again = await ask(list), again.isOK else { return }
         let back = again.data("NOTIFICATION").compactMap { $0["id"] }.filter(taken.contains)
         report(back.map { "notification \($0) was taken off on this connection" })
@@ -280,12 +284,12 @@ import NetworkIO
 
     private func report(_ findings: [String]) {
         for finding in findings.prefix(3) {
-            load.report("n\(node + 1), NOTIFICATIONS of \(book.user): \(finding)")
+            load.report("n\(node + 1), NOTIFICATIONS of \(expectations.user): \(finding)")
         }
     }
 
     private func doSmallThings() async {
-        let here = "\(book.conversation) \(book.user)"
+        let here = "\(expectations.conversation) \(expectations.user)"
         if smallThings.isEmpty { smallThings = Array(0..<5).shuffled(using: &random) }
         switch smallThings.removeLast() {
         case 0:
@@ -294,14 +298,14 @@ import NetworkIO
         case 1: _ = await ask("DELIVERED \(here)")
         case 2:
             let isOn = random.chance(percent: 50)
-            let device = "\(book.user) \(ScriptedExpectations.viewingDevice)"
-            _ = await ask("DEVICE ADD \(device) token=\(book.nextName("token"))")
-            _ = await ask("VIEWING \(device)" + (isOn ? " \(book.conversation)" : ""))
+            let device = "\(expectations.user) \(ScriptedExpectations.viewingDevice)"
+            _ = await ask("DEVICE ADD \(device) token=\(expectations.nextName("token"))")
+            _ = await ask("VIEWING \(device)" + (isOn ? " \(expectations.conversation)" : ""))
         case 3:
-            let wipes = book.wipes
-            if await ask("SEED")?.isOK == true, wipes == book.wipes { isSeeded = true }
+            let wipes = expectations.wipes
+            if await ask("SEED")?.isOK == true, wipes == expectations.wipes { isSeeded = true }
         default:
-            guard await ask("WATCH \(book.user)")?.isOK == true else { return }
+            guard await ask("WATCH \(expectations.user)")?.isOK == true else { return }
             _ = await ask("UNWATCH")
         }
     }

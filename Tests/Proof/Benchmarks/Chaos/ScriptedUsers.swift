@@ -64,7 +64,7 @@ import NetworkIO
             defer { line.close() }
             var shown: [[ArraySlice<UInt8>]] = []
             for userScript in userScripts {
-                shown += try await read(userScript.book, on: node, line)
+                shown += try await read(userScript.expectations, on: node, line)
             }
             shown += try await readSeeded(on: node, line)
             if first.isEmpty { first = shown }
@@ -82,14 +82,14 @@ import NetworkIO
 
     /// - Returns: the lines that every node must show alike.
     private func read(
-        _ book: ScriptedExpectations, on node: LocalNode, _ line: LineConnection
+        _ expectations: ScriptedExpectations, on node: LocalNode, _ line: LineConnection
     ) async throws(BenchError) -> [[ArraySlice<UInt8>]] {
-        let device = "\(book.user) \(ScriptedExpectations.device)"
+        let device = "\(expectations.user) \(ScriptedExpectations.device)"
         let requests = [
-            "PROFILE \(book.user)", "ACTIONS \(book.user)",
-            "HISTORY \(book.conversation) \(book.user) limit=1000",
-            "HISTORY \(book.hidableConversation) \(book.user) limit=1000",
-            "CHATS \(book.user) show=all", "NOTIFICATIONS \(device)",
+            "PROFILE \(expectations.user)", "ACTIONS \(expectations.user)",
+            "HISTORY \(expectations.conversation) \(expectations.user) limit=1000",
+            "HISTORY \(expectations.hidableConversation) \(expectations.user) limit=1000",
+            "CHATS \(expectations.user) show=all", "NOTIFICATIONS \(device)",
         ]
         var replies: [LineReply] = []
         for request in requests { replies.append(try await cluster.ask(request, on: line)) }
@@ -98,11 +98,11 @@ import NetworkIO
             load.report("\(node.name) answers '\(request)' with \(reply.statusText)")
         }
         let findings = [
-            book.findings(inProfile: replies[0].data("PROFILE")),
-            book.findings(inItems: replies[1].data("ACTION")),
-            book.findings(inHistory: ScriptedUser.lines(replies[2])),
-            book.findings(inHidable: ScriptedUser.lines(replies[3])), [],
-            book.findings(inLastNotifications: replies[5].data("NOTIFICATION")),
+            expectations.findings(inProfile: replies[0].data("PROFILE")),
+            expectations.findings(inItems: replies[1].data("ACTION")),
+            expectations.findings(inHistory: ScriptedUser.lines(replies[2])),
+            expectations.findings(inHidable: ScriptedUser.lines(replies[3])), [],
+            expectations.findings(inLastNotifications: replies[5].data("NOTIFICATION")),
         ]
         for (request, found) in zip(requests, findings) {
             for finding in found { load.report("\(node.name), \(request): \(finding)") }

@@ -87,12 +87,12 @@ import NetworkIO
     }
 
     /// Waits until every holder of a shard prints the same `DIGEST` line for it.
-    func awaitLevel(secondsMax: UInt64 = 30) async throws(BenchError) {
+    func awaitCaughtUp(secondsMax: UInt64 = 30) async throws(BenchError) {
         let deadline = Stage.loop.nanoseconds + secondsMax * 1_000_000_000
         while true {
             var digests = Digests()
             for node in members { digests.add(try await ask(node, "DIGEST")) }
-            if digests.isLevel { return }
+            if digests.isCaughtUp { return }
             guard Stage.loop.nanoseconds < deadline else {
                 throw BenchError("the nodes do not agree after \(secondsMax) s")
             }

@@ -1,15 +1,15 @@
 /// The figures for a program: the table with every value, as JSON.
 enum FigureFile {
-    static func text(_ book: FigureBook, _ machine: Machine, command: String) -> String {
+    static func text(_ figures: FigureRecord, _ machine: Machine, command: String) -> String {
         var members = [JSON.Member("command", .text(command)), .init("machine", machine.json)]
         for part in Row.Part.allCases {
-            members.append(.init(part.rawValue, .list(book.entries(part).map(json))))
+            members.append(.init(part.rawValue, .list(figures.entries(part).map(json))))
         }
-        members.append(.init("failures", .list(book.failures.map(JSON.text))))
+        members.append(.init("failures", .list(figures.failures.map(JSON.text))))
         return JSON.object(members).text() + "\n"
     }
 
-    private static func json(_ entry: FigureBook.Entry) -> JSON {
+    private static func json(_ entry: FigureRecord.Entry) -> JSON {
         let (row, spread) = (entry.row, entry.spread)
         return .object([
             .init("name", .text(row.name)), .init("unit", .text(row.unit)),

@@ -7,8 +7,8 @@ enum FigureTable {
     /// The right-aligned columns: numbers.
     private static let rightColumns: Set = [1, 3, 4, 5]
 
-    static func text(_ book: FigureBook) -> String {
-        let parts = Row.Part.allCases.map { ($0, book.entries($0)) }.filter { !$0.1.isEmpty }
+    static func text(_ figures: FigureRecord) -> String {
+        let parts = Row.Part.allCases.map { ($0, figures.entries($0)) }.filter { !$0.1.isEmpty }
         let rows = [head] + parts.flatMap { $0.1.map(cells) }
         let widths = head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         var lines = [line(head, widths)]
@@ -16,11 +16,11 @@ enum FigureTable {
             lines.append("-- \(part.rawValue)")
             lines += entries.map { line(cells($0), widths) }
         }
-        lines += book.failures.map { "not measured: \($0)" }
+        lines += figures.failures.map { "not measured: \($0)" }
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private static func cells(_ entry: FigureBook.Entry) -> [String] {
+    private static func cells(_ entry: FigureRecord.Entry) -> [String] {
         let (row, spread) = (entry.row, entry.spread)
         let verdict = entry.meetsFloor.map { $0 ? "ok" : "below" } ?? "-"
         return [

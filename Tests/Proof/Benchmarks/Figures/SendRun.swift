@@ -108,6 +108,6 @@ extension LocalCluster {
                 throw BenchError("\(nodes[0].name) answers '\(line)' with \(reply.statusText)")
             }
         }
-        try await awaitLevel()
+        try await awaitCaughtUp()
     }
 }

@@ -7,7 +7,7 @@ import NetworkIO
 @Stage final class Suite {
     let plan: SuitePlan
     let program: String
-    private(set) var book = FigureBook()
+    private(set) var figures = FigureRecord()
     /// The name of the current stage, for the progress report.
     private var stage = ""
 
@@ -49,7 +49,7 @@ import NetworkIO
                     () async throws(BenchError) in try await self.measureCatchUp(sends)
                 }
             }
-            book.endPass()
+            figures.endPass()
         }
         stage = "last"
         let messages = decimal(Double(plan.messages), digits: 0)
@@ -67,14 +67,14 @@ import NetworkIO
         do throws(BenchError) {
             try await measure()
         } catch {
-            book.fail("\(name): \(error)")
+            figures.fail("\(name): \(error)")
             say("  failed: \(error)")
         }
         say("  \(decimal(Double(Stage.loop.nanoseconds - began) / 1e9, digits: 1)) s")
     }
 
     func record(_ row: Row, _ value: Double) {
-        book.record(row, value)
+        figures.record(row, value)
         say("  \(row.name) \(decimal(value, digits: row.digits)) \(row.unit)")
     }
 

@@ -81,13 +81,13 @@ struct SuiteCommand: Sendable {
         let suite = Suite(plan, program: program)
         await suite.run()
         machine.loadAfter = try Machine.load()
-        put("\n" + FigureTable.text(suite.book), to: STDOUT_FILENO)
+        put("\n" + FigureTable.text(suite.figures), to: STDOUT_FILENO)
         say("what each row means: grapevine-bench all --help")
         if let json {
             let command = (["grapevine-bench", "all"] + words).joined(separator: " ")
-            try Files.write(FigureFile.text(suite.book, machine, command: command), to: json)
+            try Files.write(FigureFile.text(suite.figures, machine, command: command), to: json)
             say("the same as JSON, with every value: \(json)")
         }
-        return suite.book.failures.isEmpty ? 0 : 1
+        return suite.figures.failures.isEmpty ? 0 : 1
     }
 }

@@ -60,7 +60,7 @@ extension Suite {
             record(.threeNodesP99, figures.p99)
             let missing = await run.finish()
             guard missing == 0 else { throw BenchError("\(missing) sends were never answered") }
-            try await cluster.awaitLevel()
+            try await cluster.awaitCaughtUp()
             let after = try traffic(cluster, like: before)
             let texts = run.load.answeredCount * SendLoad.textBytes
             record(.wire, Double(after.receivedBytes - before.receivedBytes) / Double(texts * 2))

@@ -23,7 +23,7 @@ extension Suite {
             let began = Stage.loop.nanoseconds
             try cluster.launch(late)
             try await cluster.awaitReady(late)
-            try await cluster.awaitLevel(secondsMax: Self.levelSecondsMax)
+            try await cluster.awaitCaughtUp(secondsMax: Self.levelSecondsMax)
             let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
             guard let process = late.process else { throw BenchError("\(late.name) has ended") }
             // The kernel counts in hundredths of a second; a smaller value counts as one.

@@ -13,7 +13,9 @@ extension World {
                 Int(ShardID(of: $0.text, count: UInt16(plan.shards)).number) == shard
             }.compactMap { Expected($0, on: node.disk.state.shards[shard], in: ledger) }
             for user in clients.users {
-                for conversation in rooms { try checkRoom(conversation, for: user, shard, node) }
+                for conversation in rooms {
+                    try checkConversation(conversation, for: user, shard, node)
+                }
                 try checkLists(rooms, for: user, shard, node)
                 try checkItems(of: user, shard, node)
             }
@@ -40,7 +42,7 @@ extension World {
         return answer.findings
     }
 
-    private func checkRoom(
+    private func checkConversation(
         _ conversation: Expected, for user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
         let history = Query.history(conversation.id, place: .newest, limit: 1_000)

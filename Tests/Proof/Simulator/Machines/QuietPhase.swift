@@ -59,7 +59,7 @@ extension World {
         case .chaos:
             try healAll()
         case .healing:
-            if isLevel, isNetworkAtRest {
+            if isCaughtUp, isNetworkAtRest {
                 quiet.healedIn = elapsed
                 try checkEqual()
                 for index in clients.sessions.indices {
@@ -67,14 +67,14 @@ extension World {
                 }
                 quiet.enter(.writing, now: now)
             } else if elapsed > QuietPhase.patienceMicroseconds {
-                throw notLevel(.equal, elapsed)
+                throw notCaughtUp(.equal, elapsed)
             }
         case .writing:
-            if isLevel {
+            if isCaughtUp {
                 quiet.levelIn = elapsed
                 quiet.enter(.settling, now: now)
             } else if elapsed > QuietPhase.levelMicroseconds {
-                throw notLevel(.quiet, elapsed)
+                throw notCaughtUp(.quiet, elapsed)
             }
         case .settling:
             if elapsed > QuietPhase.settlingMicroseconds { quiet.enter(.silent, now: now) }
@@ -106,17 +106,17 @@ extension World {
     }
 
     /// Whether all disks hold the same, nothing is under way, and every member serves.
-    private var isLevel: Bool {
+    private var isCaughtUp: Bool {
         let living = nodes.filter { $0.shell != nil }
         return nodes.allSatisfy { node in
             guard let shell = node.shell else { return !isMember(node.index) }
             return !shell.isUnwell && node.pausedUntil <= now && node.view == ring
                 && shell.connections.count { $0 != nil } == living.count - 1
-        } && (0..<plan.shards).allSatisfy(isLevel)
+        } && (0..<plan.shards).allSatisfy(isCaughtUp)
     }
 
     /// Whether all owners of a shard hold the same, and no other node holds anything of it.
-    private func isLevel(_ shard: Int) -> Bool {
+    private func isCaughtUp(_ shard: Int) -> Bool {
         let owners = owners(of: shard)
         return nodes.allSatisfy { node in
             let disk = node.disk.state.shards[shard]
@@ -144,7 +144,7 @@ extension World {
         }
     }
 
-    private func notLevel(_ invariant: Invariant, _ elapsed: UInt64) -> Violation {
+    private func notCaughtUp(_ invariant: Invariant, _ elapsed: UInt64) -> Violation {
         let lines = nodes.flatMap { node in
             (0..<plan.shards).map { shard in
                 let claim = node.disk.state.shards[shard].claim

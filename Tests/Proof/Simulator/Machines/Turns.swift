@@ -48,7 +48,7 @@ extension World {
         for entry in theirs {
             guard let mine = ours.first(where: { $0.shard == entry.shard }) else { continue }
             if mine.hash == entry.hash {
-                shell.machines[Int(entry.shard.number)].onLevel(
+                shell.machines[Int(entry.shard.number)].onCaughtUp(
                     with: names[peer], isServing: entry.isServing)
             } else {
                 shell.machines[Int(entry.shard.number)].offer(to: names[peer])
@@ -121,7 +121,7 @@ extension World {
             return
         }
         for entry in hashes {
-            shell.machines[Int(entry.shard.number)].onLevel(
+            shell.machines[Int(entry.shard.number)].onCaughtUp(
                 with: names[peer], isServing: !theirs.unready.contains(entry.shard))
         }
     }

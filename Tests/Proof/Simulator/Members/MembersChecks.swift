@@ -58,7 +58,7 @@ extension MembersWorld {
             }
             try run(milliseconds: 20)
         }
-        levelInMax = max(levelInMax, (now - began) * 1_000)
+        caughtUpInMax = max(caughtUpInMax, (now - began) * 1_000)
         trace("one view \(now - began) ms after \(what)")
     }
 

@@ -43,7 +43,7 @@ package struct MembersRun: Sendable {
         trace = world.trace
         events = world.events
         coverage = world.coverage
-        levelIn = world.levelInMax
+        levelIn = world.caughtUpInMax
     }
 }
 

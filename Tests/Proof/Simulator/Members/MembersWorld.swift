@@ -32,7 +32,7 @@ final class MembersWorld {
     var coverage = Coverage()
     var trace: UInt64 = 0
     var events: UInt64 = 0
-    var levelInMax: UInt64 = 0
+    var caughtUpInMax: UInt64 = 0
     private let tracer: ((String) -> Void)?
 
     /// The bytes around gossip in a frame: its envelope and a version byte.

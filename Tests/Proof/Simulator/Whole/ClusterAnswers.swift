@@ -15,7 +15,7 @@ extension ClusterWorld {
         if let code = answer.code {
             noteUnwatched(request, on: visit)
             noteNotRung(code, request, on: visit)
-            return book.noteRefusal(code, of: request)
+            return expectations.noteRefusal(code, of: request)
         }
         notePassed(request, at: visit.address.machine)
         noteDone(answer, request, on: visit)
@@ -45,26 +45,26 @@ extension ClusterWorld {
         let copies = min(
             count - disksLost(since: request.at, less: ClusterWorld.hearsayMicroseconds),
             ownersLeft(since: request.at, less: ClusterWorld.hearsayMicroseconds))
-        if let (name, fact) = ClusterBook.fact(of: request, by: visit.user) {
+        if let (name, fact) = ClusterExpectations.fact(of: request, by: visit.user) {
             // The disk that held the change may have been lost before the answer came.
             let held = min(count, ownersLeft(since: request.at, less: 0))
             let isSafe = held > disksLost(with: fact, of: name, before: request)
             guard isSafe || isOnSomeDisk(name, fact) else { return }
-            book.acknowledge(name, fact, copies: copies)
+            expectations.acknowledge(name, fact, copies: copies)
             visit.done.append((name, fact))
         }
         switch request.kind {
         case .send(let name):
-            book.noteAnswered(name, at: now)
+            expectations.noteAnswered(name, at: now)
             visit.sent.append((name, isEverywhere: said.first == said.last))
-        case .read(let name): book.noteMarked(name, by: visit.user)
+        case .read(let name): expectations.noteMarked(name, by: visit.user)
         case .retract(let name):
             visit.retracted.insert(name.id)
         case .wait:
             // A fact that was lost with its disks before the answer came stays lost.
             for (name, fact) in visit.done
-            where book.messages[name.id]?.isAcknowledged(fact) ?? false {
-                book.acknowledge(name, fact, copies: copies)
+            where expectations.messages[name.id]?.isAcknowledged(fact) ?? false {
+                expectations.acknowledge(name, fact, copies: copies)
             }
         default: break
         }
@@ -86,7 +86,7 @@ extension ClusterWorld {
         with fact: ClusterFact, of name: ClusterMessage.Name, before request: ClusterRequest
     ) -> Int {
         let lost = disksLost(since: request.at, less: 0)
-        guard lost > 0, fact == .sent, let askedAt = book.messages[name.id]?.askedAt else {
+        guard lost > 0, fact == .sent, let askedAt = expectations.messages[name.id]?.askedAt else {
             return lost
         }
         return disksLost(since: min(askedAt, request.at), less: 0)
@@ -160,7 +160,7 @@ extension ClusterWorld {
         for line in lines {
             judgeMessage(line, by: visit.user)
             if visit.retracted.contains(line["id"] ?? ""), !line.isTrue("deletedForEveryone"),
-                book.messages[line["id"] ?? ""]?.isAcknowledged(.retracted) ?? false,
+                expectations.messages[line["id"] ?? ""]?.isAcknowledged(.retracted) ?? false,
                 isAnsweredByOneOwner(conversation, at: visit.address.machine)
             {
                 fail(.deleted, "\(line["id"] ?? "") shows on the connection that deleted it")
@@ -170,7 +170,7 @@ extension ClusterWorld {
         let isOneOwner = isAnsweredByOneOwner(conversation, at: visit.address.machine)
         for (name, isEverywhere) in visit.sent
         where name.conversation == conversation && !ids.contains(name.id) {
-            guard let message = book.messages[name.id], message.isAcknowledged(.sent),
+            guard let message = expectations.messages[name.id], message.isAcknowledged(.sent),
                 !message.hidesAsked.contains(visit.user),
                 isOneOwner || (isEverywhere && hasNoOlderReplica(of: message))
             else { continue }
@@ -211,7 +211,7 @@ extension ClusterWorld {
 
     /// Checks that a message may be shown as the line shows it.
     func judgeMessage(_ line: ReplyFields, by user: String) {
-        guard let message = book.messages[line["id"] ?? ""] else {
+        guard let message = expectations.messages[line["id"] ?? ""] else {
             return fail(.sound, "\(line["id"] ?? "") was never sent")
         }
         guard message.mayExist else {
@@ -232,7 +232,7 @@ extension ClusterWorld {
     }
 
     func judgeText(_ text: String, of id: String) {
-        guard let message = book.messages[id] else { return }
+        guard let message = expectations.messages[id] else { return }
         guard text == message.text || message.edits.contains(text) else {
             return fail(.sound, "\(id) shows a text that nobody gave it: \(text)")
         }

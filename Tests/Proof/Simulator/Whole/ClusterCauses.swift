@@ -43,14 +43,14 @@ extension ClusterWorld {
     /// Records the causes of a message that is being sent: it may answer all that its node has of
     /// the shard or, if the node has no ready replica, what its connection was shown.
     func noteCauses(of name: ClusterMessage.Name, on visit: ClusterVisit) {
-        guard book.messages[name.id]?.attempts == 1 else {
+        guard expectations.messages[name.id]?.attempts == 1 else {
             replies[name.id] = nil
             return
         }
         let (shard, machine) = (shard(of: name.conversation), machines[visit.address.machine])
         let isHere = isReady(machine, shard)
         var causes: Set<String> = []
-        for other in book.names.suffix(ClusterWorld.causesLookedAt)
+        for other in expectations.names.suffix(ClusterWorld.causesLookedAt)
         where other.id != name.id && self.shard(of: other.conversation) == shard {
             guard isPlain(other.id) else { continue }
             let isSeen = isHere ? isStored(other, at: machine) : visit.known.present.contains(other)
@@ -68,7 +68,9 @@ extension ClusterWorld {
     /// Whether a message was sent once and recently, and no change of it was requested: then its
     /// sending is its only event.
     private func isPlain(_ id: String) -> Bool {
-        guard let message = book.messages[id], let askedAt = message.askedAt else { return false }
+        guard let message = expectations.messages[id], let askedAt = message.askedAt else {
+            return false
+        }
         return now < askedAt + causePatienceMicroseconds && message.isPlain
     }
 
@@ -85,14 +87,14 @@ extension ClusterWorld {
     /// Checks the order when a watcher is told of a message.
     func judgeOrder(_ id: String, for watcher: ClusterWatcher, on visit: ClusterVisit) {
         if let reply = visit.overtaken.removeValue(forKey: id),
-            book.messages[id]?.attempts == 1
+            expectations.messages[id]?.attempts == 1
         {
             fail(.cause, "\(watcher.user) is told of \(reply) before \(id), which it may answer")
         }
         guard let reply = replies[id], let watchedAt = visit.watchedAt, watchedAt < reply.askedAt,
-            book.messages[id]?.attempts == 1, !reply.causes.isEmpty
+            expectations.messages[id]?.attempts == 1, !reply.causes.isEmpty
         else { return }
-        let lacked = reply.causes.filter { watcher.book.entries[$0] == nil && isPlain($0) }
+        let lacked = reply.causes.filter { watcher.expectations.entries[$0] == nil && isPlain($0) }
         guard !lacked.isEmpty else { return coverage.count("told behind its causes") }
         let shard = shard(of: reply.conversation)
         let tellers = tellers(of: shard, to: visit.address.machine, since: reply.askedAt)
@@ -100,7 +102,7 @@ extension ClusterWorld {
             return coverage.count("told without a cause, not live")
         }
         for cause in lacked.sorted() {
-            guard let message = book.messages[cause], let askedAt = message.askedAt,
+            guard let message = expectations.messages[cause], let askedAt = message.askedAt,
                 tellers.allSatisfy({
                     tookAll(of: shard, $0, since: askedAt)
                         && !hasWaited(forConversationOf: message.name, $0)
@@ -144,7 +146,7 @@ extension ClusterWorld {
     /// Whether a machine lacks the conversation of a message, and may have waited for it for as
     /// long as it waits for any cause.
     private func hasWaited(forConversationOf name: ClusterMessage.Name, _ index: Int) -> Bool {
-        guard let askedAt = book.creationsAskedAt[name.conversation],
+        guard let askedAt = expectations.creationsAskedAt[name.conversation],
             now >= askedAt + causePatienceMicroseconds
         else { return false }
         return !machines[index].holds(.conversation(ConversationID(checked: name.conversation)))

@@ -268,7 +268,8 @@ extension ClusterWorld {
     /// Checks that a message sent in the quiet phase reaches all of its owners.
     private func writeToAll(at index: Int) {
         let name = ClusterMessage.Name(id: "last.\(index)", conversation: conversations[0])
-        let request = book.send(book.add(name, from: ClusterClient.user(0), text: "last \(index)"))
+        let request = expectations.send(
+            expectations.add(name, from: ClusterClient.user(0), text: "last \(index)"))
         let answers = needed([ClusterRequest(.set, "SET ack=all"), request], of: index)
         guard let replicas = answers.last?.fields?["replicas"] else {
             return fail(.answered, "n\(index + 1) takes no message in the quiet")
@@ -314,7 +315,7 @@ extension ClusterWorld {
                     "HISTORY \($0) \(user) limit=\(LineLimits.historyMax)")
             }
             // The list of a message's texts is the same for all of its readers.
-            let named = index == 0 ? book.names : []
+            let named = index == 0 ? expectations.names : []
             let edits = named.map {
                 ClusterRequest(.edits($0), "EDITS \($0.conversation) \($0.id) \(user)")
             }
@@ -356,9 +357,9 @@ extension ClusterWorld {
             for line in answer.lines("MESSAGE") { shown[line["id"] ?? ""] = line }
         }
         let node = "n\(machine + 1)"
-        for (place, name) in book.names.enumerated()
+        for (place, name) in expectations.names.enumerated()
         where isOwner(machine, of: name.conversation) {
-            guard let message = book.messages[name.id] else { continue }
+            guard let message = expectations.messages[name.id] else { continue }
             check(message, as: shown[name.id], by: user, at: node)
             checkWatchers(of: user, name, at: place, as: shown[name.id], node: node)
         }
@@ -367,7 +368,7 @@ extension ClusterWorld {
                 let lines = answer.lines("MESSAGE")
                 checkMarks(told: user, in: conversation, lines, node: node)
             }
-            guard case .edits(let name) = request.kind, let message = book.messages[name.id]
+            guard case .edits(let name) = request.kind, let message = expectations.messages[name.id]
             else { continue }
             check(answer.lines("EDIT").compactMap { $0["text"] }, of: message, at: node)
         }

@@ -193,9 +193,9 @@ extension ClusterWorld {
             noteTypingAsked(request, on: visit)
             switch request.kind {
             case .create(let conversation):
-                book.noteCreationAsked(of: conversation, at: now)
+                expectations.noteCreationAsked(of: conversation, at: now)
             case .send(let name):
-                book.noteAsked(name, at: now)
+                expectations.noteAsked(name, at: now)
                 noteCauses(of: name, on: visit)
             default: break
             }
@@ -306,7 +306,7 @@ extension ClusterWorld {
         trace("replies", visit.address.machine, digest(bytes))
         if let session = visit.session {
             step(visit.address, "drained", id) { process in
-                process.desk.assumeIsolated { $0.onTaken(bytes.count, from: id) }
+                process.host.assumeIsolated { $0.onTaken(bytes.count, from: id) }
                 session.assumeIsolated { $0.onDrained() }
             }
         }

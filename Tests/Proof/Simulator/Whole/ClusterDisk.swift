@@ -19,7 +19,7 @@ actor ClusterDisk: Store {
     }
 
     private nonisolated let executor: ClusterExecutor
-    private var desk: ClusterDesk?
+    private var host: ClusterHost?
     private let shards: Int
     private var disk: SimDisk
     private(set) var settings: [String: [UInt8]] = [:]
@@ -61,8 +61,8 @@ actor ClusterDisk: Store {
         return found
     }
 
-    /// Sets the desk of a starting process, which is notified of commits.
-    func serve(_ desk: ClusterDesk) { self.desk = desk }
+    /// Sets the host of a starting process, which is notified of commits.
+    func serve(_ host: ClusterHost) { self.host = host }
 
     var isWaiting: Bool { !waiting.isEmpty }
 
@@ -156,7 +156,7 @@ actor ClusterDisk: Store {
                 writes: writes, drops: drops, settings: settings, ticket: ticket,
                 failuresKnown: failuresKnown, isUrgent: isUrgent))
         dropsBegun += drops
-        desk?.appendEffect(.commit)
+        host?.appendEffect(.commit)
     }
 
     private var waitingBytes: Int {
@@ -187,7 +187,7 @@ extension ClusterDisk {
 
     nonisolated func makeReserve() {}
 
-    nonisolated func emptyLog() { assumeIsolated { $0.desk?.appendEffect(.emptyLog) } }
+    nonisolated func emptyLog() { assumeIsolated { $0.host?.appendEffect(.emptyLog) } }
 
     nonisolated func backUp(to file: String) {}
 

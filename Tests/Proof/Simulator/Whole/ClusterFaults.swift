@@ -67,8 +67,8 @@ extension ClusterWorld {
 
     private func setClock(_ machine: ClusterMachine, error: Int64) {
         machine.wallErrorMilliseconds = error
-        guard let desk = machine.process?.desk else { return }
-        machine.executor.run { desk.assumeIsolated { $0.setWallError(error) } }
+        guard let host = machine.process?.host else { return }
+        machine.executor.run { host.assumeIsolated { $0.setWallError(error) } }
     }
 
     func endFault(_ fault: ClusterFault) {
@@ -190,7 +190,7 @@ extension ClusterWorld {
         let notOwner = others.map { messages(in: $0.documentsKept) }
         for (id, message) in mine.sorted(by: { $0.key < $1.key }) {
             let others = notOwner.compactMap { $0[id] }
-            let (forgiven, broken) = book.lose(
+            let (forgiven, broken) = expectations.lose(
                 id, { holds(message, $1, of: $0) },
                 isElsewhere: { known, fact in others.contains { holds($0, fact, of: known) } })
             if !forgiven.isEmpty { coverage.count("lost with its disk") }
@@ -201,7 +201,7 @@ extension ClusterWorld {
     }
 
     func isOnSomeDisk(_ name: ClusterMessage.Name, _ fact: ClusterFact) -> Bool {
-        guard let known = book.messages[name.id] else { return false }
+        guard let known = expectations.messages[name.id] else { return false }
         return machines.contains { machine in
             messages(in: machine.documents)[name.id].map { holds($0, fact, of: known) } ?? false
         }

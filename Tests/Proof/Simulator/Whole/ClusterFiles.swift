@@ -67,7 +67,7 @@ extension ClusterWorld {
     private func retraction(
         of name: ClusterMessage.Name, by client: ClusterClient
     ) -> ClusterRequest {
-        book.noteRetraction(of: name, by: client.user)
+        expectations.noteRetraction(of: name, by: client.user)
         return ClusterRequest(
             .retract(name), "DELETE \(name.conversation) \(name.id) \(client.user) for=everyone")
     }
@@ -82,8 +82,8 @@ extension ClusterWorld {
 
     /// The last messages that a client sent with a file.
     private func filesSent(by client: ClusterClient) -> ArraySlice<ClusterMessage.Name> {
-        book.names.suffix(60).filter { name in
-            guard let message = book.messages[name.id] else { return false }
+        expectations.names.suffix(60).filter { name in
+            guard let message = expectations.messages[name.id] else { return false }
             return message.sender == client.user && message.file != nil
         }.suffix(fileRandom.between(1...4) > 2 ? 1 : 4).prefix(1)
     }
@@ -127,14 +127,14 @@ extension ClusterWorld {
     ) -> ClusterRequest {
         if let known {
             files[name]?.messages.append(known)
-            return book.send(known, with: name.id)
+            return expectations.send(known, with: name.id)
         }
         client.messages += 1
         let message = ClusterMessage.Name(
             id: "m\(client.index).\(client.messages)", conversation: name.conversation)
         files[name]?.messages.append(message)
-        return book.send(
-            book.add(message, from: client.user, text: "file \(message.id)", with: name.id))
+        return expectations.send(
+            expectations.add(message, from: client.user, text: "file \(message.id)", with: name.id))
     }
 
     private func content() -> [[UInt8]] {
@@ -216,7 +216,7 @@ extension ClusterWorld {
     /// The time is that of the wall clock. An upload that was begun by a clock that was ahead stays
     /// until its time comes.
     private func isToPurge(_ file: ClusterFile) -> Bool {
-        let messages = file.messages.compactMap { book.messages[$0.id] }
+        let messages = file.messages.compactMap { expectations.messages[$0.id] }
         let isSent = file.contents.count == 1 && messages.contains(where: \.isSentWithOneFile)
         return isDeleted(file) && (isSent || !plan.hasWrongClock)
     }
@@ -231,7 +231,7 @@ extension ClusterWorld {
 
     /// Whether every message that was to be sent with the file is known to be deleted.
     private func isDeleted(_ file: ClusterFile) -> Bool {
-        file.messages.compactMap { book.messages[$0.id] }.allSatisfy {
+        file.messages.compactMap { expectations.messages[$0.id] }.allSatisfy {
             $0.isAcknowledged(.retracted)
         }
     }
@@ -263,13 +263,13 @@ extension ClusterWorld {
             fail(.deleted, "\(id) is there, though all its messages are deleted")
         }
         guard disksLostAt.isEmpty, !hasMoved else { return }
-        let living = file.messages.compactMap { book.messages[$0.id] }.filter {
+        let living = file.messages.compactMap { expectations.messages[$0.id] }.filter {
             $0.isSentWithOneFile && !$0.isRetractionAsked
         }
         guard !living.isEmpty else { return }
         coverage.count("file of a living message")
         guard let found else { return fail(.kept, "\(id) was sent, and is nowhere") }
-        let mayBeSent = file.messages.compactMap { book.messages[$0.id] }.filter {
+        let mayBeSent = file.messages.compactMap { expectations.messages[$0.id] }.filter {
             $0.mayExist && !$0.isAcknowledged(.retracted)
         }
         if !mayBeSent.contains(where: { $0.sender == found.owner }) {

@@ -74,11 +74,13 @@ extension ClusterWorld {
         // Each sending of one message has a place of its own, and the earliest is left once they
         // meet: a list may show another one than a history has.
         guard visit.goesForward, hasAllDisks, let id = line["last"],
-            book.messages[id]?.attempts == 1, let last = places[id]
+            expectations.messages[id]?.attempts == 1, let last = places[id]
         else { return }
         let later = visit.known.present.filter { name in
             guard name.conversation == line["id"], let place = places[name.id] else { return false }
-            guard let message = book.messages[name.id], message.attempts == 1 else { return false }
+            guard let message = expectations.messages[name.id], message.attempts == 1 else {
+                return false
+            }
             return place > last && !message.mayShowDeleted
         }
         guard let name = later.min() else { return }

@@ -104,21 +104,21 @@ final class ClusterMachine {
     func boot(_ id: Int, by plan: ClusterPlan, now: UInt64, random: inout SeededRandom)
         -> ClusterProcess
     {
-        let desk = ClusterDesk(
+        let host = ClusterHost(
             on: executor, wallOffsetMilliseconds: wallOffsetMilliseconds,
             lookMicroseconds: plan.lookMicroseconds, isDebugging: isTraced)
         let entropy = SimEntropy(seed: random.next())
         let behind = suspendedMicroseconds
         let process = executor.run {
-            desk.assumeIsolated { [wallErrorMilliseconds] in
+            host.assumeIsolated { [wallErrorMilliseconds] in
                 $0.setNow(now, behind: behind)
                 $0.setWallError(wallErrorMilliseconds)
             }
-            disk.assumeIsolated { $0.serve(desk) }
-            let node = makeNode(by: plan, desk: desk, entropy: entropy)
-            let process = ClusterProcess(id, node: node, desk: desk)
+            disk.assumeIsolated { $0.serve(host) }
+            let node = makeNode(by: plan, host: host, entropy: entropy)
+            let process = ClusterProcess(id, node: node, host: host)
             if plan.pushedDevices > 0 {
-                let pusher = ClusterPusher(of: node, desk: desk, on: executor)
+                let pusher = ClusterPusher(of: node, host: host, on: executor)
                 pusher.assumeIsolated { $0.start() }
                 process.pusher = pusher
             }
@@ -128,7 +128,7 @@ final class ClusterMachine {
         return process
     }
 
-    private func makeNode(by plan: ClusterPlan, desk: ClusterDesk, entropy: SimEntropy) -> Node {
+    private func makeNode(by plan: ClusterPlan, host: ClusterHost, entropy: SimEntropy) -> Node {
         Node(
             NodeOptions(
                 name: NodeName(checked: name), gossip: address, admin: "\(name):7201", join: join,
@@ -141,14 +141,14 @@ final class ClusterMachine {
                 unsentMilliseconds: ClusterPlan.unsentMilliseconds,
                 tokenBytesMax: plan.tokenBytesMax),
             ports: NodePorts(
-                executor: executor, store: disk, entropy: entropy, clock: desk, host: desk))
+                executor: executor, store: disk, entropy: entropy, clock: host, host: host))
     }
 
     /// Creates a session for a client that connected.
     func makeSession(_ id: UInt64, in process: ClusterProcess, seed: UInt64) -> Session {
         let session = Session(
-            id, node: process.node, clock: process.desk,
-            output: ClusterOutput(id, desk: process.desk), executor: executor, ackLevel: .majority)
+            id, node: process.node, clock: process.host,
+            output: ClusterOutput(id, host: process.host), executor: executor, ackLevel: .majority)
         let sink = ClusterSink(session, id, seed: seed)
         process.node.assumeIsolated { $0.attach(sink, as: id) }
         if process.isHoldingClients { session.assumeIsolated { $0.setHeld(true) } }
@@ -160,7 +160,7 @@ final class ClusterMachine {
 final class ClusterProcess {
     let id: Int
     let node: Node
-    let desk: ClusterDesk
+    let host: ClusterHost
     /// Nil where no device is told by pushes.
     var pusher: ClusterPusher?
     var isTurnDue = false
@@ -183,10 +183,10 @@ final class ClusterProcess {
     /// The limit of the time for an orderly end, in microseconds.
     static let stopMicroseconds: UInt64 = 3_000_000
 
-    init(_ id: Int, node: Node, desk: ClusterDesk) {
+    init(_ id: Int, node: Node, host: ClusterHost) {
         self.id = id
         self.node = node
-        self.desk = desk
+        self.host = host
     }
 }
 

@@ -10,25 +10,26 @@ extension ClusterWorld {
     /// Draws a request that concerns marks; nil in most cases.
     func markRequest(_ client: ClusterClient) -> ClusterRequest? {
         guard plan.setsMarks, markRandom.chance(percent: ClusterWorld.marksPercent),
-            !book.names.isEmpty
+            !expectations.names.isEmpty
         else { return nil }
         let isRead = markRandom.chance(percent: 50)
-        let name = markRandom.pick(Array(book.names.suffix(isRead ? 12 : 3)))
+        let name = markRandom.pick(Array(expectations.names.suffix(isRead ? 12 : 3)))
         let place = "\(name.conversation) \(name.id) \(client.user)"
         guard !isRead else {
-            book.noteRead(of: name, by: client.user)
+            expectations.noteRead(of: name, by: client.user)
             return ClusterRequest(
                 .read(name), "READ \(name.conversation) \(client.user) \(name.id)")
         }
         let isOn = markRandom.chance(percent: 65)
-        book.notePin(of: name, by: client.user, isOn: isOn)
+        expectations.notePin(of: name, by: client.user, isOn: isOn)
         return ClusterRequest(.pin(isOn: isOn), (isOn ? "PIN " : "UNPIN ") + place)
     }
 
     /// Checks that a request caused an event about a pin or a read mark.
     func judgeMark(_ event: ReplyFields, _ kind: String) {
         let (id, by) = (event["id"] ?? "", event["by"])
-        guard let message = book.messages[id], event["conversation"] == message.name.conversation
+        guard let message = expectations.messages[id],
+            event["conversation"] == message.name.conversation
         else { return fail(.sound, "a \(kind) of \(id), which was never sent there") }
         let isCaused =
             switch kind {
@@ -53,7 +54,7 @@ extension ClusterWorld {
                 let participantState = DocumentKey.participantState(
                     UserID(checked: reader), in: ConversationID(checked: conversation))
                 guard !losses.keys.contains(participantState) else { continue }
-                let mark = watcher.book.marks[conversation]?[reader]
+                let mark = watcher.expectations.marks[conversation]?[reader]
                 guard let wrong = fault(in: lines, as: reader, hasReadTo: mark) else { continue }
                 fail(.reads, "\(user) watches, and was told that \(wrong) on \(node)")
             }
@@ -67,7 +68,7 @@ extension ClusterWorld {
         if let mark {
             // A message that was sent twice is listed at its first sending, whichever one was
             // marked.
-            guard let message = book.messages[mark], message.attempts == 1,
+            guard let message = expectations.messages[mark], message.attempts == 1,
                 !losses.concern(message.name),
                 let found = lines.firstIndex(where: { $0["id"] == mark })
             else { return nil }

@@ -124,7 +124,7 @@ extension ClusterWorld {
         let owners = machines.count { !$0.isOut && !$0.isLeaving }
         let left = evictsSoon ? 1 : max(1, owners)
         handovers.append((now, left))
-        book.cap(copies: left) { drops.contains(shard(of: $0.conversation)) }
+        expectations.cap(copies: left) { drops.contains(shard(of: $0.conversation)) }
     }
 
     // MARK: Deaths

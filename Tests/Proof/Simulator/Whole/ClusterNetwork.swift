@@ -86,7 +86,7 @@ extension ClusterWorld {
         connections[number].ends[end].isOpen = true
         let id = connection.ends[end].channel
         step(connection.ends[end].address, "opened", id) { process in
-            let channel = ClusterChannel(id, desk: process.desk)
+            let channel = ClusterChannel(id, host: process.host)
             let dialed = end == 0 ? connection.dialed : nil
             process.node.assumeIsolated { $0.onChannel(channel, dialed: dialed) }
         }
@@ -131,7 +131,7 @@ extension ClusterWorld {
         case .bytes(let bytes):
             if let sender = process(source.address) {
                 machines[source.address.machine].executor.run {
-                    sender.desk.assumeIsolated { $0.onTaken(bytes.count, from: source.channel) }
+                    sender.host.assumeIsolated { $0.onTaken(bytes.count, from: source.channel) }
                 }
             }
             receive(bytes, at: target)

@@ -20,7 +20,7 @@ extension ClusterWorld {
         guard answer.code == nil else {
             return fail(.answered, "n\(index + 1) refuses \(answer.summary) to a device")
         }
-        phone.book.acknowledge(ringing, askedAt: askedAt, at: now)
+        phone.expectations.acknowledge(ringing, askedAt: askedAt, at: now)
     }
 
     func checkPhones() {
@@ -33,7 +33,7 @@ extension ClusterWorld {
                     return fail(.answered, "n\(machine.index + 1) lists no notifications")
                 }
                 check(answer, for: phone, at: machine.name)
-                phone.book.setList(messages(in: answer), at: now)
+                phone.expectations.setList(messages(in: answer), at: now)
                 let said = answer.data + [answer.status]
                 guard let other = first, other != said else {
                     first = said
@@ -50,8 +50,8 @@ extension ClusterWorld {
             judge(ClusterNotification(line), of: phone)
             lines[line["message"] ?? ""] = line
         }
-        for name in book.names where !losses.concern(name) {
-            guard let message = book.messages[name.id] else { continue }
+        for name in expectations.names where !losses.concern(name) {
+            guard let message = expectations.messages[name.id] else { continue }
             let line = lines[name.id]
             if let line, let wrong = excess(line, of: message, for: phone) {
                 fail(wrong.invariant, "\(node) notifies \(phone.user) of \(name.id), \(wrong.why)")
@@ -69,14 +69,16 @@ extension ClusterWorld {
         _ line: ReplyFields, of message: ClusterMessage, for phone: ClusterPhone
     ) -> (invariant: Invariant, why: String)? {
         let id = message.name.id
-        if phone.book.acknowledged.contains(id) { return (.oneChange, "which was taken off") }
-        if phone.book.wasViewing(message) ?? false {
-            guard phone.book.mayBeListedBlindly(message) else {
+        if phone.expectations.acknowledged.contains(id) {
+            return (.oneChange, "which was taken off")
+        }
+        if phone.expectations.wasViewing(message) ?? false {
+            guard phone.expectations.mayBeListedBlindly(message) else {
                 return (.sound, "which it was viewing")
             }
             coverage.count("notified of what it viewed, by who had not heard of that")
         }
-        if phone.book.isSurelyAdded(after: message) {
+        if phone.expectations.isSurelyAdded(after: message) {
             return (.sound, "which was sent before the device was added")
         }
         if message.isAcknowledged(.retracted), line["kind"] == "message" {
@@ -92,9 +94,10 @@ extension ClusterWorld {
     func isDue(_ message: ClusterMessage, for phone: ClusterPhone) -> Bool {
         message.sender != phone.user && message.isAcknowledged(.sent)
             && !message.isRetractionAsked && !message.hidesAsked.contains(phone.user)
-            && phone.book.isSurelyAdded(before: message)
-            && phone.book.wasViewing(message) == false && !phone.book.mayBeAcknowledged(message)
-            && !phone.book.mayBePassedOver(message) && !mayBeRead(message, by: phone.user)
+            && phone.expectations.isSurelyAdded(before: message)
+            && phone.expectations.wasViewing(message) == false
+            && !phone.expectations.mayBeAcknowledged(message)
+            && !phone.expectations.mayBePassedOver(message) && !mayBeRead(message, by: phone.user)
     }
 
     /// Whether a user may have read a message: they have asked to mark it, or one that may be
@@ -126,7 +129,9 @@ extension ClusterWorld {
     }
 
     private func messages(in conversation: String) -> [ClusterMessage] {
-        book.names.filter { $0.conversation == conversation }.compactMap { book.messages[$0.id] }
+        expectations.names.filter { $0.conversation == conversation }.compactMap {
+            expectations.messages[$0.id]
+        }
     }
 
     /// The greatest difference between the stamps of two nodes at one moment.
@@ -135,7 +140,7 @@ extension ClusterWorld {
     /// Acknowledges all notifications of every device, at the first member.
     func emptyPhones() {
         for phone in phones where finding == nil {
-            guard let last = phone.book.list.last else { continue }
+            guard let last = phone.expectations.list.last else { continue }
             ring(.acknowledge(last.id), of: phone, at: members[0].index)
         }
     }

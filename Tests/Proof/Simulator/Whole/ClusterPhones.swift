@@ -28,7 +28,7 @@ extension ClusterRequest {
 struct ClusterPhoneDeeds {
     /// The messages whose notifications it has acknowledged.
     var acknowledged: Set<String> = []
-    /// The viewings that it has reported, by their numbers in its book.
+    /// The viewings that it has reported, by their numbers in its expectations.
     var viewings: Set<Int> = []
 
     mutating func formUnion(_ other: ClusterPhoneDeeds) {
@@ -49,7 +49,7 @@ final class ClusterPhone {
     /// Whether the token covers the last list, too: a node that does not know of a list removes
     /// nothing from it.
     var isListKnown = false
-    var book = PhoneBook()
+    var expectations = PhoneExpectations()
     /// What the push service has received for it; nothing for a device that fetches.
     var pushed = ClusterPushed()
 
@@ -80,7 +80,7 @@ extension ClusterWorld {
         guard let visit = phone.visit else {
             phone.visit = openVisit(to: phoneRandom.below(machines.count), as: phone.user)
             phone.visit?.phone = phone
-            if !phone.isListKnown { phone.book.forgetList() }
+            if !phone.isListKnown { phone.expectations.forgetList() }
             if let visit = phone.visit, let token = phone.token {
                 let knowledge = ClusterToken(text: token.text, knowledge: ClusterKnowledge())
                 ask([ClusterRequest(.since(knowledge), "SINCE \(token.text)")], on: visit)
@@ -96,10 +96,10 @@ extension ClusterWorld {
     }
 
     private func nextRequests(of phone: ClusterPhone) -> [ClusterRequest] {
-        guard phone.book.addedAt != nil else { return [request(.add, of: phone)] }
+        guard phone.expectations.addedAt != nil else { return [request(.add, of: phone)] }
         switch phoneRandom.below(100) {
-        case 0..<30 where !phone.book.list.isEmpty:
-            let id = phoneRandom.pick(phone.book.list).id
+        case 0..<30 where !phone.expectations.list.isEmpty:
+            let id = phoneRandom.pick(phone.expectations.list).id
             // By the id, so that all that is drawn stays as it is in the kept seeds.
             let isAlone = id.utf8.last.map { $0 < UInt8(ascii: "6") } ?? false
             return [
@@ -113,12 +113,12 @@ extension ClusterWorld {
     }
 
     func request(_ ringing: ClusterRequest.Ringing, of phone: ClusterPhone) -> ClusterRequest {
-        var isLevel = true
+        var isCaughtUp = true
         if case .list = ringing {
-            isLevel = areViewingsLevel(of: phone)
-            if !isLevel { coverage.count("NOTIFICATIONS while viewings differ") }
+            isCaughtUp = areViewingsCaughtUp(of: phone)
+            if !isCaughtUp { coverage.count("NOTIFICATIONS while viewings differ") }
         }
-        phone.book.ask(ringing, at: now, isLevel: isLevel)
+        phone.expectations.ask(ringing, at: now, isCaughtUp: isCaughtUp)
         let place = "\(phone.user) \(phone.device)"
         let line =
             switch ringing {
@@ -148,14 +148,16 @@ extension ClusterWorld {
             visit.doneBefore = phone.token?.done ?? ClusterPhoneDeeds()
         case .ring(let ringing):
             if case .acknowledge = ringing, !isListSurelyKnown(on: visit) { return }
-            phone.book.acknowledge(ringing, askedAt: request.at, at: now)
+            phone.expectations.acknowledge(ringing, askedAt: request.at, at: now)
             switch ringing {
-            case .acknowledge: visit.doneHere.acknowledged.formUnion(phone.book.lastAcknowledged)
-            case .view: phone.book.lastViewing.map { _ = visit.doneHere.viewings.insert($0) }
+            case .acknowledge:
+                visit.doneHere.acknowledged.formUnion(phone.expectations.lastAcknowledged)
+            case .view:
+                phone.expectations.lastViewing.map { _ = visit.doneHere.viewings.insert($0) }
             case .list:
                 let known = surelyKnown(on: visit)
                 judgeList(answer, of: phone, knowing: known.acknowledged)
-                phone.book.setList(messages(in: answer), at: now, knowing: known.viewings)
+                phone.expectations.setList(messages(in: answer), at: now, knowing: known.viewings)
                 phone.isListKnown = false
             case .add, .remove: break
             }
@@ -166,7 +168,7 @@ extension ClusterWorld {
     func noteNotRung(_ code: Int, _ request: ClusterRequest, on visit: ClusterVisit) {
         guard let phone = visit.phone else { return }
         switch request.kind {
-        case .ring where code == 404: phone.book.noteMissing()
+        case .ring where code == 404: phone.expectations.noteMissing()
         // The node lacks what the token covers: the device tries another node.
         case .since: if !visit.hasEnded { endLines(of: visit) }
         default: break
@@ -211,7 +213,9 @@ extension ClusterWorld {
             coverage.count("notification \(line["kind"] ?? "")")
             judge(ClusterNotification(line), of: phone)
             let id = line["message"] ?? ""
-            guard acknowledged.contains(id), phone.book.acknowledged.contains(id) else { continue }
+            guard acknowledged.contains(id), phone.expectations.acknowledged.contains(id) else {
+                continue
+            }
             guard !wasLost(id) else {
                 coverage.count("notified again of a message that was lost")
                 continue
@@ -223,13 +227,13 @@ extension ClusterWorld {
     /// Whether part of a message was lost with a disk: sent again, it is another message with the
     /// same id.
     func wasLost(_ id: String) -> Bool {
-        book.messages[id].map { losses.concern($0.name) } ?? false
+        expectations.messages[id].map { losses.concern($0.name) } ?? false
     }
 
     /// Checks that a notification has a cause.
     func judge(_ notification: ClusterNotification, of phone: ClusterPhone) {
         let id = notification.message
-        guard let message = book.messages[id], message.mayExist,
+        guard let message = expectations.messages[id], message.mayExist,
             message.name.conversation == notification.conversation,
             message.sender == notification.from
         else { return fail(.sound, "a notification of \(id), which was not sent so") }
@@ -249,7 +253,7 @@ extension ClusterWorld {
 
     /// Whether all disks with the device, including those of machines that are away and may return,
     /// have the same viewings of it.
-    private func areViewingsLevel(of phone: ClusterPhone) -> Bool {
+    private func areViewingsCaughtUp(of phone: ClusterPhone) -> Bool {
         var found: Set<[Viewing]> = []
         for machine in machines where !machine.isGone {
             let bytes = machine.executor.run {
@@ -268,6 +272,6 @@ extension ClusterWorld {
 
     /// Records that a disk was lost which alone knew something of a device.
     func noteLost(_ key: DocumentKey) {
-        for phone in phones + pushed where phone.key == key { phone.book.lose(at: now) }
+        for phone in phones + pushed where phone.key == key { phone.expectations.lose(at: now) }
     }
 }

@@ -25,7 +25,7 @@ enum ClusterEffect: Sendable {
 
 /// The surroundings of one process: its clocks, and the list of its effects, which the world
 /// executes.
-actor ClusterDesk: Host, Clock {
+actor ClusterHost: Host, Clock {
     private nonisolated let executor: ClusterExecutor
     private let wallOffsetMilliseconds: UInt64
     nonisolated let isDebugging: Bool
@@ -121,47 +121,47 @@ actor ClusterDesk: Host, Clock {
 /// A process's end of a connection to another node.
 final class ClusterChannel: Channel {
     let id: UInt64
-    private let desk: ClusterDesk
+    private let host: ClusterHost
 
-    init(_ id: UInt64, desk: ClusterDesk) {
+    init(_ id: UInt64, host: ClusterHost) {
         self.id = id
-        self.desk = desk
+        self.host = host
     }
 
     func send(_ bytes: [UInt8]) {
-        desk.queue(bytes.count, on: id)
-        desk.appendEffect(.send(channel: id, bytes))
+        host.queue(bytes.count, on: id)
+        host.appendEffect(.send(channel: id, bytes))
     }
 
-    var queuedBytes: Int { desk.queuedBytes(on: id) }
+    var queuedBytes: Int { host.queuedBytes(on: id) }
 
-    func setPaused(_ isPaused: Bool) { desk.appendEffect(.pause(channel: id, isPaused)) }
+    func setPaused(_ isPaused: Bool) { host.appendEffect(.pause(channel: id, isPaused)) }
 
-    func close() { desk.appendEffect(.close(channel: id)) }
+    func close() { host.appendEffect(.close(channel: id)) }
 }
 
 /// A process's end of a client's connection.
 final class ClusterOutput: SessionOutput {
     private let id: UInt64
-    private let desk: ClusterDesk
+    private let host: ClusterHost
 
-    init(_ id: UInt64, desk: ClusterDesk) {
+    init(_ id: UInt64, host: ClusterHost) {
         self.id = id
-        self.desk = desk
+        self.host = host
     }
 
     func write(_ bytes: [UInt8]) {
-        desk.queue(bytes.count, on: id)
-        desk.appendEffect(.reply(visit: id, bytes))
+        host.queue(bytes.count, on: id)
+        host.appendEffect(.reply(visit: id, bytes))
     }
 
     func flush() {}
 
-    var queuedBytes: Int { desk.queuedBytes(on: id) }
+    var queuedBytes: Int { host.queuedBytes(on: id) }
 
-    func setReadingPaused(_ isPaused: Bool) { desk.appendEffect(.holdLines(visit: id, isPaused)) }
+    func setReadingPaused(_ isPaused: Bool) { host.appendEffect(.holdLines(visit: id, isPaused)) }
 
-    func finish() { desk.appendEffect(.finish(visit: id)) }
+    func finish() { host.appendEffect(.finish(visit: id)) }
 
-    func abort() { desk.appendEffect(.finish(visit: id)) }
+    func abort() { host.appendEffect(.finish(visit: id)) }
 }

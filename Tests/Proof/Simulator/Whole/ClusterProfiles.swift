@@ -21,7 +21,7 @@ extension ClusterWorld {
     }
 
     private func profileLine(of user: String) -> ClusterRequest {
-        ClusterRequest(.profile, "PROFILE \(user) name=\(book.nameProfile(of: user))")
+        ClusterRequest(.profile, "PROFILE \(user) name=\(expectations.nameProfile(of: user))")
     }
 
     // MARK: Events
@@ -37,7 +37,7 @@ extension ClusterWorld {
 
     private func judgeProfile(_ fields: ReplyFields) {
         let (user, name) = (fields["user"] ?? "", fields["name"] ?? "")
-        if !book.isProfileName(name, of: user) {
+        if !expectations.isProfileName(name, of: user) {
             fail(.sound, "\(user) is called '\(name)', which nobody asked for")
         }
     }
@@ -64,15 +64,16 @@ extension ClusterWorld {
         for answer in needed(lines, of: machine.index, as: user) where answer.code != nil {
             fail(.answered, "\(machine.name) refuses a profile in the quiet: \(answer.summary)")
         }
-        let name = book.profileNames[user]?.last
+        let name = expectations.profileNames[user]?.last
         let isTold = run(until: now + ClusterWorld.profileMicroseconds) { [watchers] in
-            watchers.allSatisfy { $0.book.profiles[user] == name }
+            watchers.allSatisfy { $0.expectations.profiles[user] == name }
         }
-        if let watcher = watchers.first(where: { $0.book.profiles[user] != name }), !isTold {
+        if let watcher = watchers.first(where: { $0.expectations.profiles[user] != name }), !isTold
+        {
             fail(
                 .reads,
                 "\(watcher.user) watches, and takes \(user) for "
-                    + "\(watcher.book.profiles[user] ?? "nobody"), not \(name ?? "nobody")")
+                    + "\(watcher.expectations.profiles[user] ?? "nobody"), not \(name ?? "nobody")")
         }
         coverage.count("profile told in the quiet")
         for other in members where finding == nil {

@@ -8,8 +8,8 @@ import Session
 actor ClusterPusher: PushHost {
     private nonisolated let executor: ClusterExecutor
     private let node: Node
-    private nonisolated let desk: ClusterDesk
-    private var keeper: PushKeeper?
+    private nonisolated let host: ClusterHost
+    private var worker: PushWorker?
     private var sessions: [UInt64: (session: Session, output: any SessionOutput)] = [:]
     private var lastSession = SessionBit.app
     /// What waits for the answers of the push service, by the numbers of the requests.
@@ -21,9 +21,9 @@ actor ClusterPusher: PushHost {
     /// The key of the cluster that the pushes are signed with.
     private static let secret = [UInt8](repeating: 7, count: 32)
 
-    init(of node: Node, desk: ClusterDesk, on executor: ClusterExecutor) {
+    init(of node: Node, host: ClusterHost, on executor: ClusterExecutor) {
         self.node = node
-        self.desk = desk
+        self.host = host
         self.executor = executor
     }
 
@@ -34,17 +34,17 @@ actor ClusterPusher: PushHost {
     func start() {
         let format = PushFormat(
             secret: ClusterPusher.secret, webhook: "https://push", contact: "mailto:a@example.org")
-        keeper = format.map {
-            PushKeeper($0, host: self, clock: desk, executor: executor)
+        worker = format.map {
+            PushWorker($0, host: self, clock: host, executor: executor)
         }
     }
 
-    func onTick() { keeper?.assumeIsolated { $0.onTick() } }
+    func onTick() { worker?.assumeIsolated { $0.onTick() } }
 
     /// Has the pusher end what it has begun, before its process ends in order.
-    func drain() { keeper?.assumeIsolated { $0.drain() } }
+    func drain() { worker?.assumeIsolated { $0.drain() } }
 
-    var isBusy: Bool { keeper?.assumeIsolated { $0.isBusy } ?? false }
+    var isBusy: Bool { worker?.assumeIsolated { $0.isBusy } ?? false }
 
     func onAnswer(_ status: Int?, to call: UInt64) { calls.removeValue(forKey: call)?(status) }
 
@@ -59,7 +59,7 @@ actor ClusterPusher: PushHost {
         isOver = true
         for number in calls.keys.sorted() { onAnswer(nil, to: number) }
         for id in sessions.keys.sorted() { sessions[id]?.output.abort() }
-        keeper = nil
+        worker = nil
     }
 
     // MARK: PushHost
@@ -72,7 +72,7 @@ actor ClusterPusher: PushHost {
         lastSession += 1
         // A process that is gone refuses everything before its node hears of it.
         let session = Session(
-            lastSession, node: node, clock: desk, output: output, executor: executor,
+            lastSession, node: node, clock: host, output: output, executor: executor,
             ackLevel: .majority, authPolicy: isOver ? .closed(NoKeys()) : .none)
         guard !isOver else { return session }
         sessions[lastSession] = (session, output)
@@ -96,12 +96,12 @@ actor ClusterPusher: PushHost {
             guard !pusher.isOver else { return false }
             pusher.lastCall += 1
             pusher.calls[pusher.lastCall] = onDone
-            pusher.desk.appendEffect(.push(call: pusher.lastCall, request.body))
+            pusher.host.appendEffect(.push(call: pusher.lastCall, request.body))
             return true
         }
     }
 
-    nonisolated func log(_ line: String) { desk.appendEffect(.log("info \(line)")) }
+    nonisolated func log(_ line: String) { host.appendEffect(.log("info \(line)")) }
 }
 
 /// The keys of a process that is gone: none.

@@ -188,8 +188,8 @@ extension ClusterWorld {
             let key = "\(line["kind"] ?? "") \(line["id"] ?? "")"
             if !phone.pushed.arrived.contains(key) { return "\(key), which is listed" }
         }
-        for name in book.names where !losses.concern(name) {
-            guard let message = book.messages[name.id], isDue(message, for: phone) else {
+        for name in expectations.names where !losses.concern(name) {
+            guard let message = expectations.messages[name.id], isDue(message, for: phone) else {
                 continue
             }
             if !phone.pushed.told.contains(name.id) { return name.id }

@@ -189,38 +189,38 @@ extension ClusterWorld {
 
     func send(_ client: ClusterClient, to conversation: String) -> ClusterRequest {
         // Repeats messages that were answered by an error or not at all.
-        let again = book.unanswered(of: client.user)
+        let again = expectations.unanswered(of: client.user)
         if !again.isEmpty, clientRandom.chance(percent: 40) {
             coverage.count("sent again")
-            return book.send(clientRandom.pick(again))
+            return expectations.send(clientRandom.pick(again))
         }
         client.messages += 1
         let id = "m\(client.index).\(client.messages)"
         let end = String(repeating: ".", count: plan.textBytes ?? 0)
         let text = clientRandom.pick(["mail \(id)", "ü=\"\(id)\" 🌱", "  \(id) x=y "]) + end
         let name = ClusterMessage.Name(id: id, conversation: conversation)
-        return book.send(book.add(name, from: client.user, text: text))
+        return expectations.send(expectations.add(name, from: client.user, text: text))
     }
 
     private func change(_ client: ClusterClient) -> ClusterRequest? {
-        guard !book.names.isEmpty else { return nil }
-        let name = clientRandom.pick(Array(book.names.suffix(30)))
+        guard !expectations.names.isEmpty else { return nil }
+        let name = clientRandom.pick(Array(expectations.names.suffix(30)))
         let place = "\(name.conversation) \(name.id) \(client.user)"
         switch clientRandom.below(100) {
         case 0..<40:
-            let text = "edit \(book.edits) of \(name.id)"
-            book.noteEdit(of: name, text)
+            let text = "edit \(expectations.edits) of \(name.id)"
+            expectations.noteEdit(of: name, text)
             return ClusterRequest(.edit(name, text: text), "EDIT \(place) \(text)")
         case 40..<55:
             return ClusterRequest(.edits(name), "EDITS \(place)")
         case 55..<70:
-            book.noteRetraction(of: name, by: client.user)
+            expectations.noteRetraction(of: name, by: client.user)
             return ClusterRequest(.retract(name), "DELETE \(place) for=everyone")
         case 70..<90:
-            book.noteHide(of: name, by: client.user)
+            expectations.noteHide(of: name, by: client.user)
             return ClusterRequest(.hide(name), "DELETE \(place)")
         default:
-            book.noteRestore(of: name, by: client.user)
+            expectations.noteRestore(of: name, by: client.user)
             return ClusterRequest(.restore(name), "RESTORE \(place)")
         }
     }

@@ -15,7 +15,7 @@ package struct ClusterRun: Sendable {
         finding = world.finding
         trace = world.trace
         events = world.events
-        messages = world.book.names.count
+        messages = world.expectations.names.count
         coverage = world.coverage
     }
 

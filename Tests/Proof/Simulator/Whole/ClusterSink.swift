@@ -33,7 +33,7 @@ final class ClusterSink: ReplySink {
     func onSeen(_ observations: [Observation]) { session.onSeen(observations) }
     func onTold(_ observation: Observation) { session.onTold(observation) }
     func onWritten(_ write: Write, isHere: Bool) { session.onWritten(write, isHere: isHere) }
-    func onLevel(_ observation: Observation) { session.onLevel(observation) }
+    func onCaughtUp(_ observation: Observation) { session.onCaughtUp(observation) }
     func forgetReplica(of shard: ShardID) { session.forgetReplica(of: shard) }
     func onUnsettled(_ last: UnsettledOperation) { session.onUnsettled(last) }
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool {

@@ -70,7 +70,8 @@ extension ClusterWorld {
             visit.known.present.insert(name)
             // A message that all participants have hidden shows as deleted, too, but may show
             // again.
-            let isHidden = book.messages[id].map { $0.hidesAsked.count >= plan.clients } ?? true
+            let isHidden =
+                expectations.messages[id].map { $0.hidesAsked.count >= plan.clients } ?? true
             if isDeleted, !isHidden { visit.known.retracted.insert(name) }
         }
     }
@@ -84,7 +85,7 @@ extension ClusterWorld {
         guard !losses.concern(name) else { return }
         switch isDeleted {
         case nil
-        where isWhole && !(book.messages[name.id]?.hidesAsked.contains(visit.user) ?? true):
+        where isWhole && !(expectations.messages[name.id]?.hidesAsked.contains(visit.user) ?? true):
             guard isOnSomeDisk(name, .sent) else { return }
             fail(.reads, "\(name.id) was shown or acknowledged, and is missing after SINCE")
         case false? where visit.known.retracted.contains(name):

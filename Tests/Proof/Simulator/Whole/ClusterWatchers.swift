@@ -12,8 +12,8 @@ final class ClusterWatcher {
     var token: String?
     /// The machine to which it connected last.
     var machine: Int?
-    var book: WatcherBook
-    /// The index, in the book of all messages, of the first one that it must be told of; nil before
+    var expectations: WatcherExpectations
+    /// The index, among all messages, of the first one that it must be told of; nil before
     /// its first answer.
     var dueFrom: Int?
     /// Whether it begins with later messages only, and not with all that exist.
@@ -25,7 +25,7 @@ final class ClusterWatcher {
         self.index = index
         self.user = user
         self.beginsLate = beginsLate
-        book = WatcherBook(user: user)
+        expectations = WatcherExpectations(user: user)
     }
 }
 
@@ -100,7 +100,7 @@ extension ClusterWorld {
             watcher.dueFrom = 0
             if !visit.hasEnded { ask([watchLine(watcher)], on: visit) }
         case .watch(let isResumed):
-            watcher.dueFrom = watcher.dueFrom ?? book.names.count
+            watcher.dueFrom = watcher.dueFrom ?? expectations.names.count
             watcher.token = answer.fields?["token"]
             // Events after a token may come twice.
             watcher.told = isResumed ? nil : []
@@ -142,9 +142,9 @@ extension ClusterWorld {
         if kind == "typing" { return hearTyping(event, on: visit) }
         judge(event, kind, for: watcher)
         if kind == "message" { judgeOrder(event["id"] ?? "", for: watcher, on: visit) }
-        let isKnown = watcher.book.applyEvent(event)
+        let isKnown = watcher.expectations.applyEvent(event)
         guard !isKnown, watcher.dueFrom == 0, let id = event["id"],
-            let message = book.messages[id], !losses.concern(message.name)
+            let message = expectations.messages[id], !losses.concern(message.name)
         else { return }
         // A message that was deleted in the commit of its pin is announced with the pin only.
         if ["pin", "unpin"].contains(kind), message.mayShowDeleted { return }
@@ -157,7 +157,8 @@ extension ClusterWorld {
         if kind == "profile" { return judgeProfile(event, for: watcher) }
         guard ["message", "edit", "restore", "delete"].contains(kind) else { return }
         let id = event["id"] ?? ""
-        guard let message = book.messages[id], event["conversation"] == message.name.conversation
+        guard let message = expectations.messages[id],
+            event["conversation"] == message.name.conversation
         else { return fail(.sound, "an event of \(id), which was never sent there") }
         guard kind != "delete" else { return judgeDeletion(event, of: message, for: watcher) }
         judgeMessage(event, by: watcher.user)
@@ -218,7 +219,7 @@ extension ClusterWorld {
         guard !losses.concern(name) else { return }
         for watcher in watchers where watcher.user == user {
             guard let dueFrom = watcher.dueFrom, place >= dueFrom,
-                let difference = watcher.book.difference(at: name.id, from: line)
+                let difference = watcher.expectations.difference(at: name.id, from: line)
             else { continue }
             fail(.reads, "\(user) watches, and of \(name.id) \(difference) on \(node)")
         }

@@ -73,7 +73,7 @@ final class ClusterWorld {
     var clientRandom: SeededRandom
     var clients: [ClusterClient] = []
     var visits: [UInt64: ClusterVisit] = [:]
-    var book = ClusterBook()
+    var expectations = ClusterExpectations()
     /// The time at which clients stop, in microseconds.
     var clientsUntil: UInt64 = 0
 
@@ -278,12 +278,12 @@ final class ClusterWorld {
         trace(what, address.machine, detail)
         let behind = machines[address.machine].suspendedMicroseconds
         let effects = machines[address.machine].executor.run {
-            process.desk.assumeIsolated { [now] in $0.setNow(now, behind: behind) }
+            process.host.assumeIsolated { [now] in $0.setNow(now, behind: behind) }
             body(process)
             checkLimits(of: process)
             noteReading(by: process)
             noteReady(process)
-            return process.desk.assumeIsolated { $0.takeEffects() }
+            return process.host.assumeIsolated { $0.takeEffects() }
         }
         if what != "turn" { scheduleTurn(process, address) }
         for effect in effects { carryOut(effect, of: process, at: address) }

@@ -6,13 +6,13 @@ import Wire
 /// profile's user.
 ///
 /// A user's conversations lie in many shards, so these are queried with each change of a profile,
-/// and when a watcher comes. There are three kinds of jobs (`Errand`). `change` tells what one
+/// and when a watcher comes. There are three kinds of jobs (`Job`). `change` tells what one
 /// profile has become. `survey` finds the profiles that concern a resumed watcher, tells those that
 /// may have changed since the sums in its token, and makes the sums of its next tokens. `sum` makes
 /// the sums of the first token of a watcher that came without one, and tells nothing.
-struct ProfileDesk: Sendable {
+struct ProfileJobs: Sendable {
     /// A job, and the user or the session that it is for.
-    enum Errand: Hashable, Sendable {
+    enum Job: Hashable, Sendable {
         case change(of: UserID)
         case survey(session: UInt64)
         /// Given up if the watcher gets its reply first, or if not all shards can be asked: what
@@ -36,7 +36,7 @@ struct ProfileDesk: Sendable {
 
     /// A job that is underway.
     struct Running: Sendable {
-        let errand: Errand
+        let job: Job
         /// The user for whom the job's queries are made.
         let user: UserID
         /// The number of the last query.
@@ -58,10 +58,10 @@ struct ProfileDesk: Sendable {
         var told: Set<UInt64> = []
     }
 
-    private var queue: [Errand] = []
+    private var queue: [Job] = []
     /// The number of jobs at the front of `queue` that have been taken.
     private var taken = 0
-    private var queued: Set<Errand> = []
+    private var queued: Set<Job> = []
     private(set) var changes: [UserID: Change] = [:]
     var running: [UInt64: Running] = [:]
     /// The jobs whose last query is answered, in the order of the answers.
@@ -70,12 +70,12 @@ struct ProfileDesk: Sendable {
     /// ones.
     var stale: Set<UInt64> = []
     /// The jobs that could not ask everybody and are to be done again, in order.
-    private var late: [Errand] = []
+    private var late: [Job] = []
     /// The start positions of the jobs that are to be done again.
-    private var minimums: [Errand: StartPositions] = [:]
+    private var minimums: [Job: StartPositions] = [:]
     var retriedAt: UInt64 = 0
     /// The number of first tokens that may still get sums before the next tick.
-    private var sumsLeft = ProfileDesk.sumsPerTick
+    private var sumsLeft = ProfileJobs.sumsPerTick
     private var next: UInt64 = 0
 
     /// The most jobs that are underway.
@@ -98,7 +98,7 @@ struct ProfileDesk: Sendable {
 
     var hasLate: Bool { !late.isEmpty }
 
-    mutating func onTick() { sumsLeft = ProfileDesk.sumsPerTick }
+    mutating func onTick() { sumsLeft = ProfileJobs.sumsPerTick }
 
     /// Adds the job that computes the sums of a first token.
     ///
@@ -111,14 +111,14 @@ struct ProfileDesk: Sendable {
     }
 
     /// - Parameter isNew: whether the job begins at the present positions of the feeds.
-    mutating func add(_ errand: Errand, isNew: Bool = true) {
-        if isNew, minimums.removeValue(forKey: errand) != nil { late.removeAll { $0 == errand } }
-        if queued.insert(errand).inserted { queue.append(errand) }
+    mutating func add(_ job: Job, isNew: Bool = true) {
+        if isNew, minimums.removeValue(forKey: job) != nil { late.removeAll { $0 == job } }
+        if queued.insert(job).inserted { queue.append(job) }
     }
 
     /// - Returns: false if too many changes wait.
     mutating func add(_ addressedEvent: AddressedEvent, of user: UserID) -> Bool {
-        guard changes[user] != nil || changes.count < ProfileDesk.changesMax else { return false }
+        guard changes[user] != nil || changes.count < ProfileJobs.changesMax else { return false }
         var addressedEvent = addressedEvent
         // Two changes are told as one, unless the first has been told to some sessions.
         if let old = changes[user], old.told.isEmpty, let new = addressedEvent.change {
@@ -146,13 +146,13 @@ struct ProfileDesk: Sendable {
     /// Changes of one user are told one after the other.
     ///
     /// - Returns: the job, and its start positions if it was begun before.
-    mutating func takeNext() -> (errand: Errand, minimums: StartPositions?)? {
-        guard running.count < ProfileDesk.runningMax else { return nil }
-        let underway = Set(running.values.map(\.errand))
+    mutating func takeNext() -> (job: Job, minimums: StartPositions?)? {
+        guard running.count < ProfileJobs.runningMax else { return nil }
+        let underway = Set(running.values.map(\.job))
         guard let index = queue[taken...].firstIndex(where: { !underway.contains($0) }) else {
             return nil
         }
-        let errand = queue[index]
+        let job = queue[index]
         // Only jobs that are underway already are passed over, and those are few.
         for passed in (taken..<index).reversed() { queue[passed + 1] = queue[passed] }
         taken += 1
@@ -160,8 +160,8 @@ struct ProfileDesk: Sendable {
             queue.removeFirst(taken)
             taken = 0
         }
-        queued.remove(errand)
-        return (errand, minimums.removeValue(forKey: errand))
+        queued.remove(job)
+        return (job, minimums.removeValue(forKey: job))
     }
 
     mutating func noteAnswered(_ id: UInt64, by outcome: Completion) {
@@ -176,7 +176,7 @@ struct ProfileDesk: Sendable {
     ///   - kept: the start positions, if the job was begun before.
     ///   - positions: the present positions of the feeds, by shard.
     mutating func begin(
-        _ errand: Errand, for user: UserID, keeping kept: StartPositions?, at positions: [Vector?],
+        _ job: Job, for user: UserID, keeping kept: StartPositions?, at positions: [Vector?],
         now: UInt64
     ) -> UInt64 {
         next += 1
@@ -187,7 +187,7 @@ struct ProfileDesk: Sendable {
             positions: old.map { zip($0, positions).map { $0 ?? $1 } } ?? positions,
             since: kept?.since ?? now)
         running[id] = Running(
-            errand: errand, user: user, minimums: minimums,
+            job: job, user: user, minimums: minimums,
             isPartial: minimums.positions.contains(nil))
         return id
     }
@@ -202,13 +202,13 @@ struct ProfileDesk: Sendable {
     }
 
     /// Has a job done again later, unless it is queued already.
-    mutating func delay(_ errand: Errand, at minimums: StartPositions) {
-        guard !queued.contains(errand), self.minimums[errand] == nil else { return }
+    mutating func delay(_ job: Job, at minimums: StartPositions) {
+        guard !queued.contains(job), self.minimums[job] == nil else { return }
         // Beyond the limit a job begins anew with later positions, which only takes longer.
-        let isKept = late.count < ProfileDesk.minimumsMax
-        self.minimums[errand] =
+        let isKept = late.count < ProfileJobs.minimumsMax
+        self.minimums[job] =
             isKept ? minimums : StartPositions(positions: [], since: minimums.since)
-        late.append(errand)
+        late.append(job)
     }
 
     /// Forgets a session that has stopped watching.
@@ -219,7 +219,7 @@ struct ProfileDesk: Sendable {
     }
 
     mutating func retry() {
-        for errand in late.prefix(ProfileDesk.retriesMax) { add(errand, isNew: false) }
-        late.removeFirst(min(late.count, ProfileDesk.retriesMax))
+        for job in late.prefix(ProfileJobs.retriesMax) { add(job, isNew: false) }
+        late.removeFirst(min(late.count, ProfileJobs.retriesMax))
     }
 }

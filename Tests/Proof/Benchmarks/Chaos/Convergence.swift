@@ -3,7 +3,7 @@ import LineProtocol
 import NetworkIO
 
 /// The time in which nodes are in sync after faults, compared with what is promised.
-@Stage final class ChaosLevel {
+@Stage final class Convergence {
     /// The limit of the time, in seconds, in which every shard is on its owners and every node
     /// reports that it is in sync; nodes confirm each other once a second, and a confirmation is
     /// valid for two.
@@ -36,7 +36,7 @@ import NetworkIO
             var digests = Digests()
             for line in lines { digests.add(try await cluster.ask("DIGEST", on: line)) }
             let seconds = Double(Stage.loop.nanoseconds - began) / 1e9
-            if digests.isLevel {
+            if digests.isCaughtUp {
                 let counts = lacking.map(String.init).joined(separator: " ")
                 say(
                     "level \(decimal(seconds, digits: 3)) s after the last fault and write "

@@ -1,5 +1,5 @@
 /// The measurements of a run of all figures, row by row.
-struct FigureBook {
+struct FigureRecord {
     struct Entry {
         let row: Row
         var values: [Double]

@@ -1,7 +1,7 @@
 /// The expectations of a device's owner: which notifications the device must and may get.
 ///
 /// All times are in microseconds.
-struct PhoneBook {
+struct PhoneExpectations {
     /// A conversation that the device reported as being viewed.
     struct Viewing {
         /// Nil if the device views no conversation.
@@ -13,7 +13,7 @@ struct PhoneBook {
         var isAnything = false
 
         /// The latest time at which the report took effect, if it ever did.
-        var overBy: UInt64 { answeredAt ?? askedAt + PhoneBook.lateMicroseconds }
+        var overBy: UInt64 { answeredAt ?? askedAt + PhoneExpectations.lateMicroseconds }
     }
 
     /// One request for the list of notifications.
@@ -22,12 +22,12 @@ struct PhoneBook {
         /// Nil if no answer came.
         var answeredAt: UInt64?
         /// Whether every disk had the same state of what the device views.
-        let isLevel: Bool
+        let isCaughtUp: Bool
         /// The numbers of the viewings that the node which made the list certainly knew.
         var known: Set<Int> = []
 
         /// The latest time at which the list was made, if it ever was.
-        var overBy: UInt64 { answeredAt ?? askedAt + PhoneBook.lateMicroseconds }
+        var overBy: UInt64 { answeredAt ?? askedAt + PhoneExpectations.lateMicroseconds }
     }
 
     /// A request to remove notifications from the list.
@@ -66,16 +66,16 @@ struct PhoneBook {
 
     // MARK: Requests
 
-    /// - Parameter isLevel: whether every disk has the same state of what the device views.
+    /// - Parameter isCaughtUp: whether every disk has the same state of what the device views.
     mutating func ask(
-        _ request: ClusterRequest.Ringing, at now: UInt64, isLevel: Bool = true
+        _ request: ClusterRequest.Ringing, at now: UInt64, isCaughtUp: Bool = true
     ) {
         switch request {
         case .add: addingSince = addingSince ?? now
         case .view(let conversation):
             viewings.append(Viewing(conversation: conversation, askedAt: now))
         case .remove: break
-        case .list: listings.append(Listing(askedAt: now, isLevel: isLevel))
+        case .list: listings.append(Listing(askedAt: now, isCaughtUp: isCaughtUp))
         case .acknowledge(let id, let isAlone):
             let end = list.firstIndex { $0.id == id }.map { $0 + 1 } ?? list.count
             let before = Set(list[(isAlone ? max(end, 1) - 1 : 0)..<end].map(\.message))
@@ -137,7 +137,7 @@ struct PhoneBook {
     /// message viewed; an acknowledgement of a later one in the list then removes it for good.
     func mayBePassedOver(_ message: ClusterMessage) -> Bool {
         guard let last = takings.last, let answeredAt = message.answeredAt else { return false }
-        let end = answeredAt + PhoneBook.apartMicroseconds
+        let end = answeredAt + PhoneExpectations.apartMicroseconds
         let conversation = message.name.conversation
         return listings.contains { listing in
             listing.overBy >= message.askedAt ?? 0 && listing.askedAt <= last.askedAt
@@ -168,7 +168,7 @@ struct PhoneBook {
     private func isMaybeBlind(_ listing: Listing, to message: ClusterMessage) -> Bool {
         let last = settled(before: message).last
         if let last, isLost(last, before: listing) { return true }
-        guard listing.isLevel else { return last.map { !listing.known.contains($0) } ?? true }
+        guard listing.isCaughtUp else { return last.map { !listing.known.contains($0) } ?? true }
         // An unanswered request may have been executed after viewings that were requested later.
         return listing.answeredAt == nil
             && viewings.contains { (listing.askedAt...listing.overBy).contains($0.askedAt) }
@@ -195,26 +195,26 @@ struct PhoneBook {
 
     /// Whether a message was certainly sent after the device was added.
     func isSurelyAdded(before message: ClusterMessage) -> Bool {
-        addedAt.map { (message.askedAt ?? 0) > $0 + PhoneBook.apartMicroseconds } ?? false
+        addedAt.map { (message.askedAt ?? 0) > $0 + PhoneExpectations.apartMicroseconds } ?? false
     }
 
     /// Whether a message was certainly sent before the device was first requested.
     func isSurelyAdded(after message: ClusterMessage) -> Bool {
         guard let answeredAt = message.answeredAt else { return false }
-        return addingSince.map { answeredAt + PhoneBook.apartMicroseconds < $0 } ?? true
+        return addingSince.map { answeredAt + PhoneExpectations.apartMicroseconds < $0 } ?? true
     }
 
     /// Whether the device certainly showed a message's conversation when the message was sent
     /// (true), or certainly did not (false); nil if neither is certain.
     func wasViewing(_ message: ClusterMessage) -> Bool? {
         guard let answeredAt = message.answeredAt else { return nil }
-        let end = answeredAt + PhoneBook.apartMicroseconds
+        let end = answeredAt + PhoneExpectations.apartMicroseconds
         // A viewing that one of these certainly replaced does not count.
         let settled = settled(before: message).map { viewings[$0] }
         let possible = viewings.filter { viewing in
             viewing.askedAt <= end
                 && !settled.contains {
-                    $0.askedAt > viewing.overBy + PhoneBook.apartMicroseconds
+                    $0.askedAt > viewing.overBy + PhoneExpectations.apartMicroseconds
                 }
         }
         guard !possible.contains(where: \.isAnything) else { return nil }
@@ -227,7 +227,7 @@ struct PhoneBook {
     private func settled(before message: ClusterMessage) -> [Int] {
         viewings.indices.filter { number in
             viewings[number].answeredAt.map {
-                $0 + PhoneBook.apartMicroseconds < message.askedAt ?? 0
+                $0 + PhoneExpectations.apartMicroseconds < message.askedAt ?? 0
             } ?? false
         }
     }

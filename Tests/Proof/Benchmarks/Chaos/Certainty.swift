@@ -1,5 +1,5 @@
 /// The knowledge about one requested change: whether it must exist at the end.
-enum Claim: Hashable, Sendable {
+enum Certainty: Hashable, Sendable {
     case never
     /// Requested, but not acknowledged, or acknowledged on a disk that was lost since.
     case possible
@@ -44,8 +44,8 @@ enum Claim: Hashable, Sendable {
 
 /// The knowledge about a state that is turned on and off, in any order and on any node.
 struct Switch: Hashable, Sendable {
-    private(set) var on = Claim.never
-    private(set) var off = Claim.never
+    private(set) var on = Certainty.never
+    private(set) var off = Certainty.never
 
     mutating func onAttempt(_ isOn: Bool) {
         if isOn { on.onAttempt() } else { off.onAttempt() }
@@ -76,7 +76,7 @@ struct Switch: Hashable, Sendable {
 /// A deletion wins over a restore that has not seen it; so a restore counts only if the node that
 /// executed it had executed every deletion itself. Only one request about the participant state is
 /// in flight at a time.
-struct SeatClaims: Hashable, Sendable {
+struct OwnDeletion: Hashable, Sendable {
     enum Standing: Hashable { case shown, hidden, unknown }
 
     private(set) var standing = Standing.shown
@@ -88,12 +88,12 @@ struct SeatClaims: Hashable, Sendable {
     /// The nodes that may have executed a deletion, one bit each.
     private var deletions: UInt16 = 0
     /// The only disk that may hold the standing.
-    private var holder: Claim.Disks?
+    private var holder: Certainty.Disks?
 
     /// Records that a request will be sent, at once or as soon as there is a connection.
     mutating func onBegin() { isOpen = true }
 
-    /// - Parameter disk: as in `Claim.onAcknowledged`.
+    /// - Parameter disk: as in `Certainty.onAcknowledged`.
     mutating func onAttempt(isDeletion: Bool, at disk: Int?, isRepeat: Bool) {
         if isDeletion {
             deletions |= Self.bit(of: disk)

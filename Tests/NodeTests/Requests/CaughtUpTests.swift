@@ -28,7 +28,7 @@ private final class SeeingSink: ReplySink {
     func onSeen(_ observations: [Observation]) {
         for observation in observations { sessionVectors.recordObservation(observation) }
     }
-    func onLevel(_ observation: Observation) { sessionVectors.replace(observation) }
+    func onCaughtUp(_ observation: Observation) { sessionVectors.replace(observation) }
     func forgetReplica(of shard: ShardID) { sessionVectors.forgetReplica(of: shard) }
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
     func isStillFull() -> Bool { false }
@@ -37,25 +37,25 @@ private final class SeeingSink: ReplySink {
 /// Five nodes, three replicas of each shard, and a client of a node that does not hold the lobby.
 private struct Moved {
     let world = NodeWorld()
-    let owners: [NodeSeat]
-    let stranger: NodeSeat
+    let owners: [WorldNode]
+    let stranger: WorldNode
     let sink = SeeingSink()
     private let history = Query.history(lobby, place: .newest, limit: 10)
 
     init() {
-        var participantStates = [
+        var nodes = [
             world.add("n1", shards: shardCount, replicas: .count(3), mayBlock: true)
         ]
         for number in 2...5 {
-            participantStates.append(
+            nodes.append(
                 world.add(
                     "n\(number)", join: ["n1"], shards: nil, replicas: nil, mayBlock: true))
         }
         world.run(milliseconds: 5_000)
         let shard = ShardID(of: lobby.text, count: shardCount)
-        let names = participantStates[0].owners(of: shard.number)
-        owners = names.compactMap { name in participantStates.first { $0.name == name } }
-        stranger = participantStates.first { !names.contains($0.name) } ?? participantStates[0]
+        let names = nodes[0].owners(of: shard.number)
+        owners = names.compactMap { name in nodes.first { $0.name == name } }
+        stranger = nodes.first { !names.contains($0.name) } ?? nodes[0]
         stranger.run { [sink] in $0.attach(sink, as: 7) }
     }
 
@@ -84,7 +84,7 @@ private struct Moved {
     }
 
     /// Makes some owners lack a write that the first one alone could send them.
-    func found(withoutTelling lagging: [NodeSeat]) {
+    func found(withoutTelling lagging: [WorldNode]) {
         let create = Mutation(
             .conversation(.create(participants: [alice, bob], title: nil)), in: lobby, by: alice)
         #expect(ask(create, 1, level: .all).isWritten)
@@ -97,7 +97,7 @@ private struct Moved {
     }
 }
 
-@Suite struct LevelTests {
+@Suite struct CaughtUpTests {
     @Test func `when the owner dies, the next one fetches what the connection has seen`() {
         let moved = Moved()
         moved.found(withoutTelling: [moved.owners[1]])
@@ -179,7 +179,7 @@ private struct Moved {
         moved.world.run(milliseconds: 5_000)
         let shard = ShardID(of: lobby.text, count: shardCount)
         let key = DocumentKey.message(MessageID(checked: "m1"), in: lobby)
-        for owner in moved.owners.map(\.name).compactMap({ moved.world.participantStates[$0] }) {
+        for owner in moved.owners.map(\.name).compactMap({ moved.world.nodes[$0] }) {
             let bytes = owner.stored(of: shard.number)[key] ?? []
             #expect((try? Document(key, decoding: bytes))?.message?.isPinned == false)
         }
@@ -227,10 +227,10 @@ private struct Moved {
         sessionVectors.recordObservation(Observation(ShardID(1), one, by: .member(channel: 4)))
         #expect(sessionVectors[ShardID(1)] == SessionVector(vector: one.union(two), replica: nil))
         sessionVectors.recordObservation(Observation(ShardID(2), nil, by: .here))
-        #expect(sessionVectors.isLevel(ShardID(2), with: .here))
+        #expect(sessionVectors.isCaughtUp(ShardID(2), with: .here))
         sessionVectors.forgetReplica(of: ShardID(2))
-        #expect(!sessionVectors.isLevel(ShardID(2), with: .here))
-        #expect(sessionVectors.isLevel(ShardID(3), with: .here))
+        #expect(!sessionVectors.isCaughtUp(ShardID(2), with: .here))
+        #expect(sessionVectors.isCaughtUp(ShardID(3), with: .here))
     }
 
     @Test func `each of many shards keeps what was seen of it, whatever came first`() {

@@ -1,7 +1,7 @@
 import LineProtocol
 
 /// A watching client's knowledge of messages, built only from the events that it received.
-struct WatcherBook {
+struct WatcherExpectations {
     struct Entry: Hashable {
         var text = ""
         var edited: String?

@@ -30,7 +30,7 @@ package protocol PushHost: LineHost {
 /// notification at least once. What was told is recorded in the device, so that the next owner does
 /// not tell it again; where a node dies in between, that happens, with the same ids. A notification
 /// stays listed, so that its withdrawal is told, too, until some later ones are.
-package actor PushKeeper {
+package actor PushWorker {
     /// What became of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
         case delivered, failed
@@ -108,7 +108,7 @@ package actor PushKeeper {
         let now = clock.milliseconds
         if !isScanning, now >= scanAt {
             isScanning = true
-            scanAt = now + PushKeeper.scanMilliseconds
+            scanAt = now + PushWorker.scanMilliseconds
             Task(executorPreference: tasks) { [self] in await scanNext() }
         }
         let waiting = queue
@@ -134,7 +134,7 @@ package actor PushKeeper {
         let since = firstSince[user.shard] ?? now
         let holder = PushSlots.Holder(
             user: target.user, server: device.server, isSlow: device.isSlow)
-        guard now >= dueAt, now >= since + PushKeeper.graceMilliseconds, !device.isBusy,
+        guard now >= dueAt, now >= since + PushWorker.graceMilliseconds, !device.isBusy,
             slots.take(for: holder)
         else { return false }
         self[target]?.isBusy = true
@@ -163,7 +163,7 @@ package actor PushKeeper {
 
     private func scanNext() async {
         defer { isScanning = false }
-        for _ in 0..<PushKeeper.shardsPerScan { await scan() }
+        for _ in 0..<PushWorker.shardsPerScan { await scan() }
     }
 
     private func scan() async {
@@ -187,7 +187,7 @@ package actor PushKeeper {
             guard let name = fields["user"], let device = fields["device"],
                 let token = fields["token"],
                 let stamp = fields["stamp"].flatMap({ UInt64($0) }),
-                users[name] != nil || users.count < PushKeeper.usersMax
+                users[name] != nil || users.count < PushWorker.usersMax
             else { continue }
             let target = Target(user: name, device: device, token: token)
             let known = self[target]
@@ -307,7 +307,7 @@ package actor PushKeeper {
             let mayFollow = self[target]?.onPushed(
                 push, verdict, began: began, now: clock.milliseconds)
             guard mayFollow ?? false else { break }
-            if unrecorded.count == PushKeeper.recordedMax {
+            if unrecorded.count == PushWorker.recordedMax {
                 await record(unrecorded, of: target)
                 unrecorded = []
             }
@@ -414,19 +414,19 @@ package actor PushKeeper {
 
 /// The output of a session that watches a user for the pusher.
 final class WatchOutput: SessionOutput {
-    private unowned let keeper: PushKeeper
+    private unowned let worker: PushWorker
     private let user: String
 
-    init(of user: String, for keeper: PushKeeper) {
+    init(of user: String, for worker: PushWorker) {
         self.user = user
-        self.keeper = keeper
+        self.worker = worker
     }
 
     func write(_ bytes: [UInt8]) {
         // What changed is asked for; an event says only that something may have.
         let text = bytes[...]
         guard text.starts(with: "ERR".utf8) else {
-            return keeper.assumeIsolated { [user] in $0.onNews(of: user) }
+            return worker.assumeIsolated { [user] in $0.onNews(of: user) }
         }
         finish()
     }
@@ -434,6 +434,6 @@ final class WatchOutput: SessionOutput {
     func flush() {}
     var queuedBytes: Int { 0 }
     func setReadingPaused(_ isPaused: Bool) {}
-    func finish() { keeper.assumeIsolated { [user] in $0.onWatchEnded(of: user) } }
+    func finish() { worker.assumeIsolated { [user] in $0.onWatchEnded(of: user) } }
     func abort() { finish() }
 }

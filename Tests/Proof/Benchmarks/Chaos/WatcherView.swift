@@ -1,7 +1,7 @@
 import LineProtocol
 
 /// The knowledge of one watcher, built only from the events that it received.
-struct ChaosSight: Sendable {
+struct WatcherView: Sendable {
     /// A message, as the last event stated it.
     struct Entry: Hashable, Sendable {
         var text = ""
@@ -60,7 +60,7 @@ struct ChaosSight: Sendable {
     var unread: String? { chats.filter { $0.value.isUnread }.keys.min() }
 
     /// - Parameters:
-    ///   - disk: the node whose disk holds the change, as in `Claim.onAcknowledged`.
+    ///   - disk: the node whose disk holds the change, as in `Certainty.onAcknowledged`.
     ///   - place: the origin of the event, for the reader of a finding.
     mutating func onEvent(_ fields: ReplyFields, from disk: Int?, at place: String = "") {
         guard let kind = fields["kind"] else { return }

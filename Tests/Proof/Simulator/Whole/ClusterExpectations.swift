@@ -113,7 +113,7 @@ struct ClusterMessage {
 }
 
 /// The record of the clients' requests and their outcomes.
-struct ClusterBook {
+struct ClusterExpectations {
     /// The messages, in the order in which they were first sent.
     private(set) var names: [ClusterMessage.Name] = []
     private(set) var messages: [String: ClusterMessage] = [:]
