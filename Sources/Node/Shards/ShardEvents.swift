@@ -93,6 +93,10 @@ extension ShardMachine {
 
     /// The events of one change, for receivers that knew the state here, and for receivers that
     /// other nodes told of a state that the change merged: each side learns what the other had.
+    ///
+    /// An event that concerns several of them stands where the last of them needs it: the restore
+    /// of a message that its sender deleted for everyone comes after the deletion, which hides the
+    /// message from the sender.
     private func addressedEvents(
         of change: DocumentChange, in around: EventContext
     ) -> [AddressedEvent] {
@@ -106,11 +110,10 @@ extension ShardMachine {
             told += step.addressedEvents(since: before, shownAs: change.after, in: around)
             before = step
         }
-        guard !change.crossed.isEmpty else { return told }
-        var known = Set(told)
         for theirs in change.crossed {
-            told += change.after.addressedEvents(since: theirs, in: around)
-                .filter { known.insert($0).inserted }
+            let news = change.after.addressedEvents(since: theirs, in: around)
+            told.removeAll(where: Set(news).contains)
+            told += news
         }
         return told
     }

@@ -21,6 +21,8 @@ extension Chat.Event.Kind {
         switch self {
         case .message: "message"
         case .member: "member"
+        case .delete: "delete"
+        case .restore: "restore"
         default: "other"
         }
     }
@@ -502,6 +504,23 @@ struct Driven {
         #expect(try driven.read(beyond: Vector()).flatMap(\.self).count { $0 == "message" } == 1)
         driven.now += 3_000
         #expect(try driven.told([]) == ["message"])
+    }
+
+    /// The deletion crossed a change of another node, which had not seen it.
+    @Test func `a deletion is told before the restore of its sender, which came with it`() throws {
+        let (m1, n2) = (MessageID(checked: "m1"), NodeName(checked: "n2"))
+        var (other, driven) = (Driven(seed: 6), Driven(seed: 5))
+        driven.machine.onPeerUp(n2)
+        _ = try driven.told(Self.pulled(from: &other))
+        for action: Message.Action in [.retract, .restore] {
+            driven.submit(Mutation(.message(m1, action), in: lobby, by: alice))
+        }
+        #expect(try driven.told([]) == ["delete", "restore"])
+        for action: Message.Action in [.hide, .restore] {
+            other.submit(Mutation(.message(m1, action), in: lobby, by: alice))
+        }
+        let told = try driven.told(Self.pushed(by: &other, 2))
+        #expect(told.suffix(2) == ["delete", "restore"])
     }
 
     @Test func `what depends on a document that a full disk refused waits for it`() throws {
