@@ -10,7 +10,8 @@ func carryOut(_ options: Options) async -> Int32 {
         print(Options.usage, terminator: "")
         return 0
     case .seeds(let seeds):
-        return await runSeeds(Array(seeds), of: options.world) == nil ? 1 : 0
+        let total = await runSeeds(Array(seeds), of: options.world, for: options.seconds)
+        return total == nil ? 1 : 0
     case .keptSeeds:
         return await runSeeds(KeptSeeds.of(options.world), of: options.world) == nil ? 1 : 0
     case .traces(let path, let isWritten):
@@ -59,8 +60,12 @@ private var seededBugNames: String {
 
 /// Runs seeds and prints their sums.
 ///
-/// - Returns: the sums; nil if a promise was broken, or a required situation never occurred.
-func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Sweep? {
+/// - Parameter secondsMax: the time after which no more seeds begin.
+/// - Returns: the sums; nil if a promise was broken, or a required situation never occurred while
+///   all seeds ran.
+func runSeeds(
+    _ seeds: [UInt64], of world: WorldKind, for secondsMax: UInt64? = nil
+) async -> Sweep? {
     let began = seconds()
     var said = began
     let total = await sweep(
@@ -69,6 +74,10 @@ func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Sweep? {
             guard seconds() - said > 5 else { return }
             said = seconds()
             say("\(sweep.runs) of \(seeds.count) seeds, \(rate(sweep.runs, since: began)) runs/s")
+        },
+        until: { sweep in
+            let isOver = secondsMax.map { seconds() - began >= Double($0) } ?? false
+            return isOver || sweep.failure != nil
         })
     if let failure = total.failure {
         report(failure.violation, at: failure.seed, of: world)
@@ -81,7 +90,7 @@ func runSeeds(_ seeds: [UInt64], of world: WorldKind) async -> Sweep? {
             + "\(total.events) events, \(rate(total.runs, since: began)) runs/s, "
             + "\(rate(Int(total.events), since: began)) events/s")
     if world != .whole { printConvergence(total) }
-    guard total.missing.isEmpty else {
+    guard total.missing.isEmpty || total.runs < seeds.count else {
         say("never happened: \(total.missing.joined(separator: ", "))")
         return nil
     }

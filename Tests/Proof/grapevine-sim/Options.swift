@@ -18,9 +18,11 @@ struct Options {
     var world = WorldKind.machines
     /// The number of seeds in which a planted bug must be found.
     var within: UInt64 = 20_000
+    /// The seconds after which no more seeds begin; nil to run them all.
+    var seconds: UInt64?
 
     static let usage = """
-        usage: grapevine-sim [--world NAME] --seeds A..<B | --seeds kept
+        usage: grapevine-sim [--world NAME] --seeds A..<B [--for SECONDS] | --seeds kept
                grapevine-sim [--world NAME] --seed N [--trace] [--shrink]
                grapevine-sim --traces FILE [--write]
                grapevine-sim --plan FILE [--trace]
@@ -29,6 +31,7 @@ struct Options {
                grapevine-sim --help
         Runs seeded worlds of nodes, faults and clients, and checks every promise.
         --seeds        runs these seeds on all cores, or those that once broke something
+        --for          begins no more seeds after so many seconds
         --seed         runs one, and prints its plan; --trace prints every event, --shrink leaves
                        out the faults that a failure does not need
         --traces       runs the first seeds of all worlds, and compares the hash of each trace with
@@ -68,6 +71,7 @@ struct Options {
                 job = .seed(try Options.number(rest.popFirst()), isTraced: false, isShrunk: false)
             case "--world": world = try Options.world(rest.popFirst())
             case "--within": within = try Options.number(rest.popFirst())
+            case "--for": seconds = try Options.number(rest.popFirst())
             case "--plan": job = .plan(path: try Options.value(of: word, &rest), isTraced: false)
             case "--plant": job = .seededBug(name: try Options.value(of: word, &rest))
             case "--traces":
