@@ -21,7 +21,7 @@ struct IndexKeysTests {
         #expect(Record.Previous(of: created).indexKeys == created.indexKeys)
     }
 
-    @Test func `a message is found while it is pinned, and a seat never`() {
+    @Test func `a message is found while it is pinned, and a participant state never`() {
         var author = Author(1)
         let sent = author.apply(.send("hello"), by: People.alice, to: nil)
         let pinned = author.apply(.pin, by: People.bob, to: sent)

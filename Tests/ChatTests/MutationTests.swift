@@ -22,7 +22,7 @@ struct MutationTests {
         }
     }
 
-    @Test func `what is a user's own is their seat's, who is in the conversation's`() {
+    @Test func `what is a user's own is in their state, who takes part in the conversation`() {
         for action in [.archive, .unarchive, .read(nil), .read(People.message), .deliver(nil)]
             as [Mutation.Action]
         {

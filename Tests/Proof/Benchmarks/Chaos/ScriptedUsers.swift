@@ -49,7 +49,7 @@ import NetworkIO
         let deadline = Stage.loop.nanoseconds + Self.finishSecondsMax * 1_000_000_000
         while !userScripts.allSatisfy(\.isDone) {
             guard Stage.loop.nanoseconds < deadline else {
-                throw BenchError("an errand has no end after \(Self.finishSecondsMax) s")
+                throw BenchError("a scripted user was not done after \(Self.finishSecondsMax) s")
             }
             await Stage.pause(milliseconds: Self.pauseMilliseconds)
         }
