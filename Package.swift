@@ -44,6 +44,7 @@ let package = Package(
         core("Membership", ["Wire"]),
         core("Placement", ["Wire"]),
         core("Replication", ["CRDT", "Wire"]),
+        core("StorePort", ["Replication", "Chat", "CRDT", "Wire"]),
         core("LineProtocol", ["Chat", "CRDT", "Crypto", "Wire"]),
         core("ChatClient", ["LineProtocol"]),
         core("Manual", []),
@@ -70,13 +71,20 @@ let package = Package(
         room("NetworkIO", ["CLibuv", "CSystem"]),
         room("TLS", ["COpenSSL", "NetworkIO"]),
         room("HTTPClient", ["CCurl", "NetworkIO"]),
-        room("Storage", ["CSQLite", "CSystem", "Chat", "CRDT", "Wire"]),
+        room(
+            "Storage",
+            ["CSQLite", "CSystem", "StorePort", "Replication", "Chat", "CRDT", "Wire"]),
 
         // The node: the actors that run the cores, and what answers lines with them.
-        room("Node", ["Membership", "Placement", "Replication", "Chat", "CRDT", "Wire"]),
+        room(
+            "Node",
+            ["StorePort", "Membership", "Placement", "Replication", "Chat", "CRDT", "Wire"]),
         room(
             "Admin",
-            ["Node", "JSON", "LineProtocol", "Membership", "Replication", "Chat", "CRDT", "Wire"]),
+            [
+                "Node", "JSON", "LineProtocol", "Membership", "StorePort", "Replication", "Chat",
+                "CRDT", "Wire",
+            ]),
         room("Session", ["Admin", "LineProtocol", "Node", "Replication", "Chat", "Wire"]),
         room(
             "Gateway",
@@ -90,7 +98,8 @@ let package = Package(
             "Server",
             [
                 "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
-                "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage", "CSystem",
+                "StorePort", "Replication", "Chat", "CRDT", "Wire", "NetworkIO", "TLS", "Storage",
+                "CSystem",
                 "Gateway", "HTTP", "HTTPClient", "Crypto", "Manual",
             ]),
         room(
@@ -108,7 +117,7 @@ let package = Package(
             "Simulator",
             [
                 "Gateway", "JSON", "Session", "Admin", "Node", "LineProtocol", "Membership",
-                "Placement", "Replication", "Chat", "CRDT", "Wire",
+                "Placement", "StorePort", "Replication", "Chat", "CRDT", "Wire",
             ]),
         proof(
             "Benchmarks",
@@ -119,7 +128,8 @@ let package = Package(
         proof(
             "Fuzz",
             [
-                "Server", "Node", "LineProtocol", "Membership", "Replication", "Chat", "CRDT",
+                "Server", "Node", "LineProtocol", "Membership", "StorePort", "Replication", "Chat",
+                "CRDT",
                 "HTTP", "Wire", "NetworkIO",
             ]),
         proofProgram("grapevine-sim", ["Simulator"]),
@@ -131,7 +141,8 @@ let package = Package(
         support(
             "NodeKit",
             [
-                "Session", "Node", "LineProtocol", "Placement", "Replication", "Chat", "CRDT",
+                "Session", "Node", "LineProtocol", "Placement", "StorePort", "Replication", "Chat",
+                "CRDT",
                 "Wire",
             ]),
         tests("TidyTests", []),
@@ -144,7 +155,8 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "TestKit", "Node", "Membership", "Placement", "Replication", "Chat", "CRDT", "Wire",
+                "TestKit", "Node", "Membership", "Placement", "StorePort", "Replication", "Chat",
+                "CRDT", "Wire",
             ], exclude: ["Feeds/Golden", "Peers/Golden", "Requests/Golden"]),
         tests(
             "LineProtocolTests", ["TestKit", "LineProtocol", "Chat", "Wire"],
@@ -172,7 +184,8 @@ let package = Package(
         tests("FuzzTests", ["Fuzz"], exclude: ["Corpus"]),
         tests("BenchmarksTests", ["Benchmarks", "LineClient", "LineProtocol", "NetworkIO"]),
         tests(
-            "StorageTests", ["TestKit", "Storage", "CSQLite", "Chat", "CRDT", "Wire"],
+            "StorageTests",
+            ["TestKit", "Storage", "CSQLite", "StorePort", "Replication", "Chat", "CRDT", "Wire"],
             exclude: ["Golden"]),
         tests(
             "SimulatorTests",
@@ -184,7 +197,7 @@ let package = Package(
             "SessionTests",
             [
                 "NodeKit", "Session", "Admin", "Node", "LineProtocol", "Membership", "Placement",
-                "Replication", "Chat", "CRDT", "Wire",
+                "StorePort", "Replication", "Chat", "CRDT", "Wire",
             ]),
         tests(
             "ServerTests",

@@ -1,6 +1,7 @@
 import Chat
 import LineProtocol
 import Node
+import StorePort
 
 extension LineError {
     /// The reason for programs: a word that stays the same when the sentence changes.

@@ -1,6 +1,7 @@
 import Chat
 import LineProtocol
 import Node
+import StorePort
 import Wire
 
 extension LineError {

@@ -1,6 +1,7 @@
 import LineProtocol
 import Node
 import Replication
+import StorePort
 
 /// Requests that begin after all earlier replies and are answered when they are done.
 extension Admin {

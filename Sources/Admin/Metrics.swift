@@ -3,6 +3,7 @@ import LineProtocol
 import Membership
 import Node
 import Replication
+import StorePort
 import Wire
 
 extension MetricsText {

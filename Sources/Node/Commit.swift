@@ -1,4 +1,5 @@
 import Membership
+import StorePort
 import Wire
 
 /// The names under which a node stores its settings.

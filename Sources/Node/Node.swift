@@ -3,6 +3,7 @@ import Chat
 import Membership
 import Placement
 import Replication
+import StorePort
 import Wire
 
 /// The actor of a node: it owns the shards, the connections to the other members and all tables of

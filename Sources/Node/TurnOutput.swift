@@ -1,5 +1,6 @@
 import Chat
 import Replication
+import StorePort
 import Wire
 
 extension ShardMachine {

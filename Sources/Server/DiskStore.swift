@@ -4,6 +4,7 @@ import NetworkIO
 import Node
 import Replication
 import Storage
+import StorePort
 import Wire
 
 /// An adapter from the node's store to the database in its data folder.
@@ -40,29 +41,13 @@ final class DiskStore: Store {
 
     var queuedBytes: Int { database.writer.queuedBytes }
 
-    var usage: StoreUsage? {
-        database.usage.map {
-            StoreUsage(
-                databaseBytes: $0.databaseBytes, logBytes: $0.logBytes, freeBytes: $0.freeBytes)
-        }
-    }
+    var usage: StoreUsage? { database.usage }
 
     func commit(
         _ writes: [ShardWrite], drops: [ShardID], settings: [Setting], ticket: UInt64
     ) {
         let batch = WriteBatch(
-            shards: writes.map { write in
-                let runs = write.runs.map {
-                    Record($0.run, of: $0.key.conversation, level: $0.key.level)
-                }
-                return CopyWrite(
-                    shard: write.shard,
-                    header: HeaderRows(header: write.header.encoded, base: write.base),
-                    documents: runs.isEmpty ? write.records : write.records + runs,
-                    removed: write.removed,
-                    isReindexed: write.isReindexed)
-            },
-            settings: settings.map { ($0.name, $0.value) }, dropped: drops,
+            shards: writes, settings: settings, dropped: drops,
             failuresKnown: failuresKnown.withLock { $0 }, isUrgent: isUrgent.withLock { $0 })
         let node = node.withLock { $0 }
         // After the frames of this turn: a co-owner's way to its disk is longer than this node's.
@@ -75,15 +60,22 @@ final class DiskStore: Store {
         }
     }
 
-    /// Returns a read's error; where no other read can be trusted either, the node is told as well.
-    func failure(_ error: StorageError) -> StoreFailure {
-        switch error {
-        case .io, .corrupt, .displaced:
-            let node = node.withLock { $0 }
-            loop.post { node?.assumeIsolated { $0.onDiskFailed(error.sentence) } }
-        default: break
+    /// Reads, with the database's error in the node's terms; where no other read can be trusted
+    /// either, the node is told as well.
+    func read<Value>(
+        _ body: () throws(StorageError) -> Value
+    ) throws(StoreFailure) -> Value {
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            if error.isFatal { reportFatal(error) }
+            throw StoreFailure(error)
         }
-        return StoreFailure(error)
+    }
+
+    func reportFatal(_ error: StorageError) {
+        let node = node.withLock { $0 }
+        loop.post { node?.assumeIsolated { $0.onDiskFailed(error.sentence) } }
     }
 
     func resume() {
@@ -94,10 +86,8 @@ final class DiskStore: Store {
     func document(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StoreFailure) -> Document? {
-        do throws(StorageError) {
-            return try database.reader.documentInTurn(key, in: shard)
-        } catch {
-            throw failure(error)
+        try read { () throws(StorageError) in
+            try database.reader.documentInTurn(key, in: shard)
         }
     }
 
@@ -105,21 +95,16 @@ final class DiskStore: Store {
         of conversation: ConversationID, in shard: ShardID, page: HistoryPage,
         handing: (Document) -> Bool
     ) throws(StoreFailure) {
-        do throws(StorageError) {
+        try read { () throws(StorageError) in
             try database.reader.history(conversation, in: shard, page: page, handing: handing)
-        } catch {
-            throw failure(error)
         }
     }
 
     func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID, partition: String?
     ) throws(StoreFailure) -> [DocumentKey] {
-        do throws(StorageError) {
-            return try database.reader.keys(
-                of: kind, carrying: term, in: shard, partition: partition)
-        } catch {
-            throw failure(error)
+        try read { () throws(StorageError) in
+            try database.reader.keys(of: kind, carrying: term, in: shard, partition: partition)
         }
     }
 
@@ -127,19 +112,15 @@ final class DiskStore: Store {
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
         after last: DocumentKey?, limit: Int
     ) throws(StoreFailure) -> [DocumentKey] {
-        do throws(StorageError) {
-            return try database.reader.keys(
+        try read { () throws(StorageError) in
+            try database.reader.keys(
                 of: kind, carrying: term, in: shard, after: last, limit: limit)
-        } catch {
-            throw failure(error)
         }
     }
 
     func shards(concerning user: UserID, upTo last: ShardID) throws(StoreFailure) -> Set<ShardID> {
-        do throws(StorageError) {
-            return try database.reader.shards(concerning: user, upTo: last)
-        } catch {
-            throw failure(error)
+        try read { () throws(StorageError) in
+            try database.reader.shards(concerning: user, upTo: last)
         }
     }
 
@@ -147,21 +128,17 @@ final class DiskStore: Store {
         of conversation: ConversationID, in shard: ShardID, level: UInt8,
         from start: HybridTimestamp, to end: HybridTimestamp
     ) throws(StoreFailure) -> [CountedRun] {
-        do throws(StorageError) {
-            return try database.reader.countedRuns(
+        try read { () throws(StorageError) in
+            try database.reader.countedRuns(
                 of: conversation, in: shard, level: level, from: start, to: end)
-        } catch {
-            throw failure(error)
         }
     }
 
     func participantStates(
         of conversation: ConversationID, in shard: ShardID
     ) throws(StoreFailure) -> [Document] {
-        do throws(StorageError) {
-            return try database.reader.participantStates(of: conversation, in: shard)
-        } catch {
-            throw failure(error)
+        try read { () throws(StorageError) in
+            try database.reader.participantStates(of: conversation, in: shard)
         }
     }
 
@@ -169,29 +146,17 @@ final class DiskStore: Store {
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
     ) throws(StoreFailure) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
-        do throws(StorageError) {
-            let found = try database.reader.changes(
+        try read { () throws(StorageError) in
+            try database.reader.changes(
                 in: shard, lackedBy: theirs, of: ours, after: cursor, bytesMax: bytesMax)
-            let encodedDocuments = found.records.map {
-                EncodedDocument(key: $0.key.encoded, bytes: $0.bytes)
-            }
-            return (encodedDocuments, found.next)
-        } catch {
-            throw failure(error)
         }
     }
 
     func remainder(
         of shard: ShardID, without bad: [DocumentKey]
     ) throws(StoreFailure) -> Remainder {
-        do throws(StorageError) {
-            let sum = try database.reader.remaining(in: shard, without: Set(bad))
-            let header = ReplicaHeader(
-                remaining: sum.vector, digest: sum.digest, counts: sum.counts,
-                greatest: sum.greatest)
-            return Remainder(header: header, bad: sum.alsoBad)
-        } catch {
-            throw failure(error)
+        try read { () throws(StorageError) in
+            try database.reader.remainder(of: shard, without: Set(bad))
         }
     }
 }

@@ -2,6 +2,7 @@ import Chat
 import NetworkIO
 import Node
 import Storage
+import StorePort
 import Wire
 
 /// The maintenance of a disk, besides storing and reading, passed on to the database.
@@ -9,12 +10,9 @@ extension DiskStore {
     /// The free space of the disk and the size of SQLite's log; read at each tick, and while much
     /// is written.
     var diskSpace: DiskSpace? {
-        if let error = database.displaced { _ = failure(error) }
+        if let error = database.displaced { reportFatal(error) }
         do throws(StorageError) {
-            let space = try FolderSpace(of: folder)
-            return DiskSpace(
-                freeBytes: space.freeBytes, totalBytes: space.totalBytes, logBytes: space.logBytes,
-                isReserved: space.isReserved)
+            return try DiskSpace(of: folder)
         } catch {
             return nil
         }
@@ -33,54 +31,26 @@ extension DiskStore {
         let node = node.withLock { $0 }
         database.writer.emptyLog { [loop] error in
             loop.post {
-                switch error {
-                case .io(_, _), .corrupt(_), .displaced(_):
-                    node?.assumeIsolated { $0.onDiskFailed(error?.sentence ?? "") }
-                default:
-                    node?.assumeIsolated { $0.onLogEmptied(failure: error?.sentence) }
+                node?.assumeIsolated { node in
+                    if let error, error.isFatal {
+                        node.onDiskFailed(error.sentence)
+                    } else {
+                        node.onLogEmptied(failure: error?.sentence)
+                    }
                 }
             }
         }
     }
 }
 
-extension WalkPosition: CheckMark {}
-
 extension DiskStore {
     func check(
         _ shard: ShardID, after mark: (any CheckMark)?, rowsMax: Int
     ) throws(StoreFailure) -> CheckedPart {
-        var part = CheckedPart()
-        var found: [(key: DocumentKey, bytes: [UInt8]?)] = []
-        do throws(StorageError) {
-            part.next = try database.reader.walk(
-                shard, after: mark as? WalkPosition, rowsMax: rowsMax
-            ) { found.append(($0, $1)) }
-            for (key, bytes) in found {
-                try check(key, bytes, of: shard, in: &part)
-            }
-        } catch {
-            throw failure(error)
+        try read { () throws(StorageError) in
+            try database.reader.checkedPart(
+                of: shard, after: mark as? WalkPosition, rowsMax: rowsMax)
         }
-        return part
-    }
-
-    private func check(
-        _ key: DocumentKey, _ bytes: [UInt8]?, of shard: ShardID, in part: inout CheckedPart
-    ) throws(StorageError) {
-        guard let bytes else { return part.add(bad: key) }
-        let document: Document
-        do throws(WireError) {
-            document = try Document(key, decoding: bytes)
-        } catch .tooLong(_, _) {
-            // Not damage: a reader gets the error. What the document adds to the sums is not known.
-            part.isKnown = false
-            return
-        } catch {
-            return part.add(bad: key)
-        }
-        part.add(
-            document, bytes: bytes, isIndexed: try database.reader.isIndexed(document, in: shard))
     }
 
     /// Returns the path of a backup of this name.

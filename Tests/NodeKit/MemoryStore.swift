@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// A disk in memory; commits wait until a test completes them, or are stored at once.

@@ -2,6 +2,7 @@ import Node
 import Placement
 import Replication
 import Session
+import StorePort
 import Wire
 
 /// A node in memory, whose ports are under a test's control.

@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import TestKit
 import Wire
 

@@ -3,6 +3,7 @@ import Chat
 import Membership
 import Placement
 import Replication
+import StorePort
 import Testing
 import Wire
 

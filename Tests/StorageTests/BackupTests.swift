@@ -1,6 +1,8 @@
 import CSQLite
 import Chat
 import Glibc
+import Replication
+import StorePort
 import Testing
 import Wire
 
@@ -43,9 +45,9 @@ import Wire
         #expect(try RawFile(target.file).rows("PRAGMA integrity_check") == [["ok"]])
         let copy = try TestDatabase(folder: target.path)
         defer { copy.close() }
-        let sum = try copy.reader.remaining(in: chats.shard, without: [])
-        #expect(digests.contains(sum.digest) && sum.alsoBad.isEmpty)
-        #expect(sum.documents >= 800)
+        let sum = try copy.reader.remainder(of: chats.shard, without: [])
+        #expect(digests.contains(sum.header.digest) && sum.bad.isEmpty)
+        #expect(sum.header.documents >= 800)
         try copy.store(chats.batch([chats.send(99_999, in: 1)]))
     }
 

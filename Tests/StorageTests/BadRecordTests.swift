@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -44,29 +46,30 @@ import Wire
         }
 
         let others = chats.documents.values.filter { $0.key != bad }
-        var sum = try database.reader.remaining(in: chats.shard, without: [])
-        #expect(sum.alsoBad == [bad])
-        #expect(sum.documents == 19 && sum.count(of: .message) == 19)
-        #expect(sum.greatest == others.map(\.greatestTime).max())
+        var sum = try database.reader.remainder(of: chats.shard, without: [])
+        #expect(sum.bad == [bad])
+        #expect(sum.header.documents == 19)
+        #expect(sum.header.count(ofKind: DocumentKey.Kind.message.number) == 19)
+        #expect(sum.header.greatest == others.map(\.greatestTime).max())
         var vector = Vector()
         var digest = Hash128.zero
         for document in others {
             vector.insert(document.changedBy)
             digest += Document.digest(of: document.key, bytes: document.encoded)
         }
-        #expect(sum.vector == vector)
-        #expect(sum.digest == digest)
-        let known = try database.reader.remaining(in: chats.shard, without: [bad])
-        sum = try database.reader.remaining(in: chats.shard, without: [])
-        #expect(known.alsoBad.isEmpty && known.digest == sum.digest)
+        #expect(sum.header.vector == vector)
+        #expect(sum.header.digest == digest)
+        let known = try database.reader.remainder(of: chats.shard, without: [bad])
+        sum = try database.reader.remainder(of: chats.shard, without: [])
+        #expect(known.bad.isEmpty && known.header == sum.header)
     }
 
     @Test func `a document set aside is gone from every table and can come again`() throws {
         let folder = try TemporaryFolder()
         let (chats, database) = try spoilt(folder)
         defer { database.close() }
-        let aside = CopyWrite(
-            shard: chats.shard, header: HeaderRows(header: []), documents: [], removed: [bad])
+        let aside = ShardWrite(
+            shard: chats.shard, header: Chats.header(0), records: [], removed: [bad])
         try database.store(WriteBatch(shards: [aside]))
         #expect(try database.reader.document(bad, in: chats.shard) == nil)
         let raw = try RawFile(folder.file)
@@ -82,20 +85,22 @@ import Wire
         #expect(try raw.dots() == chats.dotRows)
         #expect(try database.reader.document(bad, in: chats.shard) == document)
         #expect(
-            try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+            try database.reader.remainder(of: chats.shard, without: []).header.digest
+                == chats.digest)
     }
 
     @Test func `a header, its base and a setting with a flipped byte are known as such`() throws {
         let folder = try TemporaryFolder()
         let first = try TestDatabase(folder: folder.path)
-        var batch = Chats().batch(
-            [], header: Array("the-header".utf8), base: Array("the-base".utf8))
-        batch.settings = [("members", Array("the-setting".utf8))]
+        let header = Chats.header(0x7468_652D_6865_6164)
+        let (base, setting) = ([UInt8]("the-base".utf8), [UInt8]("the-setting".utf8))
+        var batch = Chats().batch([], header: header, base: base)
+        batch.settings = [Setting(name: "members", value: setting)]
         try first.store(batch)
         first.close()
         var bytes = folder.bytes(of: "grapevine.sqlite")
-        for text in ["the-header", "the-setting", "the-base"] {
-            bytes[try #require(offset(of: Array(text.utf8), in: bytes))] ^= 1
+        for stored in [header.encoded, setting, base] {
+            bytes[try #require(offset(of: stored, in: bytes))] ^= 1
         }
         try folder.write(bytes, to: "grapevine.sqlite")
         let database = try TestDatabase(folder: folder.path)
@@ -117,14 +122,14 @@ import Wire
         #expect(throws: StorageError.badIndex(chats.shard)) {
             try database.reader.document(lost, in: chats.shard)
         }
-        let first = try database.reader.remaining(in: chats.shard, without: [])
-        #expect(first.alsoBad.count == 2)
-        let aside = CopyWrite(
-            shard: chats.shard, header: HeaderRows(header: []), documents: [],
-            removed: first.alsoBad + [lost])
+        let first = try database.reader.remainder(of: chats.shard, without: [])
+        #expect(first.bad.count == 2)
+        let aside = ShardWrite(
+            shard: chats.shard, header: Chats.header(0), records: [],
+            removed: first.bad + [lost])
         try database.store(WriteBatch(shards: [aside]))
-        let second = try database.reader.remaining(in: chats.shard, without: [])
-        #expect(second.alsoBad.isEmpty && second.documents == 18)
+        let second = try database.reader.remainder(of: chats.shard, without: [])
+        #expect(second.bad.isEmpty && second.header.documents == 18)
     }
 
     @Test func `a walk in parts meets every document once and tells the bad one`() throws {

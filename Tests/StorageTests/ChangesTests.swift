@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -93,11 +95,11 @@ import Wire
         all.insert(SeqSet(0...UInt64.max), of: replica)
         let none = try database.reader.changes(
             in: chats.shard, lackedBy: all, of: all, after: nil, bytesMax: 100)
-        #expect(none.records.isEmpty && none.next == nil)
+        #expect(none.encodedDocuments.isEmpty && none.next == nil)
         let far = Dot(replica: replica, seq: .max)
         let behind = try database.reader.changes(
             in: chats.shard, lackedBy: Vector(), of: all, after: far, bytesMax: 100)
-        #expect(behind.records.isEmpty && behind.next == nil)
+        #expect(behind.encodedDocuments.isEmpty && behind.next == nil)
     }
 }
 
@@ -105,15 +107,19 @@ extension Reader {
     /// Reads all parts, one after the other.
     func pull(
         _ chats: Chats, _ theirs: Vector, bytesMax: Int,
-        handing: ([StoredRecord]) throws -> Void
+        handing: ([(key: DocumentKey, bytes: [UInt8])]) throws -> Void
     ) throws {
         var cursor: Dot?
         repeat {
             let part = try changes(
                 in: chats.shard, lackedBy: theirs, of: chats.vector, after: cursor,
                 bytesMax: bytesMax)
-            #expect(!part.records.isEmpty || part.next == nil)
-            try handing(part.records)
+            #expect(!part.encodedDocuments.isEmpty || part.next == nil)
+            try handing(
+                part.encodedDocuments.map { document in
+                    var reader = ByteReader(document.key)
+                    return (try DocumentKey(from: &reader), document.bytes)
+                })
             cursor = part.next
         } while cursor != nil
     }

@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Wire
 
 /// Documents as a node makes them, and the state that the disk should hold of them.
@@ -79,11 +81,16 @@ struct Chats {
     }
 
     func batch(
-        _ documents: [Record], header: [UInt8] = [1, 2, 3], base: [UInt8]? = nil
+        _ records: [Record], header: ReplicaHeader = header(1), base: [UInt8]? = nil
     ) -> WriteBatch {
-        let rows = HeaderRows(header: header, base: base)
-        return WriteBatch(
-            shards: [CopyWrite(shard: shard, header: rows, documents: documents)])
+        WriteBatch(
+            shards: [ShardWrite(shard: shard, header: header, base: base, records: records)])
+    }
+
+    /// Returns a header that differs from those of other numbers.
+    static func header(_ number: UInt64) -> ReplicaHeader {
+        ReplicaHeader(
+            remaining: Vector(), digest: Hash128(high: 0, low: number), counts: [], greatest: .zero)
     }
 
     var digest: Hash128 {

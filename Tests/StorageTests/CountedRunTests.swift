@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -23,7 +25,7 @@ import Wire
         let records = runs.map { Record($0, of: conversation, level: 1) }
         try database.store(
             WriteBatch(shards: [
-                CopyWrite(shard: ShardID(0), header: HeaderRows(header: [1]), documents: records)
+                ShardWrite(shard: ShardID(0), header: Chats.header(1), records: records)
             ]))
     }
 
@@ -60,8 +62,8 @@ import Wire
                 to: HybridTimestamp(bits: UInt64(Int64.max)))
             #expect(last.last == expected.last)
             // Runs do not count as documents, and are not checked as such.
-            let sum = try database.reader.remaining(in: ShardID(0), without: [])
-            #expect(sum.documents == 0 && sum.alsoBad.isEmpty)
+            let sum = try database.reader.remainder(of: ShardID(0), without: [])
+            #expect(sum.header.documents == 0 && sum.bad.isEmpty)
             database.close()
         }
     }
@@ -72,8 +74,8 @@ import Wire
         try store([run(0, 10, 2), run(10, 20, 1)], in: database)
         try database.store(
             WriteBatch(shards: [
-                CopyWrite(
-                    shard: ShardID(0), header: HeaderRows(header: [1]), documents: [],
+                ShardWrite(
+                    shard: ShardID(0), header: Chats.header(1), records: [],
                     removed: [.message(Chats.message(0), in: conversation)])
             ]))
         #expect(try read(database, from: 0, to: 20).isEmpty)

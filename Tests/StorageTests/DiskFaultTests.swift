@@ -1,6 +1,8 @@
 import CSQLite
 import Chat
 import Glibc
+import Replication
+import StorePort
 import Testing
 import Wire
 
@@ -31,10 +33,10 @@ import Wire
     }
 
     private func expect(_ database: TestDatabase, toHold chats: Chats, _ note: String) throws {
-        let sum = try database.reader.remaining(in: chats.shard, without: [])
-        #expect(sum.digest == chats.digest, "\(note)")
-        #expect(sum.vector == chats.vector, "\(note)")
-        #expect(sum.alsoBad.isEmpty, "\(note)")
+        let sum = try database.reader.remainder(of: chats.shard, without: [])
+        #expect(sum.header.digest == chats.digest, "\(note)")
+        #expect(sum.header.vector == chats.vector, "\(note)")
+        #expect(sum.bad.isEmpty, "\(note)")
     }
 
     @Test(arguments: WriteLogLimits.kinds)

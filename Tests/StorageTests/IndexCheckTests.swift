@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -83,8 +85,8 @@ import Wire
 
     /// Rebuilds the indexes that lead to documents, as the node does.
     private func reindex(_ chats: Chats, in database: TestDatabase) throws {
-        let anew = CopyWrite(
-            shard: chats.shard, header: HeaderRows(header: [1, 2, 3]), documents: [],
+        let anew = ShardWrite(
+            shard: chats.shard, header: Chats.header(1), records: [],
             isReindexed: true)
         try database.store(WriteBatch(shards: [anew]))
     }
@@ -111,7 +113,7 @@ import Wire
         for term in Set(chats.documents.values.flatMap(\.indexKeys)) {
             _ = try database.reader.keys(of: .message, carrying: term, in: chats.shard)
         }
-        return found.records.count
+        return found.encodedDocuments.count
     }
 
     @Test(arguments: rowFaults) func `a damaged row of an index is met as such, and made anew`(

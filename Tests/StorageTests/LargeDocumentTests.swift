@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -42,8 +44,8 @@ import Wire
         #expect(document == chats.documents[record.key])
         let found = try again.reader.changes(
             in: chats.shard, lackedBy: Vector(), of: chats.vector, after: nil, bytesMax: 1 << 16)
-        #expect(found.records.map(\.bytes) == [record.bytes])
-        let sum = try again.reader.remaining(in: chats.shard, without: [])
-        #expect(sum.documents == 1 && sum.alsoBad.isEmpty)
+        #expect(found.encodedDocuments.map(\.bytes) == [record.bytes])
+        let sum = try again.reader.remainder(of: chats.shard, without: [])
+        #expect(sum.header.documents == 1 && sum.bad.isEmpty)
     }
 }

@@ -1,7 +1,9 @@
 import CRDT
 import Chat
 import Glibc
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -26,7 +28,8 @@ import Wire
         try database.store(chats.batch(gone))
         #expect(try await becomesTrue { folder.filesWith(text).isEmpty })
         #expect(
-            try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+            try database.reader.remainder(of: chats.shard, without: []).header.digest
+                == chats.digest)
     }
 
     /// Stores 2,000 messages of many lengths in random order, and retracts a third of them in
@@ -70,7 +73,7 @@ import Wire
         let again = try TestDatabase(folder: folder.path)
         defer { again.close() }
         #expect(
-            try again.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+            try again.reader.remainder(of: chats.shard, without: []).header.digest == chats.digest)
     }
 
     @Test(arguments: WriteLogLimits.kinds)
@@ -128,7 +131,7 @@ import Wire
         defer { second.close() }
         #expect(copy.filesWith(text).isEmpty)
         #expect(
-            try second.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+            try second.reader.remainder(of: chats.shard, without: []).header.digest == chats.digest)
     }
 
     /// Whether the condition becomes true within ten seconds.

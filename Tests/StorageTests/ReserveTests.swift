@@ -1,5 +1,7 @@
 import CSQLite
 import Chat
+import Replication
+import StorePort
 import Testing
 import Wire
 
@@ -28,7 +30,8 @@ import Wire
         urgent.isUrgent = true
         try database.store(urgent)
         #expect(
-            try database.reader.remaining(in: chats.shard, without: []).digest == chats.digest)
+            try database.reader.remainder(of: chats.shard, without: []).header.digest
+                == chats.digest)
     }
 
     @Test func `it is made whole or not at all, and once`() throws {
@@ -40,7 +43,7 @@ import Wire
         try reserve.make()
         #expect(reserve.giveUp() && !reserve.giveUp())
         #expect(folder.names.isEmpty)
-        let room = try FolderSpace(of: folder.path)
+        let room = try DiskSpace(of: folder.path)
         #expect(room.freeBytes > 0 && room.freeBytes <= room.totalBytes && !room.isReserved)
         #expect(Reserve.bytesCount(ofDisk: 16 << 20) == 1 << 20)
     }

@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -144,16 +146,18 @@ import Wire
         defer { database.close() }
         var chats = Chats()
         let room = Chats.conversation(1)
-        var batch = chats.batch([
-            chats.make(.conversation(.create(participants: [Chats.user], title: nil)), in: room),
-            chats.send(1, in: 1), chats.make(.message(Chats.message(1), .pin), in: room),
-            chats.send(2, in: 1), chats.make(.message(Chats.message(2), .pin), in: room),
-        ])
-        try database.store(batch)
+        try database.store(
+            chats.batch([
+                chats.make(
+                    .conversation(.create(participants: [Chats.user], title: nil)), in: room),
+                chats.send(1, in: 1), chats.make(.message(Chats.message(1), .pin), in: room),
+                chats.send(2, in: 1), chats.make(.message(Chats.message(2), .pin), in: room),
+            ]))
         #expect(try RawFile(folder.file).indexKeys() == chats.termRows)
-        batch.shards[0].documents = []
-        batch.shards[0].removed = [.message(Chats.message(1), in: room)]
-        try database.store(batch)
+        let aside = ShardWrite(
+            shard: chats.shard, header: Chats.header(1), records: [],
+            removed: [.message(Chats.message(1), in: room)])
+        try database.store(WriteBatch(shards: [aside]))
         #expect(
             try RawFile(folder.file).indexKeys() == ["1 ann room-1/", "2 pinned room-1/m2"])
         try database.store(WriteBatch(dropped: [chats.shard]))

@@ -1,6 +1,8 @@
 import CRDT
 import Chat
+import Replication
 import Storage
+import StorePort
 import Testing
 import Wire
 
@@ -13,8 +15,10 @@ import Wire
             in: Chats.conversation(1))
         let writes = [created, chats.send(1, in: 1), chats.send(2, in: 1)]
         let first = try TestDatabase(folder: folder.path)
-        var batch = chats.batch(writes, header: [9, 8, 7])
-        batch.settings = [("node", Array("n1".utf8)), ("empty", [])]
+        var batch = chats.batch(writes, header: Chats.header(987))
+        batch.settings = [
+            Setting(name: "node", value: Array("n1".utf8)), Setting(name: "empty", value: []),
+        ]
         try first.store(batch)
         first.close()
 
@@ -27,7 +31,7 @@ import Wire
         #expect(try second.reader.settings() == ["node": Array("n1".utf8), "empty": []])
         let headers = try second.reader.headers()
         #expect(headers.map(\.0) == [chats.shard])
-        #expect(headers.map(\.1) == [[9, 8, 7]])
+        #expect(headers.map(\.1) == [Chats.header(987).encoded])
     }
 
     @Test(arguments: 1...8)
@@ -84,7 +88,7 @@ import Wire
         var chats = Chats()
         let outcomes = Outcomes()
         for number in 0..<500 {
-            let header = [UInt8(number & 0xFF), UInt8(number >> 8)]
+            let header = Chats.header(UInt64(number))
             database.submit(chats.batch([chats.send(number, in: 1)], header: header)) {
                 outcomes.note(number, $0)
             }
@@ -93,9 +97,9 @@ import Wire
         #expect(ended.map(\.0) == Array(0..<500))
         #expect(ended.allSatisfy { $0.1 == nil })
         #expect(database.writer.queuedBytes == 0)
-        #expect(try database.reader.headers()[0].1 == [243, 1])
-        let sum = try database.reader.remaining(in: chats.shard, without: [])
-        #expect(sum.count(of: .message) == 500)
+        #expect(try database.reader.headers()[0].1 == Chats.header(499).encoded)
+        let sum = try database.reader.remainder(of: chats.shard, without: [])
+        #expect(sum.header.documents == 500)
     }
 
     @Test func `what waits shares a transaction and fails as one`() throws {
@@ -179,8 +183,10 @@ import Wire
         try database.store(WriteBatch(dropped: [one.shard]))
         #expect(try database.reader.bases() == [two.shard: [2]])
         #expect(try database.reader.headers().map(\.0) == [two.shard])
-        #expect(try database.reader.remaining(in: one.shard, without: []) == ShardSum())
-        #expect(try database.reader.remaining(in: two.shard, without: []).documents == 1)
+        #expect(
+            try database.reader.remainder(of: one.shard, without: []).header
+                == ReplicaHeader(remaining: DocumentSum()))
+        #expect(try database.reader.remainder(of: two.shard, without: []).header.documents == 1)
         let raw = try RawFile(folder.file)
         #expect(try raw.dots() == two.dotRows)
         #expect(try raw.rows("SELECT id FROM place") == [["m3"]])

@@ -45,6 +45,8 @@ struct House {
             Room("Membership", .core, "Wire"),
             Room("Placement", .core, "Wire"),
             Room("Replication", .core, "CRDT Wire"),
+            // Replication: the header of a shard's replica.
+            Room("StorePort", .core, "Chat CRDT Replication Wire"),
             Room("LineProtocol", .core, "Chat CRDT Crypto Wire"),
             Room("ChatClient", .core, "LineProtocol"),
             Room("Manual", .core),
@@ -70,11 +72,13 @@ struct House {
             Room("NetworkIO", .edge, "CLibuv CSystem"),
             Room("TLS", .edge, "COpenSSL NetworkIO"),
             Room("HTTPClient", .edge, "CCurl NetworkIO"),
-            Room("Storage", .edge, "CSQLite CSystem Chat CRDT Wire"),
+            Room("Storage", .edge, "CSQLite CSystem Chat CRDT Replication StorePort Wire"),
 
-            Room("Node", .node, "Chat CRDT Membership Placement Replication Wire"),
+            Room("Node", .node, "Chat CRDT Membership Placement Replication StorePort Wire"),
             // Node and Replication, here and in Session: they define what a reply waits for.
-            Room("Admin", .node, "Node JSON LineProtocol Membership Replication Chat CRDT Wire"),
+            Room(
+                "Admin", .node,
+                "Node JSON LineProtocol Membership Replication StorePort Chat CRDT Wire"),
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
             Room(
                 "Gateway", .node,
@@ -84,14 +88,14 @@ struct House {
                 "Server", .program,
                 """
                 Wire CRDT Chat Membership Placement Replication LineProtocol
-                NetworkIO TLS HTTPClient Storage CSystem Node Admin Session Gateway Crypto HTTP
-                Manual
+                NetworkIO TLS HTTPClient Storage StorePort CSystem Node Admin Session Gateway Crypto
+                HTTP Manual
                 """),
             Room(
                 "Simulator", .node,
                 """
-                Wire CRDT Chat Membership Placement Replication LineProtocol Node Admin Session
-                Gateway JSON
+                Wire CRDT Chat Membership Placement Replication StorePort LineProtocol Node Admin
+                Session Gateway JSON
                 """),
             // Wire, here and in Benchmarks: the names of conversations and messages.
             Room(
@@ -108,8 +112,8 @@ struct House {
             Room(
                 "Fuzz", .program,
                 """
-                Server Node LineProtocol Membership Placement Replication Chat CRDT HTTP Wire
-                NetworkIO
+                Server Node LineProtocol Membership Placement Replication StorePort Chat CRDT HTTP
+                Wire NetworkIO
                 """),
             Room(
                 "grapevine", .program,
@@ -123,7 +127,7 @@ struct House {
             // Nodes and clients in memory.
             Room(
                 "NodeKit", .node,
-                "Session Node LineProtocol Placement Replication Chat CRDT Wire Testing"),
+                "Session Node LineProtocol Placement Replication StorePort Chat CRDT Wire Testing"),
         ],
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.

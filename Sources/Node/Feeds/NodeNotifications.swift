@@ -1,5 +1,6 @@
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// A client's request for the notifications of a device, in five steps: the device is read, its

@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Membership
 import Replication
+import StorePort
 import Wire
 
 /// Serves feeds: sends the events of the shards held here to the nodes that have watchers.

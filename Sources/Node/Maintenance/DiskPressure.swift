@@ -1,3 +1,5 @@
+import StorePort
+
 /// The decision whether writes are accepted, or deletions alone because the disk is nearly full.
 ///
 /// A deletion needs disk space, too. So everything else is refused while some space is left; that

@@ -1,4 +1,5 @@
 import Replication
+import StorePort
 
 /// The result of a backup.
 package struct BackupReport: Hashable, Sendable {

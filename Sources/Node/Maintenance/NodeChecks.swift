@@ -1,4 +1,5 @@
 import Replication
+import StorePort
 import Wire
 
 /// The checks of single shards on disk: of a shard replica before it is handed over, and of one

@@ -1,5 +1,6 @@
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The behaviour of a node on a full disk: it refuses writes, serves reads, and still deletes.

@@ -1,4 +1,5 @@
 import Replication
+import StorePort
 import Wire
 
 /// The loss of acknowledged commits: the log on disk that held them is damaged.

@@ -1,5 +1,6 @@
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The scrub: it reads every document on the disk, some at a time, and repairs what is damaged.

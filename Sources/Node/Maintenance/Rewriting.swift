@@ -1,3 +1,4 @@
+import StorePort
 import Wire
 
 /// The bytes of documents that were rewritten and are not on disk yet, over all shards.

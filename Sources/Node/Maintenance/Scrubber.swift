@@ -1,5 +1,6 @@
 import CRDT
 import Replication
+import StorePort
 import Wire
 
 /// The result of a scrub.

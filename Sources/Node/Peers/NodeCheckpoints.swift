@@ -1,6 +1,7 @@
 import CRDT
 import Membership
 import Replication
+import StorePort
 import Wire
 
 /// The exchange of checkpoints, by which tokens name what a connection has seen of a shard.

@@ -2,6 +2,7 @@ import CRDT
 import Membership
 import Placement
 import Replication
+import StorePort
 import Wire
 
 /// Membership and placement: carries out what membership decides, computes the owners of the

@@ -1,4 +1,5 @@
 import Membership
+import StorePort
 import Wire
 
 /// The addresses of the members' pages: each node says its own on every new connection.

@@ -1,4 +1,5 @@
 import Chat
+import StorePort
 import Wire
 
 /// The failures in words, for log lines.

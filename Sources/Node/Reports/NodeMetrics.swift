@@ -1,6 +1,7 @@
 import Chat
 import Membership
 import Replication
+import StorePort
 import Wire
 
 /// The figures of a node for monitoring: its counters since the start, and its present state.

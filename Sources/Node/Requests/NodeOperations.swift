@@ -1,6 +1,7 @@
 import Membership
 import Placement
 import Replication
+import StorePort
 import Wire
 
 /// The reasons why a node does not do what a request asks of the node itself, and of no shard.

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The outcome of a request whose reply waits until disks have stored what it depends on.

@@ -1,5 +1,6 @@
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// A user's list that is being put together from the shards held here and from members' answers.

@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import StorePort
 import Wire
 
 /// The result of a write: what its status line needs, and what a wait for its storage needs.

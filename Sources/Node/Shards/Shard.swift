@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The actor of one shard of this node.

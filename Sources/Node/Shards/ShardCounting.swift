@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The maintenance of a shard's counted runs.

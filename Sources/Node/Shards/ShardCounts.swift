@@ -1,30 +1,7 @@
 import CRDT
 import Chat
+import StorePort
 import Wire
-
-/// The key of a counted run: a row of the index.
-package struct CountedRunKey: Hashable, Comparable, Sendable {
-    package let conversation: ConversationID
-    package let level: UInt8
-    package let start: HybridTimestamp
-
-    package init(_ conversation: ConversationID, level: UInt8, start: HybridTimestamp) {
-        self.conversation = conversation
-        self.level = level
-        self.start = start
-    }
-
-    package static func < (left: CountedRunKey, right: CountedRunKey) -> Bool {
-        (left.conversation, left.level, left.start)
-            < (right.conversation, right.level, right.start)
-    }
-}
-
-/// A counted run on its way to disk.
-package struct CountedRunWrite: Hashable, Sendable {
-    package let key: CountedRunKey
-    package let run: CountedRun
-}
 
 /// The counted runs of a shard that are in memory: those that wait for the disk, and the counts of
 /// the newest messages of conversations that are written to.

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// A shard's answers about devices, and about what a device is to be notified of.

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The events that follow from a shard's changes, for watched users.

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// A shard's answers about files, and the changes of files that follow from those of messages.

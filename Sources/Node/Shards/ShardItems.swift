@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// A shard's action items, which are their owners' own: those of others may have the same ids.

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import StorePort
 import Wire
 
 /// The reasons for which a shard does not do what was requested.
@@ -49,19 +50,6 @@ package struct ShardWorld {
     }
 }
 
-/// Damage on disk that reads of a shard have found: bad documents, or a bad index.
-///
-/// If only an index is bad, `documents` is empty.
-package struct Damage: Hashable, Sendable {
-    package private(set) var documents: [DocumentKey] = []
-
-    func with(_ key: DocumentKey) -> Damage {
-        var damage = self
-        if !documents.contains(key) { damage.documents.append(key) }
-        return damage
-    }
-}
-
 /// The state machine of one shard on one node: its documents and their rules on one side, its
 /// replica and the co-owners on the other.
 ///
@@ -82,7 +70,7 @@ package struct ShardMachine: Sendable {
     var documents = ShardDocuments()
     var counts: ShardCounts
     let shardCount: UInt16
-    private var damage: Damage?
+    var damage: Damage?
     /// Whether only deletions are merged, because the disk is full.
     var isDiskFull = false
     /// The shard's clock: past every time in the documents, except times too far ahead to be
@@ -504,54 +492,6 @@ extension ShardMachine {
         filesToSettle = []
         derived = []
         return replica.onCommitFailed(now: now)
-    }
-}
-
-// MARK: Bad documents
-
-extension ShardMachine {
-    /// Takes the damage that reads of the disk have found since the last call; nil for none.
-    package mutating func takeDamage() -> Damage? {
-        defer { damage = nil }
-        return damage
-    }
-
-    /// Notes the damage that a failed read of the disk found.
-    mutating func recordDamage(_ failure: StoreFailure) {
-        switch failure {
-        case .badRecord(let key): damage = (damage ?? Damage()).with(key)
-        case .badIndex: damage = damage ?? Damage()
-        case .full, .locked, .failed: return
-        }
-    }
-
-    /// Notes that the disk was found to hold everything that this header counts, and that the
-    /// indexes lead to all of it.
-    package mutating func onChecked(_ header: ReplicaHeader) { replica.onChecked(header) }
-
-    /// Notes that the disk has lost acknowledged changes.
-    package mutating func doubt(now: UInt64) { replica.doubt(now: now) }
-
-    /// Stops reads and writes until the bad documents are set aside.
-    package mutating func suspend(now: UInt64) { replica.suspend(now: now) }
-
-    /// Continues from the documents that are left after the bad ones were set aside.
-    ///
-    /// To be called only while everything is on disk. The disk has to drop the bad documents and
-    /// store the header in one transaction. The connections to the co-owners have to be closed,
-    /// because changes confirmed on them may be missing here.
-    ///
-    /// - Parameter header: the header of the documents that are left; the stored one if only an
-    ///   index was damaged.
-    /// - Returns: the slots whose replies fail.
-    package mutating func onSetAside(
-        _ header: ReplicaHeader, at wall: WallTime, now: UInt64
-    ) -> [ReplySlot] {
-        documents.removeAll()
-        counts.removeAll()
-        clock.observe(header.greatest, at: wall)
-        defer { dropAddressedEvents() }
-        return replica.onSetAside(header, now: now)
     }
 }
 

@@ -48,6 +48,14 @@ package enum StorageError: Error, Hashable, Sendable {
 }
 
 extension StorageError {
+    /// Whether nothing on the disk can be trusted any more, so that the process has to end.
+    package var isFatal: Bool {
+        switch self {
+        case .io, .corrupt, .displaced: true
+        default: false
+        }
+    }
+
     /// Creates the error for a result code of this connection.
     ///
     /// SQLite has one code for a full disk; a limit of file sizes and a quota are reported as write

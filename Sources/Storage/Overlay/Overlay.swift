@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import StorePort
 import Wire
 
 /// The committed records that are only in the write log, for the reading thread.
@@ -27,7 +28,7 @@ struct Overlay {
         }
         let last = memtables.count - 1
         for write in batch.shards {
-            memtables[last].shards[write.shard, default: OverlayShard()].add(write.documents)
+            memtables[last].shards[write.shard, default: OverlayShard()].add(write.records)
         }
     }
 

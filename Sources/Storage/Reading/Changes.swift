@@ -1,13 +1,7 @@
 import CRDT
 import Chat
+import Replication
 import Wire
-
-/// A document as it is stored on disk.
-package struct StoredRecord: Hashable, Sendable {
-    package let key: DocumentKey
-    /// The canonical bytes, verified by their checksum.
-    package let bytes: [UInt8]
-}
 
 /// The search for documents by the seqs that changed them last.
 struct ChangeScan {
@@ -102,7 +96,7 @@ extension Reader {
     package func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
-    ) throws(StorageError) -> (records: [StoredRecord], next: Dot?) {
+    ) throws(StorageError) -> (encodedDocuments: [EncodedDocument], next: Dot?) {
         try checkOpen()
         // The table of replica numbers may have been rebuilt since the last call.
         changeScan.forgetReplicas()
@@ -140,16 +134,16 @@ extension Reader {
                 return part.appendDocument(place.key, bytes, at: cursor)
             }
             if !part.isFull { _ = takeUnflushed(below: .max) }
-            if part.isFull { return (part.records, part.last) }
+            if part.isFull { return (part.encodedDocuments, part.last) }
         }
-        return (part.records, nil)
+        return (part.encodedDocuments, nil)
     }
 }
 
 /// The documents of one part, as many as fit.
 private struct ChangePart {
     let bytesMax: Int
-    private(set) var records: [StoredRecord] = []
+    private(set) var encodedDocuments: [EncodedDocument] = []
     private(set) var last: Dot?
     private(set) var isFull = false
     private var bytesCount = 0
@@ -166,12 +160,12 @@ private struct ChangePart {
 
     /// Adds a document, and returns whether it fit.
     mutating func appendDocument(_ key: DocumentKey, _ bytes: [UInt8], at cursor: Dot) -> Bool {
-        guard records.isEmpty || bytesCount + bytes.count <= bytesMax else {
+        guard encodedDocuments.isEmpty || bytesCount + bytes.count <= bytesMax else {
             isFull = true
             return false
         }
         keys.insert(key)
-        records.append(StoredRecord(key: key, bytes: bytes))
+        encodedDocuments.append(EncodedDocument(key: key.encoded, bytes: bytes))
         bytesCount += bytes.count
         last = cursor
         return true

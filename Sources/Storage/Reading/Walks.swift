@@ -1,9 +1,11 @@
 import CRDT
 import Chat
+import Replication
+import StorePort
 import Wire
 
 /// The position of a walk through a shard's documents, which continues behind it.
-package struct WalkPosition: Hashable, Sendable {
+package struct WalkPosition: CheckMark, Hashable {
     let partition: String
     let kind: Int64
     let time: Int64
@@ -43,45 +45,16 @@ struct Walks {
     }
 }
 
-/// The vector, digest and counts computed from the readable documents of a shard.
-package struct ShardSum: Hashable, Sendable {
-    /// The seqs that the documents name.
-    package internal(set) var vector = Vector()
-    package internal(set) var digest = Hash128.zero
-    /// The number of documents of each kind, indexed by the kind's number.
-    package internal(set) var counts: [UInt64] = []
-    package internal(set) var greatest = HybridTimestamp.zero
-    /// The damaged documents that the caller did not know of.
-    package internal(set) var alsoBad: [DocumentKey] = []
-
-    package init() {}
-
-    package var documents: UInt64 { counts.reduce(0, +) }
-
-    package func count(of kind: DocumentKey.Kind) -> UInt64 {
-        Int(kind.number) < counts.count ? counts[Int(kind.number)] : 0
-    }
-
-    mutating func add(_ document: Document, bytes: [UInt8]) {
-        vector.insert(document.changedBy)
-        digest += Document.digest(of: document.key, bytes: bytes)
-        let kind = Int(document.key.kind.number)
-        while counts.count <= kind { counts.append(0) }
-        counts[kind] += 1
-        let time = document.greatestTime
-        if time.isFollowed { greatest = max(greatest, time) }
-    }
-}
-
 extension Reader {
-    /// Recomputes a shard's header data from its documents, without the damaged ones.
+    /// Recomputes a shard's header from its documents, without the damaged ones.
     ///
     /// - Throws: `unfit` at a document that exceeds a limit, which is not damaged.
-    package func remaining(
-        in shard: ShardID, without bad: Set<DocumentKey>
-    ) throws(StorageError) -> ShardSum {
+    package func remainder(
+        of shard: ShardID, without bad: Set<DocumentKey>
+    ) throws(StorageError) -> Remainder {
         try checkOpen()
-        var sum = ShardSum()
+        var sum = DocumentSum()
+        var alsoBad: [DocumentKey] = []
         let statement = try walks.open(shard, after: nil)
         defer { statement.reset() }
         let row = StoredRow(statement, shard: shard)
@@ -93,7 +66,7 @@ extension Reader {
                 guard let bytes = row.bytes else { throw .badRecord(shard, key) }
                 sum.add(try StoredRow.document(key, in: shard, decoding: bytes), bytes: bytes)
             } catch .badRecord(_, let key) {
-                sum.alsoBad.append(key)
+                alsoBad.append(key)
             } catch {
                 throw error
             }
@@ -103,7 +76,7 @@ extension Reader {
                 record.key, in: shard, decoding: record.bytes)
             sum.add(document, bytes: record.bytes)
         }
-        return sum
+        return Remainder(header: ReplicaHeader(remaining: sum), bad: alsoBad)
     }
 
     /// Hands a part of the documents of a shard, in the order of their keys on disk.

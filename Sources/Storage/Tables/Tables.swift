@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import StorePort
 import Wire
 
 /// The writer's statements, which apply a batch to the tables inside an open transaction.
@@ -90,22 +91,21 @@ final class Tables {
     }
 
     func apply(_ batches: [WriteBatch]) throws(StorageError) {
-        // Of the headers of a shard in one transaction only the last one is stored.
-        var headers: [ShardID: HeaderRows] = [:]
+        var last = LastHeaders()
         for batch in batches {
             for shard in batch.dropped {
                 try removal.drop(shard)
-                headers[shard] = nil
+                last.drop(shard)
             }
             for write in batch.shards {
                 for key in write.removed { try removal.remove(key, in: write.shard) }
-                let records = write.documents.map { FlushedRecord(shard: write.shard, record: $0) }
+                let records = write.records.map { FlushedRecord(shard: write.shard, record: $0) }
                 try store(records.folded()[...])
-                headers.follow(with: write.header, of: write.shard)
+                last.note(write)
             }
-            for (name, value) in batch.settings { try storeSetting(name, value) }
+            for setting in batch.settings { try storeSetting(setting.name, setting.value) }
         }
-        try store(headers, [:])
+        try store(last.rows, [:])
     }
 
     /// Stores the records, each of another document, after removing the rows that they replace.

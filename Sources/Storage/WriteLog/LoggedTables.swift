@@ -1,3 +1,4 @@
+import StorePort
 import Wire
 
 /// The tables with the write log in front of them, which decides where a batch is written and when

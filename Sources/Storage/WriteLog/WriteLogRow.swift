@@ -1,4 +1,5 @@
 import Chat
+import StorePort
 import Wire
 
 /// The content of one transaction: its records in their order, and the last header of each shard.
@@ -14,15 +15,17 @@ struct WriteLogRow: WireValue {
 
     init(_ batches: [WriteBatch] = []) {
         records.reserveCapacity(batches.reduce(0) { $0 + $1.rowsCount })
+        var last = LastHeaders()
         for batch in batches {
             for write in batch.shards {
-                headers.follow(with: write.header, of: write.shard)
-                for record in write.documents {
+                last.note(write)
+                for record in write.records {
                     records.append(FlushedRecord(shard: write.shard, record: record))
                 }
             }
-            for (name, value) in batch.settings { settings[name] = value }
+            for setting in batch.settings { settings[setting.name] = setting.value }
         }
+        headers = last.rows
     }
 
     func encode(into writer: inout ByteWriter) {

@@ -1,67 +1,16 @@
 import CRDT
 import Chat
+import StorePort
 import Wire
-
-/// The stored rows of a shard's header, as bytes that the caller encodes.
-package struct HeaderRows: Sendable {
-    /// The digest, the counters, the greatest times, and the part of the vector that is not in the
-    /// base.
-    package let header: [UInt8]
-    /// The part of the vector that seldom changes, in a row of its own; nil where it has not
-    /// changed.
-    package let base: [UInt8]?
-
-    package init(header: [UInt8], base: [UInt8]? = nil) {
-        self.header = header
-        self.base = base
-    }
-
-    var bytesCount: Int { header.count + (base?.count ?? 0) }
-
-    /// Returns the rows that are on disk after an earlier header and this one have been stored.
-    func following(_ first: HeaderRows?) -> HeaderRows {
-        HeaderRows(header: header, base: base ?? first?.base)
-    }
-}
-
-extension [ShardID: HeaderRows] {
-    /// Adds a header that is stored after the present one.
-    mutating func follow(with later: HeaderRows, of shard: ShardID) {
-        self[shard] = later.following(self[shard])
-    }
-}
-
-/// The changes of one shard in one transaction: documents, and the header that counts them.
-package struct CopyWrite: Sendable {
-    package let shard: ShardID
-    package let header: HeaderRows
-    package var documents: [Record]
-    /// The documents that are set aside because their bytes are damaged; their rows are removed.
-    package var removed: [DocumentKey]
-    /// Whether the indexes of the shard are rebuilt from its documents.
-    ///
-    /// Index rows that lead to removed documents have to be removed too.
-    package var isReindexed: Bool { isIndexDamaged || !removed.isEmpty }
-    private let isIndexDamaged: Bool
-
-    package init(
-        shard: ShardID, header: HeaderRows, documents: [Record], removed: [DocumentKey] = [],
-        isReindexed: Bool = false
-    ) {
-        isIndexDamaged = isReindexed
-        self.shard = shard
-        self.header = header
-        self.documents = documents
-        self.removed = removed
-    }
-}
 
 /// The changes that are stored in one transaction or not at all.
 package struct WriteBatch: Sendable {
     /// The shard replicas to drop, with all of their rows, before the other changes are stored.
     package var dropped: [ShardID]
-    package var shards: [CopyWrite]
-    package var settings: [(String, [UInt8])]
+    /// The changes of shards; the counted runs are among the records, since the tables store both
+    /// alike.
+    package let shards: [ShardWrite]
+    package var settings: [Setting]
     /// The number of failures (`Writer.failures`) that were known when the batch was built.
     ///
     /// A batch that is built on a failed one would claim seqs whose documents are on no disk.
@@ -72,10 +21,10 @@ package struct WriteBatch: Sendable {
     package var isUrgent: Bool
 
     package init(
-        shards: [CopyWrite] = [], settings: [(String, [UInt8])] = [], dropped: [ShardID] = [],
+        shards: [ShardWrite] = [], settings: [Setting] = [], dropped: [ShardID] = [],
         failuresKnown: Int? = nil, isUrgent: Bool = false
     ) {
-        self.shards = shards
+        self.shards = shards.map(\.withRunsAmongRecords)
         self.settings = settings
         self.dropped = dropped
         self.failuresKnown = failuresKnown
@@ -90,16 +39,16 @@ extension WriteBatch {
     /// The approximate memory that the batch takes while it waits, in bytes.
     var bytesCount: Int {
         let documents = shards.reduce(0) { sum, shard in
-            shard.documents.reduce(sum + shard.header.bytesCount) {
+            shard.records.reduce(sum + WriteBatch.rowBytes + (shard.base?.count ?? 0)) {
                 $0 + $1.bytes.count + WriteBatch.rowBytes
             }
         }
-        return settings.reduce(documents) { $0 + $1.1.count + WriteBatch.rowBytes }
+        return settings.reduce(documents) { $0 + $1.value.count + WriteBatch.rowBytes }
     }
 
     var rowsCount: Int {
         shards.reduce(settings.count + dropped.count) {
-            $0 + 1 + $1.documents.count + $1.removed.count
+            $0 + 1 + $1.records.count + $1.removed.count
         }
     }
 
@@ -108,7 +57,7 @@ extension WriteBatch {
 
     var purges: Bool {
         !dropped.isEmpty
-            || shards.contains { !$0.removed.isEmpty || $0.documents.contains(where: \.purges) }
+            || shards.contains { !$0.removed.isEmpty || $0.records.contains(where: \.purges) }
     }
 
     /// A description of the first value that the tables cannot hold; nil where all values fit.
@@ -117,13 +66,23 @@ extension WriteBatch {
     /// or causing a trap.
     var misfit: String? {
         for shard in shards {
-            for document in shard.documents {
-                if let misfit = document.misfit { return misfit }
+            for record in shard.records {
+                if let misfit = record.misfit { return misfit }
             }
             if let key = shard.removed.first(where: \.isTooLong) { return "the key \(key)" }
         }
-        let name = settings.first { $0.0.utf8.count > nameBytesMax }
-        return name.map { "the setting \($0.0)" }
+        let setting = settings.first { $0.name.utf8.count > nameBytesMax }
+        return setting.map { "the setting \($0.name)" }
+    }
+}
+
+extension ShardWrite {
+    var withRunsAmongRecords: ShardWrite {
+        guard !runs.isEmpty else { return self }
+        let rows = runs.map { Record($0.run, of: $0.key.conversation, level: $0.key.level) }
+        return ShardWrite(
+            shard: shard, header: header, base: base, records: records + rows, removed: removed,
+            isReindexed: isReindexed)
     }
 }
 

@@ -112,13 +112,9 @@ final class WriterFile {
     }
 
     private func recordError(_ error: StorageError) {
-        switch error {
-        case .io, .corrupt, .displaced:
-            guard failure == nil else { return }
-            failure = error
-            onFailure(error)
-        default: return
-        }
+        guard error.isFatal, failure == nil else { return }
+        failure = error
+        onFailure(error)
     }
 }
 

@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Membership
+import StorePort
 import Testing
 import Wire
 

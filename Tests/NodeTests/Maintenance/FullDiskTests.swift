@@ -1,4 +1,5 @@
 import Chat
+import StorePort
 import Testing
 import Wire
 

@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import StorePort
 import Testing
 import Wire
 

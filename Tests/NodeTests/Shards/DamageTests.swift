@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Placement
+import StorePort
 import Testing
 import Wire
 

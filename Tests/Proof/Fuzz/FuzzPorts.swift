@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// An executor that runs every job where it is enqueued: a run has one thread.

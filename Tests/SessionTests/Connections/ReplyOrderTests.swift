@@ -1,6 +1,7 @@
 import Node
 import NodeKit
 import Placement
+import StorePort
 import Testing
 
 @testable import Session

@@ -1,5 +1,6 @@
 import Node
 import NodeKit
+import StorePort
 import Testing
 
 @testable import Session

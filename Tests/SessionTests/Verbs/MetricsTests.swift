@@ -1,5 +1,6 @@
 import NodeKit
 import Placement
+import StorePort
 import Testing
 
 @testable import Admin

@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// The simulated users: few users, conversations and messages, so that their writes collide.

@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// One shard on one disk, as the bytes that were committed.

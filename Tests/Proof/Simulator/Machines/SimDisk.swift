@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// A simulated disk: commits are queued, and each takes effect completely or not at all.

@@ -1,5 +1,6 @@
 import Chat
 import Node
+import StorePort
 import Wire
 
 /// The position of a scrub: the last key that was checked.

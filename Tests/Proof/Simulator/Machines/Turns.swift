@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// The events of a process: frames, ticks, the ends of turns, and reports of its disk.

@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import StorePort
 import Wire
 
 /// The disk of one machine as its processes see it: commits are queued, and each takes effect
