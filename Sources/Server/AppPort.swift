@@ -181,7 +181,8 @@ actor AppPort: AppHost {
 
     /// Tells a client that there is no place for it.
     private func refuse(_ connection: Connection) {
-        let answer = AppConnection.refusal(at: clock.wallMilliseconds)
+        let answer = AppConnection.refusal(
+            at: clock.wallMilliseconds, isEncrypted: encryption != nil)
         guard let encryption else { return lingeringCloses.dismiss(connection, saying: answer) }
         guard let lingeringClose = lingeringCloses.begin() else { return connection.close() }
         connection.raise(

@@ -157,4 +157,16 @@ import Testing
             #expect(error == LineError(404, "No such"))
         }
     }
+
+    @Test func `a client without a place is told so in a page, too`() {
+        let answer = String(
+            decoding: AppConnection.refusal(at: 0, isEncrypted: true), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        for field in [
+            "Access-Control-Allow-Origin: *", "Strict-Transport-Security: max-age=31536000",
+            "Date: Thu, 01 Jan 1970 00:00:00 GMT", "Retry-After: ", "Connection: close",
+        ] {
+            #expect(answer.contains("\r\n" + field), "\(field)")
+        }
+    }
 }

@@ -377,13 +377,20 @@ def a_page_can_read_every_answer(cluster):
             (alice, f"GET {path}/blobs/f2", (), 200),
             (alice, f"GET {path}/messages?limit=x", (), 400)):
         method, target = line.split()
-        sent = head(user, method, target, *fields, f"Origin: {ours['Origin']}") + b"x"
+        sent = head(
+            user, method, target, *fields, f"Origin: {ours['Origin']}", "X-Request-Id: r-1") + b"x"
         text = raw(cluster.nodes[0], sent)
         assert text.startswith(f"HTTP/1.1 {code} ".encode()), (line, text)
         assert f"Access-Control-Allow-Origin: {ours['Origin']}\r\n".encode() in text, (line, text)
+        assert b"X-Request-Id: r-1\r\n" in text, (line, text)
     stream = first_bytes(
-        cluster.nodes[0], head(alice, "GET", "events", f"Origin: {ours['Origin']}"))
+        cluster.nodes[0],
+        head(alice, "GET", "events", f"Origin: {ours['Origin']}", "X-Request-Id: r-1"))
     assert f"Access-Control-Allow-Origin: {ours['Origin']}\r\n".encode() in stream, stream
+    assert b"X-Request-Id: r-1\r\n" in stream, stream
+    for other in ("r" * 65, "r 1", "r\u00fc"):
+        text = raw(cluster.nodes[0], head(alice, "GET", "nowhere", f"X-Request-Id: {other}"))
+        assert b"HTTP/1.1 404 " in text and b"X-Request-Id: r" not in text, text
     # What cannot be read names no origin.
     for sent, code in (
             (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\n\r\n", 414),
@@ -724,6 +731,10 @@ def an_encrypted_port_shows_its_certificate(cluster):
             alice = app()
             answer = alice.post("conversations", {"id": "tls"})
             assert "max-age" in answer.headers["Strict-Transport-Security"]
+            events = app()
+            events.connection.request(
+                "GET", "/v1/events", headers={"Authorization": f"Bearer {events.bearer}"})
+            assert "max-age" in events.connection.getresponse().headers["Strict-Transport-Security"]
             # Longer than a record, and than what is read at a time.
             for number in range(20):
                 send(alice, "tls", str(number) * 8_000)

@@ -71,9 +71,8 @@ package actor AppConnection: SessionInput {
     /// The bytes that `ClientMemory` was last told of.
     private var notedBytes = 0
     var isTurnAwaited = false
-    /// The origin of the page that may read the answer to the request that has begun, whichever
-    /// answer it is.
-    private var origin: String?
+    /// What the answer to the request that has begun carries, whichever answer it is.
+    private var context = AnswerContext.unread
     /// Whether the session takes no more lines for now.
     var isSessionFull = false
     private var hasEnded = false
@@ -223,10 +222,13 @@ package actor AppConnection: SessionInput {
     }
 
     /// The answer to a client for which there is no place.
-    package static func refusal(at milliseconds: UInt64) -> [UInt8] {
+    package static func refusal(at milliseconds: UInt64, isEncrypted: Bool) -> [UInt8] {
         var response = AppResponse(.noPlace)
         response.closes = true
-        return response.head(date: HTTPDate.text(of: milliseconds)) + response.body.joined()
+        var context = AnswerContext.unread
+        context.isEncrypted = isEncrypted
+        let date = HTTPDate.text(of: milliseconds)
+        return response.head(response.length, in: context, date: date) + response.body.joined()
     }
 
     /// Whether a request waits for its answer.
@@ -305,7 +307,8 @@ extension AppConnection {
             case .head(let head):
                 let arrived = admit(head)
                 request = arrived
-                origin = arrived.origin
+                context.origin = arrived.origin
+                context.requestID = AnswerContext.requestID(in: head)
                 guard head.hasBody || arrived.isUpload else { continue }
                 // Nothing is read of a body that will not be used.
                 if case .refused = arrived.admission { return arrived }
@@ -365,8 +368,7 @@ extension AppConnection {
     func fail(_ error: HTTPError) {
         var response = AppResponse(error)
         response.closes = true
-        // Whose page sent what cannot be read is not known, and the error is no secret.
-        origin = origin ?? "*"
+        context.origin = context.origin ?? AnswerContext.unread.origin
         respond(response, isHead: false)
     }
 
@@ -374,8 +376,6 @@ extension AppConnection {
     func respond(_ response: consuming AppResponse, isHead: Bool) {
         leavePlaces()
         var response = response
-        response.isEncrypted = host.isEncrypted
-        response.origin = takeOrigin()
         if response.isToBeCompressed {
             if response.body.byteCount > AppLimits.compressedAtOnceMax {
                 return compress(response, isHead: isHead)
@@ -386,8 +386,7 @@ extension AppConnection {
     }
 
     private func send(_ response: AppResponse, isHead: Bool) {
-        let date = HTTPDate.text(of: clock.wallMilliseconds)
-        send(response.head(date: date))
+        sendHead(of: response, response.length)
         let remainder = Remainder(isHead ? [] : response.body.reversed(), closes: response.closes)
         phase = .responding(remainder)
         send(remainder)
@@ -421,10 +420,14 @@ extension AppConnection {
         if !response.closes { askForTurn() }
     }
 
-    /// Returns the origin of the page that may read the answer that begins.
-    func takeOrigin() -> String? {
-        defer { origin = nil }
-        return origin
+    /// Sends the head of an answer: every answer leaves here, with what each has to carry.
+    ///
+    /// - Parameter length: the form of the body, which follows.
+    func sendHead(of response: AppResponse, _ length: ResponseHead.Body) {
+        context.isEncrypted = host.isEncrypted
+        let date = HTTPDate.text(of: clock.wallMilliseconds)
+        send(response.head(length, in: context, date: date))
+        context = .unread
     }
 
     /// Sends what is left of an answer, as far as the client keeps up; each piece is freed when it

@@ -15,22 +15,20 @@ struct AppResponse: Sendable {
     var allowed: String?
     /// The seconds after which the request may be repeated.
     var retryAfter: Int?
-    /// The origin whose page may read the response.
-    var origin: String?
     /// The file that the response shows; nil for none.
     var file: File?
     /// The web page that the response is; nil for none.
     private var page: WebPage?
     /// Whether the path is a WebSocket, and the request was none.
     var needsUpgrade = false
-    /// Whether a browser asks what a page of `origin` may send.
+    /// Whether a browser asks what a page of another origin may send.
     var isPreflight = false
     /// Whether the body is compressed where the client takes that and it is worth it.
     var mayCompress = false
     private var isCompressed = false
     var closes = false
-    /// Whether the connection is encrypted: browsers are to use no other.
-    var isEncrypted = false
+    /// Whether events follow for as long as the connection lasts.
+    var isStream = false
 
     /// A file, or a part of it.
     struct File: Sendable {
@@ -66,7 +64,7 @@ struct AppResponse: Sendable {
     /// The head, with the fields that keep browsers from guessing what a response is.
     ///
     /// - Parameter length: the form of the body.
-    func head(_ length: ResponseHead.Body) -> ResponseHead {
+    func head(_ length: ResponseHead.Body, in context: AnswerContext) -> ResponseHead {
         var head = ResponseHead(status, body: length)
         head.closes = closes
         head.add("Content-Type", contentType)
@@ -75,13 +73,16 @@ struct AppResponse: Sendable {
         } else {
             addPolicies(to: &head)
         }
-        if isEncrypted { head.add("Strict-Transport-Security", "max-age=31536000") }
+        if context.isEncrypted { head.add("Strict-Transport-Security", "max-age=31536000") }
         if let token { head.add("Grapevine-Token", token) }
         if let allowed { head.add("Allow", allowed) }
         if let retryAfter { head.add("Retry-After", "\(retryAfter)") }
         if status == .unauthorized { head.add("WWW-Authenticate", "Bearer") }
         // A page is read by browsers that show it, and not by pages of other origins.
-        if page == nil { head.add(origin: origin) }
+        if page == nil { head.add(origin: context.origin) }
+        if let id = context.requestID { head.add("X-Request-Id", id) }
+        // A proxy that collects what it passes on would hand on no event.
+        if isStream { head.add("X-Accel-Buffering", "no") }
         if needsUpgrade {
             head.add("Upgrade", "websocket")
             head.add("Connection", "Upgrade")
@@ -92,7 +93,7 @@ struct AppResponse: Sendable {
             head.add(
                 "Access-Control-Allow-Headers",
                 "Authorization, Content-Type, Grapevine-Token, If-None-Match, If-Range, "
-                    + "Last-Event-ID, Range")
+                    + "Last-Event-ID, Range, X-Request-Id")
             head.add("Access-Control-Max-Age", "600")
         }
         return head
@@ -130,10 +131,13 @@ struct AppResponse: Sendable {
         isCompressed = true
     }
 
+    /// The form of a body that is at hand.
+    var length: ResponseHead.Body { .length(UInt64(body.byteCount)) }
+
     /// Returns the head as it is sent.
-    func head(date: String) -> [UInt8] {
-        var writer = ByteWriter(reserving: 512)
-        writer.write(head(.length(UInt64(body.byteCount))), date: date)
+    func head(_ length: ResponseHead.Body, in context: AnswerContext, date: String) -> [UInt8] {
+        var writer = ByteWriter(reserving: 1_024)
+        writer.write(head(length, in: context), date: date)
         return writer.bytes
     }
 }
@@ -141,17 +145,4 @@ struct AppResponse: Sendable {
 extension [[UInt8]] {
     /// The bytes of all pieces together.
     var byteCount: Int { reduce(0) { $0 + $1.count } }
-}
-
-extension ResponseHead {
-    /// Adds what lets a page of this origin read the response.
-    mutating func add(origin: String?) {
-        guard let origin else { return }
-        add("Access-Control-Allow-Origin", origin)
-        add(
-            "Access-Control-Expose-Headers",
-            "Accept-Ranges, Content-Disposition, Content-Range, Date, ETag, Grapevine-Token, "
-                + "Retry-After")
-        add("Vary", "Origin")
-    }
 }

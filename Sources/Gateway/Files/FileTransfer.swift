@@ -174,11 +174,7 @@ extension AppConnection {
         guard let answer = download.takeAnswer() else { return }
         var response = answer.response
         response.token = token
-        response.origin = takeOrigin()
-        response.isEncrypted = host.isEncrypted
-        var writer = ByteWriter(reserving: 1_024)
-        writer.write(response.head(answer.length), date: HTTPDate.text(of: clock.wallMilliseconds))
-        send(writer.bytes)
+        sendHead(of: response, answer.length)
     }
 
     /// Fetches the next parts, as far as the client keeps up; ends with the last one.

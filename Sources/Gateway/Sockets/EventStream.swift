@@ -43,15 +43,10 @@ extension AppConnection {
         stream.hasBegun = true
         var response = AppResponse(.ok, body: [])
         response.contentType = "text/event-stream"
-        response.origin = takeOrigin()
+        response.isStream = true
         // The length is not known, and the end of the connection ends it.
         response.closes = true
-        var writer = ByteWriter()
-        var head = response.head(.upgrade)
-        // A proxy that collects what it passes on would hand on no event.
-        head.add("X-Accel-Buffering", "no")
-        writer.write(head, date: HTTPDate.text(of: clock.wallMilliseconds))
-        send(writer.bytes)
+        sendHead(of: response, .upgrade)
     }
 
     private func send(
