@@ -16,6 +16,11 @@ if [ -f "$state/ports" ]; then read -r ports <"$state/ports"; fi
 ports=${GRAPEVINE_PORTS:-$ports}
 binary=${GRAPEVINE_BIN:-$root/.build/release/grapevine}
 
+# How the build is made that proves and does not ship: optimized, with the planted bugs and the
+# checks of exclusive access and isolation at run time, and without what debuggers read.
+proof='-c release --traits PlantedBugs -Xswiftc -enable-testing -Xswiftc -gnone
+--scratch-path .build-proof'
+
 misused() {
     printf '%s\n' "$usage" >&2
     exit 64

@@ -246,9 +246,17 @@ purged() {
 
 # unit FILTER: the unit tests that prove the rest of it, where they are built.
 unit() {
-    set -- "$1" "$root"/.build/debug/*.xctest
+    # As cluster/test has built them, or by hand.
+    options=
+    set -- "$1" "$root"/.build-proof/release/*.xctest
+    if [ -e "$2" ]; then
+        options='-c release --scratch-path .build-proof'
+    else
+        set -- "$1" "$root"/.build/debug/*.xctest
+    fi
     [ -e "$2" ] || { note "$seen (and: swift test --filter $1)"; return; }
-    (cd "$root" && swift test --skip-build --filter "$1") >"$work/unit" 2>&1 || {
+    # shellcheck disable=SC2086 # options are words
+    (cd "$root" && swift test --skip-build $options --filter "$1") >"$work/unit" 2>&1 || {
         reply=$(tail -n 3 "$work/unit")
         asked="swift test --skip-build --filter $1"
         stop failed
