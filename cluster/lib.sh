@@ -16,8 +16,8 @@ if [ -f "$state/ports" ]; then read -r ports <"$state/ports"; fi
 ports=${GRAPEVINE_PORTS:-$ports}
 binary=${GRAPEVINE_BIN:-$root/.build/release/grapevine}
 
-# How the build is made that proves and does not ship: optimized, with the planted bugs and the
-# checks of exclusive access and isolation at run time, and without what debuggers read.
+# The options of the build that proves and does not ship: optimized, with the planted bugs and the
+# checks of exclusive access and isolation at run time, and without debug information.
 proof='-c release --traits PlantedBugs -Xswiftc -enable-testing -Xswiftc -gnone
 --scratch-path .build-proof'
 

@@ -77,6 +77,7 @@ extension WriteBatch {
 }
 
 extension ShardWrite {
+    /// The same write, with its counted runs as records.
     var withRunsAmongRecords: ShardWrite {
         guard !runs.isEmpty else { return self }
         let rows = runs.map { Record($0.run, of: $0.key.conversation, level: $0.key.level) }
