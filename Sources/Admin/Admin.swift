@@ -54,8 +54,12 @@ extension Vector {
 }
 
 /// The way in which a request is answered.
-package enum LineAnswer: Sendable {
-    case now([UInt8])
+package enum Answer: Sendable {
+    case now(Response)
+    /// The response is there, and may leave once the node has reported that it is on disk.
+    ///
+    /// - seen: the shard replicas that it shows.
+    case whenStored(Response, seen: [Observation])
     /// After the node has reported the result.
     case later(DeferredReply)
     /// After all earlier replies, and once `copies` owners store this connection's writes.
@@ -67,18 +71,17 @@ package enum LineAnswer: Sendable {
     indirect case beginWhenFirst(Request)
 }
 
-/// A reply that must not be sent yet.
+/// A response that is not there yet.
 ///
-/// Only the node's result turns it into bytes, so nothing is acknowledged that is not stored.
+/// Only the node's result makes it, so nothing is acknowledged that is not stored.
 package struct DeferredReply: Sendable {
     enum Form: Sendable {
-        /// Data lines and their status line.
-        case whole([UInt8])
-        /// The status line that acknowledges a write.
+        /// The acknowledgement of a write.
         case written(Receipt, in: ShardID)
-        /// A reply that is made later, by another node or by a task of this one, such as a scrub.
+        /// A response that is made later, by another node or by a task of this one, such as a
+        /// scrub.
         ///
-        /// - bytes: the size assumed for the reply until it is there.
+        /// - bytes: the size assumed for the response until it is there.
         case awaited(bytes: Int)
     }
 
@@ -92,37 +95,31 @@ package struct DeferredReply: Sendable {
     let form: Form
     /// Whether a write that is stored on too few owners is answered with 504.
     let isStrict: Bool
-    private var part: Part
-    /// The shard replicas that the reply shows.
-    package var seen: [Observation]
+    private let part: Part
 
     /// - Parameter page: the part of a list that is asked for.
-    init(
-        form: Form, isStrict: Bool = false, page: ListPage = .whole, seen: [Observation] = []
-    ) {
+    init(form: Form, isStrict: Bool = false, page: ListPage = .whole) {
         self.form = form
         self.isStrict = isStrict
         part = page == .whole ? .whole : .page(page)
-        self.seen = seen
     }
 
     /// The part of a list that is asked for.
-    var page: ListPage { if case .page(let page) = part { page } else { .whole } }
+    private var page: ListPage { if case .page(let page) = part { page } else { .whole } }
 
     /// The size assumed for a listing of other nodes until it arrives, in bytes; it keeps one
     /// connection from requesting more at once than may wait for it.
     static let listingBytes = 64 << 10
 
-    /// The bytes that the reply has, or is assumed to have.
+    /// The bytes that the reply is assumed to have.
     package var bytesCount: Int {
         switch form {
-        case .whole(let bytes): bytes.count
         case .awaited(let bytes): bytes
         case .written: 0
         }
     }
 
-    /// Whether the reply is made later, so that nothing of it is here yet.
+    /// Whether the response is made later, so that nothing of it is here yet.
     package var isMadeElsewhere: Bool {
         if case .awaited = form { return true }
         return false
@@ -134,51 +131,15 @@ package struct DeferredReply: Sendable {
         return false
     }
 
-    /// Returns the reply's bytes, and the write that it acknowledges.
-    package func settle(_ outcome: ReplyResult) -> (bytes: [UInt8], write: Write?) {
-        switch outcome {
-        case .stored(let stored):
-            return settle(stored)
-        case .failed(let failure):
-            return (LineError(.store(failure)).reply, nil)
-        case .scrubbed(let report):
-            return (Admin.reply(with: report), nil)
-        case .backedUp(let report):
-            return (Admin.reply(with: report), nil)
-        case .refused(let failure):
-            return (LineError(failure).reply, nil)
-        case .watching(let token):
-            return (ReplyWriter.status { $0.pair("token", token) }, nil)
-        case .answered(.written(let receipt, let shard), let stored?):
+    /// Returns the response, and the write that it acknowledges.
+    package func settle(_ outcome: ReplyResult) -> (Response, write: Write?) {
+        switch (outcome, form) {
+        case (.stored(let stored), .written(let receipt, let shard)),
+            (.answered(.written(let receipt, let shard), let stored?), _):
             let write = Write(shard: shard, context: receipt.context, stored)
-            return (reply(to: receipt, stored), write)
-        case .answered(let outcome, _):
-            return (Admin.reply(with: outcome, page), nil)
-        case .level:
-            return (ReplyWriter.status { _ in }, nil)
-        case .copies:
-            preconditionFailure("only WAIT waits for copies")
+            return (Response(to: receipt, stored, isStrict: isStrict), write)
+        default: return (Response(outcome, page), nil)
         }
-    }
-
-    private func settle(_ stored: Stored) -> (bytes: [UInt8], write: Write?) {
-        switch form {
-        case .whole(let bytes):
-            return (bytes, nil)
-        case .written(let receipt, let shard):
-            let write = Write(shard: shard, context: receipt.context, stored)
-            return (reply(to: receipt, stored), write)
-        case .awaited:
-            preconditionFailure("a reply is settled by what it waits for")
-        }
-    }
-
-    /// Returns the reply to a write, which stays stored also where the reply is 504.
-    private func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
-        guard !isStrict || stored.isEnough else {
-            return LineError(504, "Stored on \(stored.on) of \(stored.owners) owners").reply
-        }
-        return Admin.reply(to: receipt, stored)
     }
 }
 
@@ -204,7 +165,7 @@ package struct Admin: Sendable {
     /// - Parameter slot: the slot at which the node reports the result of a reply that waits.
     package func answer(
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
-    ) -> LineAnswer {
+    ) -> Answer {
         switch request {
         case .write(let mutation, let isMinted):
             write(mutation, isMinted: isMinted, for: slot, on: &connection)
@@ -220,7 +181,7 @@ package struct Admin: Sendable {
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
         case .auth:
             // The session passes `AUTH` on only where the node has no key.
-            .now(LineError.nodeHasNoKey.reply)
+            .now(.failed(.nodeHasNoKey))
         case .help, .ping, .shutdown:
             .now(report(request, to: connection))
         case .block, .unblock, .join, .leave, .forget:
@@ -239,7 +200,7 @@ package struct Admin: Sendable {
         }
     }
 
-    private func set(_ it: Request.SetLevel, on connection: inout ConnectionState) -> LineAnswer {
+    private func set(_ it: Request.SetLevel, on connection: inout ConnectionState) -> Answer {
         connection.ackLevel =
             switch it.level {
             case .local: .local
@@ -247,22 +208,7 @@ package struct Admin: Sendable {
             case .all: .all
             }
         connection.isAckStrict = it.isStrict
-        return .now(
-            ReplyWriter.status {
-                $0.pair("ack", it.level)
-                $0.flag("strict", it.isStrict)
-            })
-    }
-
-    /// Returns the reply to `WAIT`.
-    package static func reply(toWait outcome: ReplyResult) -> [UInt8] {
-        guard case .copies(let copies, let isEnough) = outcome else {
-            preconditionFailure("WAIT waits for copies")
-        }
-        guard isEnough else {
-            return LineError(504, "Stored on \(copies) owners, not on as many as asked").reply
-        }
-        return ReplyWriter.status { $0.pair("replicas", copies) }
+        return .now(.level(it))
     }
 }
 
@@ -272,14 +218,14 @@ extension Admin {
     private func write(
         _ mutation: Mutation, isMinted: Bool, for slot: ReplySlot,
         on connection: inout ConnectionState
-    ) -> LineAnswer {
+    ) -> Answer {
         let handling = handle(
             mutation, isMinted: isMinted, level: connection.ackLevel, for: slot,
             having: connection.sessionVectors, after: connection.unsettled)
         return answer(handling, showing: mutation.partition, on: &connection, sizeEstimate: 0)
     }
 
-    private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> LineAnswer {
+    private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> Answer {
         let (level, vectors) = (connection.ackLevel, connection.sessionVectors)
         let unsettled = connection.unsettled
         let reply = node.assumeIsolated {
@@ -312,7 +258,7 @@ extension Admin {
     func answer(
         _ handling: Reply, showing partition: String?, _ page: ListPage = .whole,
         on connection: inout ConnectionState, sizeEstimate bytes: Int
-    ) -> LineAnswer {
+    ) -> Answer {
         switch handling {
         case .awaited:
             return .later(
@@ -323,28 +269,12 @@ extension Admin {
                 DeferredReply(
                     form: .written(receipt, in: shard), isStrict: connection.isAckStrict))
         case .here(let outcome, let isSettled):
-            let bytes = Admin.reply(with: outcome, page)
+            let response = Response(outcome, page)
             let seen =
                 outcome.showsCopy ? node.assumeIsolated { $0.observations(of: partition) } : []
-            guard isSettled else {
-                return .later(DeferredReply(form: .whole(bytes), seen: seen))
-            }
+            guard isSettled else { return .whenStored(response, seen: seen) }
             connection.recordObservations(seen)
-            return .now(bytes)
-        }
-    }
-
-    /// Returns the status line of a write.
-    static func reply(to receipt: Receipt, _ stored: Stored) -> [UInt8] {
-        ReplyWriter.status {
-            $0.pair("id", receipt.message)
-            $0.pair("id", receipt.item)
-            $0.pair("at", time: (receipt.editedAt ?? receipt.sentAt)?.lineTime)
-            $0.pair("stamp", receipt.accountStamp)
-            if receipt.message != nil {
-                $0.pair("replicas", stored.on, of: stored.owners)
-            }
-            $0.pair("unread", receipt.unread)
+            return .now(response)
         }
     }
 }

@@ -15,15 +15,3 @@ extension Limit {
         Limit("wait", LineLimits.waitMillisecondsMax, "milliseconds", "400"),
     ]
 }
-
-extension ReplyWriter {
-    /// Writes the data line with which `HELP limits` describes a limit.
-    mutating func limit(_ limit: Limit) {
-        line("LIMIT") {
-            $0.pair("name", limit.name)
-            $0.pair("value", limit.value)
-            $0.pair("unit", limit.unit)
-            $0.pair("answer", limit.answer)
-        }
-    }
-}

@@ -7,11 +7,11 @@ import StorePort
 extension Admin {
     package func begin(
         _ request: Request, for slot: ReplySlot, on connection: ConnectionState
-    ) -> LineAnswer {
+    ) -> Answer {
         if case .since(let token) = request { return begin(since: token, for: slot) }
         if case .unwatch = request {
             node.assumeIsolated { $0.unwatch(slot.session) }
-            return .now(ReplyWriter.status())
+            return .now(.done)
         }
         if case .notifications(let device, let user, let page) = request {
             return notifications(for: device, of: user, page, for: slot, on: connection)
@@ -31,33 +31,8 @@ extension Admin {
         }
         switch begun {
         case .success: return .later(DeferredReply(form: .awaited(bytes: 0)))
-        case .failure(let failure): return .now(LineError(failure).reply)
+        case .failure(let failure): return .now(.failed(LineError(failure)))
         }
-    }
-
-    static func reply(with report: ScrubReport) -> [UInt8] {
-        ReplyWriter.status {
-            $0.pair("checked", report.checked)
-            $0.pair("bad", report.bad)
-            $0.pair("indexes", report.unindexed)
-            $0.pair("miscounted", report.miscounted)
-            $0.pair("busy", report.busy)
-            $0.pair("seconds", seconds(report.milliseconds))
-        }
-    }
-
-    static func reply(with report: BackupReport) -> [UInt8] {
-        ReplyWriter.status {
-            $0.pair("file", report.file)
-            $0.pair("bytes", report.bytes)
-            $0.pair("seconds", seconds(report.milliseconds))
-        }
-    }
-
-    /// Returns seconds with three decimals.
-    private static func seconds(_ milliseconds: UInt64) -> String {
-        let rest = String(milliseconds % 1_000)
-        return "\(milliseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest
     }
 }
 

@@ -4,17 +4,17 @@ import Wire
 
 extension Admin {
     /// Executes an operator's request that concerns the node's part in the cluster.
-    func operate(_ request: Request) -> [UInt8] {
+    func operate(_ request: Request) -> Response {
         switch node.assumeIsolated({ perform(request, on: $0) }) {
         case .success:
-            return ReplyWriter.status()
+            return .done
         case .failure(.oneself):
-            guard case .forget = request else { return LineError(.oneself).reply }
-            return LineError(
-                400, "A node cannot forget itself; LEAVE takes it out of the cluster"
-            ).reply
+            guard case .forget = request else { return .failed(LineError(.oneself)) }
+            return .failed(
+                LineError(
+                    400, "A node cannot forget itself; LEAVE takes it out of the cluster"))
         case .failure(let failure):
-            return LineError(failure).reply
+            return .failed(LineError(failure))
         }
     }
 

@@ -90,13 +90,13 @@ extension Admin {
     }
 
     /// Answers `TOKEN`.
-    func token(of connection: ConnectionState, _ writer: inout ReplyWriter) {
+    func token(of connection: ConnectionState) -> Response {
         let first = connection.writes.keys.sorted()
         let token = node.assumeIsolated {
             $0.token(of: connection.seen, first: first, after: connection.unsettled)
         }
-        guard let token else { return writer.error(LineError(ShardFailure.notReady)) }
-        writer.ok { $0.pair("token", token.text) }
+        guard let token else { return .failed(LineError(ShardFailure.notReady)) }
+        return .token(token.text)
     }
 
     /// Merges a token into the connection and the node's clock, so that later operations have later
@@ -107,7 +107,7 @@ extension Admin {
     }
 
     /// Has `WATCH` begin after all earlier requests were answered.
-    func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> LineAnswer {
+    func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> Answer {
         if let token = watch.since, node.assumeIsolated({ $0.isOfThisCluster(token) }) == true {
             recordToken(token, on: &connection)
         }
@@ -115,17 +115,17 @@ extension Admin {
     }
 
     /// Has `SINCE` begin after all earlier requests were answered.
-    func since(_ token: Token, on connection: inout ConnectionState) -> LineAnswer {
+    func since(_ token: Token, on connection: inout ConnectionState) -> Answer {
         switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
         case true?:
             recordToken(token, on: &connection)
             return .beginWhenFirst(.since(token))
-        case false?: return .now(LineError.tokenOfAnotherCluster.reply)
-        case nil: return .now(LineError(ShardFailure.notReady).reply)
+        case false?: return .now(.failed(.tokenOfAnotherCluster))
+        case nil: return .now(.failed(LineError(ShardFailure.notReady)))
         }
     }
 
-    func begin(since token: Token, for slot: ReplySlot) -> LineAnswer {
+    func begin(since token: Token, for slot: ReplySlot) -> Answer {
         node.assumeIsolated { $0.since(token, for: slot) }
         return .later(DeferredReply(form: .awaited(bytes: 0)))
     }

@@ -80,6 +80,13 @@ public struct ReplyPairs: Sendable {
         bytes.append(contentsOf: name.text.utf8)
     }
 
+    /// Writes a name, which needs no quotes.
+    public mutating func pair(_ key: StaticString, name: String?) {
+        guard let name else { return }
+        begin(key)
+        append(name)
+    }
+
     public mutating func pair(_ key: StaticString, _ number: (some FixedWidthInteger)?) {
         guard let number else { return }
         begin(key)
@@ -155,6 +162,16 @@ public struct ReplyPairs: Sendable {
             if isFirst { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
             append(name.text)
             isFirst = false
+        }
+    }
+
+    /// Writes names in the given order, with commas between them.
+    public mutating func list(_ key: StaticString, words: [String]) {
+        guard !words.isEmpty else { return }
+        begin(key)
+        for (index, word) in words.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(word)
         }
     }
 

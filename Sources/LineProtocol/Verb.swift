@@ -130,15 +130,3 @@ public final class Verb: Sendable {
         return found
     }
 }
-
-extension ReplyWriter {
-    /// Writes the data line with which `HELP` describes a verb.
-    public mutating func verb(_ verb: Verb) {
-        line("VERB") {
-            $0.pair("name", verb.name)
-            $0.pair("usage", verb.usage)
-            $0.pair("about", verb.about)
-            $0.pair("example", verb.example)
-        }
-    }
-}

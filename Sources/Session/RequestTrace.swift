@@ -8,8 +8,12 @@ struct RequestTrace: Sendable {
     let verb: UInt8?
     let kind: RequestKind
     let reply: Verb.ReplySize
-    /// When its line was read, in microseconds.
+    /// When it was read, in microseconds.
     let readAt: UInt64
+    /// The receiver of the response; nil for a client that reads lines.
+    var receiver: (any ResponseReceiver)?
+    /// The code of the error with which it was answered; nil for none.
+    var code: UInt16?
 
     init(of request: Request, _ traits: Verb.Traits?, readAt: UInt64) {
         verb = traits?.index
@@ -36,17 +40,20 @@ struct RequestTrace: Sendable {
         RequestTrace(ofWrongLine: nil, readAt: readAt)
     }
 
-    /// - Parameter reply: the bytes of the reply; an `ERR` has no data lines before it.
-    func answered(by reply: [UInt8]) -> AnsweredRequest {
-        AnsweredRequest(verb: verb, kind: kind, readAt: readAt, code: RequestTrace.code(of: reply))
+    /// Makes of a response the form in which it leaves.
+    mutating func make(_ response: Response) -> MadeResponse {
+        if let receiver {
+            code = response.error.map { UInt16($0.code) }
+            return .taken(bytes: receiver.take(response))
+        }
+        let lines = ResponseLines(response)
+        code = lines.code
+        return .lines(lines.bytes)
     }
 
-    /// Returns the three digits behind `ERR`; nil for another reply.
-    private static func code(of reply: [UInt8]) -> UInt16? {
-        guard reply.count > 6, reply[0] == UInt8(ascii: "E"), reply[1] == UInt8(ascii: "R"),
-            reply[2] == UInt8(ascii: "R"), reply[3] == UInt8(ascii: " ")
-        else { return nil }
-        return reply[4..<7].reduce(0) { $0 * 10 + UInt16($1 &- UInt8(ascii: "0")) }
+    /// The request as the node counts it, once its response has left.
+    var answered: AnsweredRequest {
+        AnsweredRequest(verb: verb, kind: kind, readAt: readAt, code: code)
     }
 }
 

@@ -4,49 +4,44 @@ import Node
 import Replication
 import Wire
 
-/// A client's connection without its socket: lines come in, replies leave in the order of the
-/// lines.
+/// A client's connection without its socket: requests come in, as lines or as values, and responses
+/// leave in the order of the requests.
 ///
-/// Each line has a slot in a ring; its reply leaves when it is settled and at the head. While a
-/// client does not read, or has asked for too much at once, its lines wait unread.
+/// Each request has a slot in a ring; its response leaves when it is settled and at the head. While
+/// a client does not read, or has asked for too much at once, its requests wait.
 package actor Session: ReplySink, SessionInput {
     package nonisolated let id: UInt64
     private nonisolated let executor: any SerialExecutor
     private let node: Node
     private let admin: Admin
-    private let clock: any Clock
-    private let output: any SessionOutput
+    let clock: any Clock
+    let output: any SessionOutput
     /// The memory budget of all sessions; nil if there is no limit.
-    private let memory: ClientMemory?
+    let memory: ClientMemory?
     var state: ConnectionState
     private(set) var signIn: SignIn
 
-    private var cutter = LineCutter()
-    private var slots: [Slot] = []
-    /// The requests of `slots`.
-    private var asked: [RequestTrace] = []
+    var cutter = LineCutter()
+    var ring = SlotRing()
     /// When the last bytes were read, in microseconds: all unanswered lines came with them.
-    private var readAt: UInt64 = 0
+    var readAt: UInt64 = 0
     /// Replies that have left and are not reported to the node yet; empty between turns.
     private var answered: [AnsweredRequest] = []
-    /// The index in `slots` of the next reply to leave.
-    private var head = 0
-    /// The number of the slot at the head.
-    private var headNumber: UInt64 = 0
-    /// The bytes of replies in `slots`.
-    private var replyBytes = 0
     /// The number of bytes of the reply at the head that have left.
     private var headSent = 0
-    private var waiting: WaitingEvents
-    private var backlog = Backlog()
+    var waiting: WaitingEvents
+    var backlog = Backlog()
+    /// Requests that are no lines and wait to be answered; whoever submits them stops where the
+    /// session pauses reading.
+    private var submitted: [(request: Request, asked: RequestTrace)] = []
     /// A request that waits for memory for its reply; all that follows it waits, too.
     private var crowdedOut: (request: Request, asked: RequestTrace)?
-    private var estimated = ReplySizeEstimate()
+    var estimated = ReplySizeEstimate()
     private var share = TurnShare()
     /// The number of bytes ever written.
-    private var written: UInt64 = 0
+    var written: UInt64 = 0
     /// The bytes that `ClientMemory` was last told of.
-    private var notedBytes = 0
+    var notedBytes = 0
     /// The number of an unanswered request that must not see the effects of later ones.
     private var moving: UInt64?
     private var isPaused = false
@@ -54,7 +49,7 @@ package actor Session: ReplySink, SessionInput {
     private var isEnding = false
     private var hasCutEnd = false
     /// Whether nothing more is written.
-    private var hasFinished = false
+    var hasFinished = false
     /// Whether further lines are ignored.
     private var isTurnedAway = false
 
@@ -96,6 +91,21 @@ package actor Session: ReplySink, SessionInput {
         endShare()
         noteHeld()
         updateReading()
+    }
+
+    /// Answers a request that is no line.
+    ///
+    /// - Parameters:
+    ///   - traits: those of its verb; nil for a request of the node itself, which no count names.
+    ///   - receiver: held until it has the response.
+    package func submit(
+        _ request: Request, _ traits: Verb.Traits?, for receiver: any ResponseReceiver
+    ) {
+        readAt = clock.microseconds
+        var asked = RequestTrace(of: request, traits, readAt: readAt)
+        asked.receiver = receiver
+        submitted.append((request, asked))
+        continueBacklog()
     }
 
     /// Handles the end of the client's input; its requests are still answered.
@@ -143,7 +153,7 @@ package actor Session: ReplySink, SessionInput {
 
     /// Ends the connection with this error, once all earlier requests are answered.
     package func turnAway(_ error: LineError) {
-        append(.ready(error.reply), to: .nothing(readAt: readAt))
+        append(.failed(error), to: .nothing(readAt: readAt))
         isTurnedAway = true
         isEnding = true
         hasCutEnd = true
@@ -151,17 +161,15 @@ package actor Session: ReplySink, SessionInput {
     }
 
     /// Whether replies wait for the disk, for co-owners or for time.
-    package var isAnswering: Bool { head < slots.count }
+    package var isAnswering: Bool { !ring.isEmpty }
 
     /// Handles the end of the connection.
     package func onClosed() {
         hasFinished = true
-        slots = []
-        asked = []
-        head = 0
+        ring.removeAll()
         headSent = 0
-        replyBytes = 0
         backlog = Backlog()
+        submitted = []
         crowdedOut = nil
         estimated = ReplySizeEstimate()
         waiting.removeAll()
@@ -176,7 +184,7 @@ package actor Session: ReplySink, SessionInput {
 extension Session {
     private var isFull: Bool {
         isHeld || moving != nil || crowdedOut != nil || isTired
-            || slots.count - head >= SessionLimits.slotsMax || isHoldingMuch
+            || ring.count >= SessionLimits.slotsMax || isHoldingMuch
     }
 
     /// Whether the session has used its share of the turn.
@@ -203,7 +211,7 @@ extension Session {
 
     /// Whether so much waits here that no more lines are taken.
     private var isHoldingMuch: Bool {
-        let bytes = replyBytes + waiting.bytesUntaken
+        let bytes = ring.bytes + waiting.bytesUntaken
         guard bytes >= SessionLimits.freeBytes else { return false }
         let isTight = memory?.assumeIsolated { $0.isTight } ?? false
         return isTight || bytes >= SessionLimits.replyBytesMax
@@ -254,10 +262,10 @@ extension Session {
     private func say(_ verdict: SignIn.Verdict, to asked: RequestTrace) {
         switch verdict {
         case .heard: break
-        case .signedIn: append(.ready(SignIn.welcome), to: asked)
-        case .told(let error): append(.ready(error.reply), to: asked)
+        case .signedIn: append(.done, to: asked)
+        case .told(let error): append(.failed(error), to: asked)
         case .turnedAway(let error):
-            append(.ready(error.reply), to: asked)
+            append(.failed(error), to: asked)
             isTurnedAway = true
             isEnding = true
             hasCutEnd = true
@@ -271,32 +279,34 @@ extension Session {
             memory?.assumeIsolated { [id, source] in $0.wait(id, of: source, for: bytes) }
             return
         }
-        let number = headNumber + UInt64(slots.count - head)
+        let number = ring.nextNumber
         let slot = ReplySlot(session: id, number: number)
         switch admin.answer(request, for: slot, on: &state) {
-        case .now(let bytes): append(.ready(bytes), to: asked)
+        case .now(let response): append(response, to: asked)
+        case .whenStored(let response, let seen):
+            var asked = asked
+            ring.append(.held(asked.make(response), seen: seen), to: asked)
         case .later(let reply):
             if reply.isMadeElsewhere {
                 estimated.add(bytes, for: number)
                 if node.assumeIsolated({ $0.isGathering(slot) }) { moving = number }
             }
-            append(.pending(reply), to: asked)
+            ring.append(.pending(reply), to: asked)
         case .whenFirst(let copies, let milliseconds):
-            append(
+            ring.append(
                 .whenFirst(copies: copies, deadline: clock.milliseconds + milliseconds), to: asked)
         case .reportWhenFirst(let request):
             moving = number
-            append(.report(request), to: asked)
+            ring.append(.report(request), to: asked)
         case .beginWhenFirst(let request):
             moving = number
-            append(.work(request), to: asked)
+            ring.append(.work(request), to: asked)
         }
     }
 
-    private func append(_ slot: consuming Slot, to asked: RequestTrace) {
-        replyBytes += slot.bytesCount
-        slots.append(slot)
-        self.asked.append(asked)
+    func append(_ response: Response, to asked: RequestTrace) {
+        var asked = asked
+        ring.append(.ready(asked.make(response)), to: asked)
     }
 
     private func continueBacklog() {
@@ -304,8 +314,8 @@ extension Session {
         sendReplies()
         repeat {
             if takeBacklog() { node.assumeIsolated { $0.turnAgain() } }
-        } while isMovedOnBySending() && !backlog.isEmpty
-        if isEnding, backlog.isEmpty, !hasCutEnd, !isFull {
+        } while isMovedOnBySending() && hasBacklog
+        if isEnding, !hasBacklog, !hasCutEnd, !isFull {
             hasCutEnd = true
             if let cut = cutter.finish() { answer(cut) }
         }
@@ -324,9 +334,20 @@ extension Session {
         return wasMoving && moving == nil
     }
 
-    /// - Returns: whether any lines were taken.
+    private var hasBacklog: Bool { !backlog.isEmpty || !submitted.isEmpty }
+
+    /// - Returns: whether any requests were taken.
     private func takeBacklog() -> Bool {
-        guard !backlog.isEmpty, !isFull else { return false }
+        guard hasBacklog, !isFull else { return false }
+        var taken = 0
+        while taken < submitted.count, !isFull {
+            let (request, asked) = submitted[taken]
+            taken += 1
+            if isHeard(request, asked) { answer(signIn.made(request), asked) }
+            if memory != nil { share.noteLine(now: clock.microseconds) }
+        }
+        submitted.removeFirst(taken)
+        guard !backlog.isEmpty else { return taken > 0 }
         var rest = Backlog()
         swap(&rest, &backlog)
         defer { backlog = rest }
@@ -334,68 +355,10 @@ extension Session {
     }
 
     private func updateReading() {
-        let isPaused = isFull || !backlog.isEmpty
+        let isPaused = isFull || hasBacklog
         guard isPaused != self.isPaused else { return }
         self.isPaused = isPaused
         output.setReadingPaused(isPaused)
-    }
-}
-
-// MARK: Memory
-
-extension Session {
-    private func hasMemory(for bytes: Int, isMeasured: Bool = false) -> Bool {
-        memory?.assumeIsolated { [source] in
-            $0.hasCapacity(for: bytes, of: source, isMeasured: isMeasured)
-        } ?? true
-    }
-
-    /// Reports to `ClientMemory` what this session holds.
-    private func noteHeld() {
-        guard let memory, !hasFinished else { return }
-        let queued = output.queuedBytes
-        let held =
-            cutter.keptCount + backlog.count + replyBytes + estimated.bytes + queued
-            + waiting.ownBytes
-        let shared = waiting.sharedBytes
-        guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
-        notedBytes = held + shared
-        // More may be queued than was written, since TLS may add to it.
-        let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
-        let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
-        memory.assumeIsolated { [id, source] in
-            $0.recordHeld(
-                id, of: source, holds: held, sharing: shared, isItsTurn: isItsTurn, taken: taken,
-                now: now)
-        }
-    }
-
-    /// Forgets what was estimated for a reply before its size was known.
-    func dropEstimate(of number: UInt64) {
-        estimated.remove(number)
-        noteHeld()
-    }
-
-    /// Reserves memory for a list or a part of it; false where there is none (`ReplySink`).
-    func reserve(_ bytes: Int, for number: UInt64, isFurther: Bool) -> Bool {
-        let held = min(bytes * SessionLimits.listBytesHeld, SessionLimits.heldBytesMax / 2)
-        guard isFurther || hasMemory(for: held, isMeasured: true) else { return false }
-        estimated.add(held, for: number)
-        noteHeld()
-        return true
-    }
-
-    /// Whether there is no memory for the line that has not ended.
-    private var isLineTooMuch: Bool {
-        guard let memory, cutter.keptCount > SessionLimits.freeBytes else { return false }
-        return memory.assumeIsolated { $0.isSpent }
-    }
-
-    private func refuseLine() {
-        guard cutter.keptCount > 0 else { return }
-        cutter.skip()
-        append(.ready(LineError.noMemoryForLine.reply), to: .nothing(readAt: readAt))
-        noteHeld()
     }
 }
 
@@ -403,63 +366,61 @@ extension Session {
 
 extension Session {
     func settle(_ number: UInt64, _ outcome: ReplyResult) {
-        guard number >= headNumber else { return }
-        let index = head + Int(number - headNumber)
-        guard index < slots.count else { return }
-        switch slots[index] {
-        case .pending:
-            guard case .pending(let reply) = slots[index].exchange() else { return }
-            replyBytes -= reply.bytesCount
+        guard let slot = ring.take(number) else { return }
+        switch slot {
+        case .pending(let reply):
             if reply.isMadeElsewhere { estimated.remove(number) }
-            let (bytes, write) = reply.settle(outcome)
+            let (response, write) = reply.settle(outcome)
             if let write { state.recordWrite(write, isHere: reply.isWrittenHere) }
-            if !reply.seen.isEmpty { state.recordObservations(reply.seen) }
             if outcome == .level { state.isStrict = true }
-            fill(index, with: bytes)
+            fill(number, with: response)
+        case .held(let made, let seen):
+            state.recordObservations(seen)
+            if case .stored = outcome {
+                ring.put(.ready(made), at: number)
+            } else {
+                fill(number, with: Response(outcome))
+            }
         case .waiting:
-            fill(index, with: Admin.reply(toWait: outcome))
+            fill(number, with: Response(outcome))
         case .token(let connection):
             if case .copies(_, isEnough: true) = outcome { state.noteOnMajority(connection) }
-            fill(index, with: admin.report(.token, to: connection))
+            fill(number, with: admin.report(.token, to: connection))
         case .ready, .whenFirst, .report, .work:
-            return
+            ring.put(slot, at: number)
         }
     }
 
     /// Sends what may leave after replies were settled, and continues with waiting lines.
     func sendSettled() {
         if share.isSpent { beginShare() }
-        guard head < slots.count, case .ready = slots[head] else { return noteHeld() }
+        guard ring.isHeadReady else { return noteHeld() }
         sendReplies()
         endShare()
         noteHeld()
-        if !backlog.isEmpty || isPaused || isEnding { continueBacklog() }
+        if hasBacklog || isPaused || isEnding { continueBacklog() }
     }
 
-    private func fill(_ index: Int, with bytes: [UInt8]) {
-        replyBytes += bytes.count - slots[index].bytesCount
-        slots[index] = .ready(bytes)
-        if moving == headNumber + UInt64(index - head) { moving = nil }
+    private func fill(_ number: UInt64, with response: Response) {
+        ring.fill(number, with: response)
+        if moving == number { moving = nil }
     }
 
     /// Writes every settled reply that has no unsettled one before it.
     private func sendReplies() {
         sendEvents()
-        while head < slots.count {
+        while !ring.isEmpty {
             beginHead()
-            if isHeadReady { waiting.holdReply() }
+            if ring.isHeadReady { waiting.holdReply() }
             sendEvents()
-            guard case .ready(let bytes) = slots[head], !(mayTell && waiting.isNextDue), send(bytes)
+            guard case .ready(let made) = ring.head, !(mayTell && waiting.isNextDue), send(made)
             else { break }
             waiting.passReply()
-            answered.append(asked[head].answered(by: bytes))
-            slots[head] = .waiting
-            head += 1
-            headNumber += 1
+            answered.append(ring.removeHead())
         }
         sendEvents()
         tellAnswered()
-        compact()
+        ring.compact()
         guard isOver, !hasFinished else { return }
         guard waiting.isEmpty else {
             return node.assumeIsolated { [id] in $0.onEventsLeft(for: id) }
@@ -469,31 +430,41 @@ extension Session {
         output.finish()
     }
 
-    private var isHeadReady: Bool {
-        if case .ready = slots[head] { true } else { false }
-    }
-
     /// Begins a request that had to wait until it was at the head.
     private func beginHead() {
-        switch slots[head] {
-        case .ready, .pending, .token, .waiting: return
+        switch ring.head {
+        case .ready, .held, .pending, .token, .waiting: return
         case .whenFirst(let copies, let deadline):
-            slots[head] = .waiting
+            ring.head = .waiting
             wait(for: copies, until: deadline)
         case .report(let request):
             // While the client's queue is full, a report waits to be made.
             guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { return }
             if case .token = request, awaitsMajority() { return }
-            fill(head, with: admin.report(request, to: state))
+            fill(ring.headNumber, with: admin.report(request, to: state))
             share.measure(now: clock.microseconds)
         case .work(let request):
             if !isTired, waiting.mayBegin(request) { begin(request) }
         }
     }
 
-    /// Hands the reply at the head to the network; a long one in pieces.
+    /// Hands the response at the head to the network, or to its receiver.
     ///
     /// - Returns: whether all of it has left.
+    private func send(_ made: MadeResponse) -> Bool {
+        switch made {
+        case .lines(let bytes): return send(bytes)
+        case .taken(let bytes):
+            guard output.queuedBytes < SessionLimits.aheadBytesMax else { return false }
+            ring.subtractSent(bytes)
+            ring.receiver?.onTurn()
+            return true
+        }
+    }
+
+    /// Hands lines to the network; many in pieces.
+    ///
+    /// - Returns: whether all of them have left.
     private func send(_ bytes: [UInt8]) -> Bool {
         while headSent < bytes.count {
             guard output.queuedBytes < SessionLimits.aheadBytesMax else { return false }
@@ -501,7 +472,7 @@ extension Session {
             let isWhole = headSent == 0 && end == bytes.count
             output.write(isWhole ? bytes : Array(bytes[headSent..<end]))
             written += UInt64(end - headSent)
-            replyBytes -= end - headSent
+            ring.subtractSent(end - headSent)
             headSent = end
         }
         headSent = 0
@@ -509,27 +480,28 @@ extension Session {
     }
 
     private func begin(_ request: Request) {
-        waiting.begin(request, at: headNumber)
-        let slot = ReplySlot(session: id, number: headNumber)
+        let number = ring.headNumber
+        waiting.begin(request, at: number)
+        let slot = ReplySlot(session: id, number: number)
         switch admin.begin(request, for: slot, on: state) {
-        case .now(let bytes): fill(head, with: bytes)
-        case .later(let reply): slots[head] = .pending(reply)
-        case .whenFirst, .reportWhenFirst, .beginWhenFirst:
+        case .now(let response): fill(number, with: response)
+        case .later(let reply): ring.head = .pending(reply)
+        case .whenStored, .whenFirst, .reportWhenFirst, .beginWhenFirst:
             preconditionFailure("what has begun does not wait to begin")
         }
     }
 
     private func wait(for copies: Int, until deadline: UInt64) {
-        let slot = ReplySlot(session: id, number: headNumber)
+        let slot = ReplySlot(session: id, number: ring.headNumber)
         let writes = state.writes
         node.assumeIsolated { $0.wait(slot, for: writes, copies: copies, until: deadline) }
     }
 
     /// Has the token at the head wait for a majority of the owners, if it has to.
     private func awaitsMajority() -> Bool {
-        let slot = ReplySlot(session: id, number: headNumber)
+        let slot = ReplySlot(session: id, number: ring.headNumber)
         guard admin.awaitMajority(for: slot, on: state) else { return false }
-        slots[head] = .token(state)
+        ring.head = .token(state)
         return true
     }
 
@@ -540,28 +512,16 @@ extension Session {
         for request in answered { node.debug(request.line(for: id, now: now)) }
         answered.removeAll(keepingCapacity: true)
     }
-
-    private func compact() {
-        if head == slots.count {
-            slots.removeAll(keepingCapacity: slots.count <= SessionLimits.slotsMax)
-            asked.removeAll(keepingCapacity: slots.count <= SessionLimits.slotsMax)
-            head = 0
-        } else if head >= SessionLimits.slotsMax {
-            slots.removeFirst(head)
-            asked.removeFirst(head)
-            head = 0
-        }
-    }
 }
 
 // MARK: Events
 
 extension Session {
     /// Whether the client's input has ended and all of its requests are answered.
-    private var isOver: Bool { isEnding && hasCutEnd && slots.isEmpty && backlog.isEmpty }
+    private var isOver: Bool { isEnding && hasCutEnd && ring.isEmpty && !hasBacklog }
 
     /// Whether an event may be written at this point, which is not inside a reply.
-    private var mayTell: Bool { headSent == 0 && waiting.mayLeave(before: headNumber) }
+    private var mayTell: Bool { headSent == 0 && waiting.mayLeave(before: ring.headNumber) }
 
     /// - Returns: whether the client is full.
     func tell(_ event: WatchedEvent, _ token: String?) -> Bool {

@@ -48,9 +48,6 @@ struct SignIn: Sendable {
         case signedIn
     }
 
-    /// The reply to a right secret.
-    static let welcome = Array("OK\n".utf8)
-
     /// Whether requests are answered.
     private(set) var isDone: Bool
     /// The user as whom the client acts; nil for an operator.

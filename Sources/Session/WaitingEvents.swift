@@ -15,7 +15,7 @@ struct ToldEvent {
     init(_ event: WatchedEvent, token: String?) {
         self.event = event
         self.token = token
-        line = event.assumeIsolated { $0.line(Admin.line) }
+        line = event.assumeIsolated { $0.line(\.line) }
     }
 
     /// The length of the whole line, in bytes.
@@ -33,7 +33,8 @@ struct ToldEvent {
     }
 
     func write(to writer: inout ReplyWriter) {
-        Admin.write(line, endingWith: token, to: &writer)
+        writer.raw(line)
+        writer.line("") { $0.pair("token", token) }
     }
 
     /// The whole line.

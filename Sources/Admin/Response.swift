@@ -1,0 +1,202 @@
+import CRDT
+import Chat
+import LineProtocol
+import Node
+import Replication
+import Wire
+
+/// The response to a request, before it gets the form in which its client receives it.
+package enum Response: Sendable {
+    /// Carried out; there is nothing more to say.
+    case done
+    case failed(LineError)
+    case found(Listing)
+    case written(Acknowledgement)
+    /// A token: of what the connection has seen, or of what came before the events that follow.
+    case token(String)
+    /// The number of owners that store the connection's writes.
+    case copies(Int)
+    /// The level that the connection's writes have from here on.
+    case level(Request.SetLevel)
+    case report(Report)
+
+    /// An acknowledged write.
+    package struct Acknowledgement: Sendable {
+        package let receipt: Receipt
+        package let stored: Stored
+    }
+
+    /// What a node tells of itself and of its part in the cluster.
+    package enum Report: Sendable {
+        case pong
+        case node(NodeReport)
+        case members([MemberReport])
+        case shards([ShardReport])
+        case digests([DigestReport])
+        case vector([ReplicaChanges])
+        case subscribers([Subscriber], isFirst: Bool)
+        case files([DueFileReport])
+        case verbs([Verb])
+        case limits([Limit])
+        /// In the format of Prometheus.
+        case metrics([UInt8])
+        case scrub(ScrubReport)
+        case backup(BackupReport)
+    }
+
+    /// The error of a request that failed; nil for another.
+    package var error: LineError? { if case .failed(let error) = self { error } else { nil } }
+}
+
+extension Response {
+    /// - Parameter page: the part of a list that was asked for.
+    init(_ completion: Completion, _ page: ListPage) {
+        switch completion {
+        case .found(let findings, let isPartial):
+            self = .found(Listing(findings, page, isPartial: isPartial))
+        case .done: self = .done
+        case .failed(let failure): self = .failed(LineError(failure))
+        case .written: preconditionFailure("a write is acknowledged with its copies")
+        }
+    }
+
+    /// The response to a write, which stays stored also where it is 504.
+    init(to receipt: Receipt, _ stored: Stored, isStrict: Bool) {
+        guard !isStrict || stored.isEnough else {
+            self = .failed(LineError(504, "Stored on \(stored.on) of \(stored.owners) owners"))
+            return
+        }
+        self = .written(Acknowledgement(receipt: receipt, stored: stored))
+    }
+
+    /// The response to a request that waited for this, unless that is the write's own receipt.
+    package init(_ outcome: ReplyResult, _ page: ListPage = .whole) {
+        switch outcome {
+        case .answered(let completion, _): self.init(completion, page)
+        case .failed(let failure): self = .failed(LineError(.store(failure)))
+        case .scrubbed(let report): self = .report(.scrub(report))
+        case .backedUp(let report): self = .report(.backup(report))
+        case .refused(let failure): self = .failed(LineError(failure))
+        case .watching(let token): self = .token(token)
+        case .level: self = .done
+        case .copies(let copies, isEnough: true): self = .copies(copies)
+        case .copies(let copies, isEnough: false):
+            self = .failed(LineError(504, "Stored on \(copies) owners, not on as many as asked"))
+        case .stored: preconditionFailure("a response is settled by what it waits for")
+        }
+    }
+}
+
+// MARK: Lines
+
+/// A response as lines of the line protocol.
+package struct ResponseLines: Sendable {
+    package let bytes: [UInt8]
+    /// The code of an error; nil for a success.
+    package let code: UInt16?
+
+    package init(_ response: Response) {
+        if let error = response.error {
+            self.init(bytes: error.reply, code: UInt16(error.code))
+            return
+        }
+        var writer = ReplyWriter(reserving: response.lineBytes)
+        switch response {
+        case .report(.pong): writer.ok(word: "pong")
+        case .report(.metrics(let text)):
+            writer.raw(text)
+            writer.ok()
+        default: response.write(to: &writer)
+        }
+        guard !writer.isTooLong else {
+            self.init(.failed(.replyTooLong))
+            return
+        }
+        self.init(bytes: writer.removeAll(), code: nil)
+    }
+
+    private init(bytes: [UInt8], code: UInt16?) {
+        self.bytes = bytes
+        self.code = code
+    }
+}
+
+extension Response {
+    /// Writes the rows of a success, the last of which is its status.
+    func write(to writer: inout some RowWriter) {
+        switch self {
+        case .done: writer.row("OK") { _ in }
+        case .failed: preconditionFailure("an error has no rows")
+        case .found(let listing): listing.write(to: &writer)
+        case .written(let acknowledgement): writer.row(acknowledgement, as: .acknowledgement)
+        case .token(let token): writer.row(token, as: .token)
+        case .copies(let copies): writer.row(copies, as: .copies)
+        case .level(let level): writer.row(level, as: .level)
+        case .report(let report): report.write(to: &writer)
+        }
+    }
+
+    /// The approximate size of its lines in bytes.
+    var lineBytes: Int {
+        if case .found(let listing) = self { max(96, listing.lineBytes) } else { 96 }
+    }
+}
+
+extension Response.Report {
+    func write(to writer: inout some RowWriter) {
+        switch self {
+        case .pong, .metrics: preconditionFailure("no rows")
+        case .node(let report): writer.row(report, as: .node)
+        case .members(let members): writer.rows(members, as: .member)
+        case .shards(let shards): writer.rows(shards, as: .shard)
+        case .digests(let digests):
+            writer.rows(digests, as: .digest)
+            return writer.row(Node.digest(over: digests), as: .digestOfAll)
+        case .vector(let changes): writer.rows(changes, as: .vector)
+        case .subscribers(let subscribers, let isFirst):
+            writer.rows(subscribers, as: .subscriber)
+            return writer.row(isFirst, as: .isFirst)
+        case .files(let files): writer.rows(files, as: .due)
+        case .verbs(let verbs): writer.rows(verbs, as: .verb)
+        case .limits(let limits): writer.rows(limits, as: .limit)
+        case .scrub(let report): return writer.row(report, as: .scrub)
+        case .backup(let report): return writer.row(report, as: .backup)
+        }
+        writer.row("OK") { _ in }
+    }
+}
+
+// MARK: Statuses
+
+extension View where Subject == Response.Acknowledgement {
+    static let acknowledgement = View(
+        "OK",
+        [
+            .name("id") { $0.receipt.message?.text ?? $0.receipt.item?.text },
+            .time("at") { $0.receipt.editedAt ?? $0.receipt.sentAt },
+            .number("stamp") { $0.receipt.accountStamp },
+            .copies("replicas") { $0.receipt.message == nil ? nil : $0.stored },
+            .count("unread") { $0.receipt.unread },
+        ])
+}
+
+extension View where Subject == String {
+    static let token = View("OK", [.text("token") { (token: String) -> String? in token }])
+}
+
+extension View where Subject == Int {
+    static let copies = View("OK", [.count("replicas") { $0 }])
+}
+
+extension View where Subject == Request.SetLevel {
+    static let level = View(
+        "OK", [.text("ack") { $0.level.rawValue }, .flag("strict") { $0.isStrict }])
+}
+
+extension View where Subject == Hash128 {
+    static let digestOfAll = View("OK", [.text("digest") { $0.description }])
+}
+
+extension View where Subject == Bool {
+    static let isFirst = View("OK", [.flag("first") { $0 }])
+}

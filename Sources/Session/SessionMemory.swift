@@ -1,0 +1,60 @@
+import Admin
+import LineProtocol
+import Node
+
+/// The memory that a session holds for its client.
+extension Session {
+    func hasMemory(for bytes: Int, isMeasured: Bool = false) -> Bool {
+        memory?.assumeIsolated { [source] in
+            $0.hasCapacity(for: bytes, of: source, isMeasured: isMeasured)
+        } ?? true
+    }
+
+    /// Reports to `ClientMemory` what this session holds.
+    func noteHeld() {
+        guard let memory, !hasFinished else { return }
+        let queued = output.queuedBytes
+        let held =
+            cutter.keptCount + backlog.count + ring.bytes + estimated.bytes + queued
+            + waiting.ownBytes
+        let shared = waiting.sharedBytes
+        guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
+        notedBytes = held + shared
+        // More may be queued than was written, since TLS may add to it.
+        let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
+        let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
+        memory.assumeIsolated { [id, source] in
+            $0.recordHeld(
+                id, of: source, holds: held, sharing: shared, isItsTurn: isItsTurn, taken: taken,
+                now: now)
+        }
+    }
+
+    /// Forgets what was estimated for a reply before its size was known.
+    func dropEstimate(of number: UInt64) {
+        estimated.remove(number)
+        noteHeld()
+    }
+
+    /// Reserves memory for a list or a part of it; false where there is none (`ReplySink`).
+    func reserve(_ bytes: Int, for number: UInt64, isFurther: Bool) -> Bool {
+        let held = min(bytes * SessionLimits.listBytesHeld, SessionLimits.heldBytesMax / 2)
+        guard isFurther || hasMemory(for: held, isMeasured: true) else { return false }
+        estimated.add(held, for: number)
+        noteHeld()
+        return true
+    }
+
+    /// Whether there is no memory for the line that has not ended.
+    var isLineTooMuch: Bool {
+        guard let memory, cutter.keptCount > SessionLimits.freeBytes else { return false }
+        return memory.assumeIsolated { $0.isSpent }
+    }
+
+    func refuseLine() {
+        guard cutter.keptCount > 0 else { return }
+        cutter.skip()
+        append(.failed(.noMemoryForLine), to: .nothing(readAt: readAt))
+        noteHeld()
+    }
+}
