@@ -99,8 +99,8 @@ let package = Package(
         room(
             "Gateway",
             [
-                "Session", "Admin", "Compression", "Crypto", "HTTP", "JSON", "LineProtocol",
-                "Node", "Spelling", "Web", "Wire",
+                "Session", "Admin", "Chat", "Compression", "CRDT", "Crypto", "HTTP", "JSON",
+                "LineProtocol", "Node", "Spelling", "Web", "Wire",
             ]),
 
         // Programs: they only start things.
@@ -149,8 +149,8 @@ let package = Package(
         support(
             "NodeKit",
             [
-                "Session", "Node", "LineProtocol", "Placement", "StorePort", "Replication", "Chat",
-                "CRDT", "Wire",
+                "Session", "Admin", "Node", "LineProtocol", "Placement", "StorePort", "Replication",
+                "Chat", "CRDT", "Wire",
             ]),
         tests("TidyTests", []),
         tests("WireTests", ["TestKit", "Wire"]),
@@ -175,8 +175,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "TestKit", "NodeKit", "Gateway", "Session", "Chat", "CRDT", "Crypto", "HTTP",
-                "JSON", "LineProtocol", "Node", "Placement", "Replication", "Wire",
+                "TestKit", "NodeKit", "Gateway", "Session", "Admin", "Chat", "CRDT", "Crypto",
+                "HTTP", "JSON", "LineProtocol", "Node", "Placement", "Replication", "Wire",
             ], exclude: ["Corpus"]),
         tests("HTTPTests", ["TestKit", "HTTP", "Wire"]),
         tests("JSONTests", ["JSON"]),

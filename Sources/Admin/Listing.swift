@@ -54,26 +54,31 @@ package struct Listing: Sendable {
         writer.row(self, as: .listing)
     }
 
-    /// The approximate size of its lines in bytes: a buffer that grows while it is written takes
-    /// three times as much at the end.
-    var lineBytes: Int {
-        let bytes =
-            switch findings {
-            case .messages(let messages):
-                messages.reduce(0) {
-                    $0 + $1.text.utf8.count + listBytes($1.deliveredTo) + listBytes($1.readBy) + 160
-                }
-            case .actions(let items): items.reduce(0) { $0 + $1.title.utf8.count + 160 }
-            case .chats(let chats):
-                chats.reduce(0) { bytes, chat in
-                    let texts = (chat.title?.utf8.count ?? 0) + (chat.last?.text.utf8.count ?? 0)
-                    return chat.participants.reduce(bytes + texts + 360) {
-                        $0 + $1.text.utf8.count + 1
-                    }
-                }
-            default: 0
+    /// About as many bytes as its rows have; 0 for few.
+    ///
+    /// A buffer that grows while it is written takes three times as much at the end.
+    var roughBytes: Int {
+        switch findings {
+        case .messages(let messages):
+            messages.reduce(0) {
+                $0 + $1.text.utf8.count + listBytes($1.deliveredTo) + listBytes($1.readBy) + 160
             }
-        return min(bytes, LineLimits.replyBytesMax)
+        case .edits(let edits): edits.reduce(0) { $0 + $1.text.utf8.count + 48 }
+        case .actions(let items): items.reduce(0) { $0 + $1.title.utf8.count + 160 }
+        case .chats(let chats):
+            chats.reduce(0) { bytes, chat in
+                let texts = (chat.title?.utf8.count ?? 0) + (chat.last?.text.utf8.count ?? 0)
+                return bytes + texts + listBytes(chat.participants) + 360
+            }
+        case .unread(let counts): counts.count * 64
+        case .marks(let marks): marks.count * 128
+        case .profiles(let profiles): profiles.count * 256
+        case .notifications(let notifications):
+            notifications.reduce(0) { $0 + ($1.text?.utf8.count ?? 0) + 192 }
+        case .accounts(let accounts): accounts.count * 384
+        case .part(let bytes): bytes.count
+        default: 0
+        }
     }
 }
 

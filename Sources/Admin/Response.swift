@@ -44,6 +44,9 @@ package enum Response: Sendable {
         case backup(BackupReport)
     }
 
+    /// The token that was asked for; nil where the response has none.
+    package var token: String? { if case .token(let token) = self { token } else { nil } }
+
     /// The error of a request that failed; nil for another.
     package var error: LineError? { if case .failed(let error) = self { error } else { nil } }
 }
@@ -89,35 +92,30 @@ extension Response {
 
 // MARK: Lines
 
-/// A response as lines of the line protocol.
-package struct ResponseLines: Sendable {
-    package let bytes: [UInt8]
-    /// The code of an error; nil for a success.
-    package let code: UInt16?
-
-    package init(_ response: Response) {
-        if let error = response.error {
-            self.init(bytes: error.reply, code: UInt16(error.code))
-            return
-        }
-        var writer = ReplyWriter(reserving: response.lineBytes)
-        switch response {
+extension Response {
+    /// Returns the response as lines of the line protocol.
+    ///
+    /// - Parameter code: set to that of the error where there are too many of them.
+    package func lines(code: inout UInt16?) -> [UInt8] {
+        if let error { return error.reply }
+        var writer = ReplyWriter(reserving: max(96, min(roughBytes, LineLimits.replyBytesMax)))
+        switch self {
         case .report(.pong): writer.ok(word: "pong")
         case .report(.metrics(let text)):
             writer.raw(text)
             writer.ok()
-        default: response.write(to: &writer)
+        default: write(to: &writer)
         }
         guard !writer.isTooLong else {
-            self.init(.failed(.replyTooLong))
-            return
+            code = UInt16(LineError.replyTooLong.code)
+            return LineError.replyTooLong.reply
         }
-        self.init(bytes: writer.removeAll(), code: nil)
+        return writer.removeAll()
     }
 
-    private init(bytes: [UInt8], code: UInt16?) {
-        self.bytes = bytes
-        self.code = code
+    /// About as many bytes as its lines have; 0 for few.
+    package var roughBytes: Int {
+        if case .found(let listing) = self { listing.roughBytes } else { 0 }
     }
 }
 
@@ -134,11 +132,6 @@ extension Response {
         case .level(let level): writer.row(level, as: .level)
         case .report(let report): report.write(to: &writer)
         }
-    }
-
-    /// The approximate size of its lines in bytes.
-    var lineBytes: Int {
-        if case .found(let listing) = self { max(96, listing.lineBytes) } else { 96 }
     }
 }
 

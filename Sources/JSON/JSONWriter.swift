@@ -26,11 +26,13 @@ public struct JSONWriter: Sendable {
         append(text: text)
     }
 
-    /// Writes a text that is spelt as JSON spells it, without its quotes.
-    public mutating func write(spelt text: UnsafeRawBufferPointer) {
+    /// Writes a text that is spelt as JSON spells it, such as a name.
+    public mutating func write(spelt text: String) {
         beginValue()
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: text)
+        // In one piece: a view of a string is copied byte by byte.
+        text.withUTF8 { bytes.append(contentsOf: $0) }
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -100,8 +102,11 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a name that is spelt as JSON spells it.
-    public mutating func name(spelt name: UnsafeRawBufferPointer) {
-        write(spelt: name)
+    public mutating func name(_ name: StaticString) {
+        beginValue()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }

@@ -1,6 +1,7 @@
-/// The parts of one line, split as its verb's row prescribes: arguments, options, text.
+/// The parts of one request, as its verb's row prescribes: arguments, options, text.
 ///
-/// It points into the line and lives no longer than its parsing.
+/// It points into the line, or into the parts that came otherwise, and lives no longer than their
+/// reading.
 struct ParsedLine: ~Copyable {
     /// The position of an option's value in the line.
     private struct Value {
@@ -17,6 +18,8 @@ struct ParsedLine: ~Copyable {
     private var values = InlineArray<8, Value>(repeating: Value())
     /// The index at which the text begins; the line's end where there is none.
     private var textStart: Int
+    /// Whether the text has escapes, as in a line.
+    private let isEscaped: Bool
 
     /// - Parameter start: the index after the verb.
     init(
@@ -25,22 +28,51 @@ struct ParsedLine: ~Copyable {
         self.line = line
         self.verb = verb
         textStart = line.count
+        isEscaped = true
         var end = start
         takeArguments(&end)
-        guard argumentCount >= verb.required.count else {
-            throw refused("Missing \(verb.required[argumentCount])")
-        }
+        try checkArguments()
         while let (start, equals) = nextOption(in: line, from: end) {
             end = try takeOption(from: start, equals: equals)
         }
-        for slot in verb.options.indices
-        where verb.options[slot].isRequired && !values[slot].isPresent {
-            throw refused("Missing \(verb.options[slot].name)=")
-        }
+        try checkOptions()
         if verb.hasText {
             textStart = startOfText(in: line, behind: end)
         } else if let word = nextWord(in: line, from: end) {
             throw refused("Too many words\(plain(line[word], before: ", at "))")
+        }
+    }
+
+    /// - Parameter bytes: those of the parts.
+    init(_ parts: RequestParts, in bytes: UnsafeRawBufferPointer) throws(LineError) {
+        line = bytes
+        verb = parts.verb
+        isEscaped = false
+        textStart = parts.textStart
+        for range in parts.arguments {
+            arguments[argumentCount] = range
+            argumentCount += 1
+        }
+        try checkArguments()
+        for (slot, range) in parts.options {
+            guard !range.isEmpty || verb.options[slot].isClearable else {
+                throw refusedOption("Empty \(verb.options[slot].name)=")
+            }
+            values[slot] = Value(range: range, isQuoted: false, isPresent: true)
+        }
+        try checkOptions()
+    }
+
+    private func checkArguments() throws(LineError) {
+        guard argumentCount >= verb.required.count else {
+            throw refused("Missing \(verb.required[argumentCount])")
+        }
+    }
+
+    private func checkOptions() throws(LineError) {
+        for slot in verb.options.indices
+        where verb.options[slot].isRequired && !values[slot].isPresent {
+            throw refused("Missing \(verb.options[slot].name)=")
         }
     }
 
@@ -106,7 +138,8 @@ extension ParsedLine {
             return String(decoding: raw, as: UTF8.self)
         }
         guard firstIndex(of: 0, in: raw, from: 0) == nil else { throw .holdsNUL }
-        let hasEscape = firstIndex(of: UInt8(ascii: "\\"), in: raw, from: 0) != nil
+        let hasEscape =
+            isEscaped && firstIndex(of: UInt8(ascii: "\\"), in: raw, from: 0) != nil
         let bytes = hasEscape ? unescapedText(raw) : []
         let text =
             hasEscape ? String(validating: bytes, as: UTF8.self) : LineProtocol.text(raw)

@@ -37,14 +37,7 @@ extension Request {
         }
         verbAt(place)
         let verb = verbs[place]
-        let words = try ParsedLine(cutting: line, as: verb, from: end)
-        let request: Request
-        switch verb.build {
-        case .plain(let build): request = try build(words)
-        case .minting(let build): request = try build(words, newID)
-        }
-        try request.checkNewNames()
-        return request
+        return try ParsedLine(cutting: line, as: verb, from: end).request(minting: newID)
     }
 
     /// The methods of HTTP and its extensions that are no verbs of this protocol, and the header

@@ -113,6 +113,14 @@ public final class Verb: Sendable {
         Traits(index: UInt8(index), effect: effect, reply: reply)
     }
 
+    /// Returns the traits of the verb with a name, which has to be in the table.
+    public static func traits(of name: String) -> Traits {
+        guard let index = all.firstIndex(where: { $0.name == name }) else {
+            preconditionFailure("\(name) is no verb of the table")
+        }
+        return all[index].traits(at: index)
+    }
+
     /// Returns the argument at `index` as usage shows it.
     func label(of index: Int) -> String {
         index < required.count ? required[index] : optional[index - required.count]

@@ -35,8 +35,8 @@ actor AppPort: AppHost {
     private nonisolated let compressionThread: WorkThread
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
-    /// What has lines executed whose replies nobody waits for.
-    private lazy var desk = LineDesk(host: self, executor: loop)
+    /// The requests whose responses nobody waits for.
+    private lazy var ownRequests = OwnRequests(host: self, executor: loop)
     private var pushWorker: PushWorker?
     private let pushFormat: PushFormat?
     /// Why some push services refuse what is pushed; nil where they do not.
@@ -316,11 +316,9 @@ extension AppPort {
 
     nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
 
-    nonisolated func execute(_ line: String) { assumeIsolated { $0.begin(line) } }
+    nonisolated func execute(_ request: Request) { assumeIsolated { $0.begin(request) } }
 
-    private func begin(_ line: String) {
-        desk.assumeIsolated { $0.begin([line]) }
-    }
+    private func begin(_ request: Request) { ownRequests.assumeIsolated { $0.begin(request) } }
 
     nonisolated func askForTurn(of connection: UInt64) {
         assumeIsolated { $0.awaitTurn(connection) }

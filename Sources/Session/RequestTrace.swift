@@ -10,8 +10,10 @@ struct RequestTrace: Sendable {
     let reply: Verb.ReplySize
     /// When it was read, in microseconds.
     let readAt: UInt64
-    /// The receiver of the response; nil for a client that reads lines.
-    var receiver: (any ResponseReceiver)?
+    /// Whether it was a line, so that the response is lines.
+    var isLine = true
+    /// Whether the node counts it: it is no request of the node itself.
+    var isCounted = true
     /// The code of the error with which it was answered; nil for none.
     var code: UInt16?
 
@@ -42,13 +44,10 @@ struct RequestTrace: Sendable {
 
     /// Makes of a response the form in which it leaves.
     mutating func make(_ response: Response) -> MadeResponse {
-        if let receiver {
-            code = response.error.map { UInt16($0.code) }
-            return .taken(bytes: receiver.take(response))
-        }
-        let lines = ResponseLines(response)
-        code = lines.code
-        return .lines(lines.bytes)
+        code = response.error.map { UInt16($0.code) }
+        return isLine
+            ? .lines(response.lines(code: &code))
+            : .value(response, bytes: response.roughBytes)
     }
 
     /// The request as the node counts it, once its response has left.

@@ -93,17 +93,15 @@ package actor Session: ReplySink, SessionInput {
         updateReading()
     }
 
-    /// Answers a request that is no line.
+    /// Answers a request that is no line; the output receives the response.
     ///
-    /// - Parameters:
-    ///   - traits: those of its verb; nil for a request of the node itself, which no count names.
-    ///   - receiver: held until it has the response.
-    package func submit(
-        _ request: Request, _ traits: Verb.Traits?, for receiver: any ResponseReceiver
-    ) {
+    /// - Parameter traits: those of its verb; nil for a request of the node itself, which is not
+    ///   counted.
+    package func submit(_ request: Request, _ traits: Verb.Traits?) {
         readAt = clock.microseconds
         var asked = RequestTrace(of: request, traits, readAt: readAt)
-        asked.receiver = receiver
+        asked.isLine = false
+        asked.isCounted = traits != nil
         submitted.append((request, asked))
         continueBacklog()
     }
@@ -416,7 +414,7 @@ extension Session {
             guard case .ready(let made) = ring.head, !(mayTell && waiting.isNextDue), send(made)
             else { break }
             waiting.passReply()
-            answered.append(ring.removeHead())
+            if let request = ring.removeHead() { answered.append(request) }
         }
         sendEvents()
         tellAnswered()
@@ -448,16 +446,16 @@ extension Session {
         }
     }
 
-    /// Hands the response at the head to the network, or to its receiver.
+    /// Hands the response at the head to the output.
     ///
     /// - Returns: whether all of it has left.
     private func send(_ made: MadeResponse) -> Bool {
         switch made {
         case .lines(let bytes): return send(bytes)
-        case .taken(let bytes):
+        case .value(let response, let bytes):
             guard output.queuedBytes < SessionLimits.aheadBytesMax else { return false }
             ring.subtractSent(bytes)
-            ring.receiver?.onTurn()
+            output.receive(response)
             return true
         }
     }

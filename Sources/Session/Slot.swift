@@ -2,30 +2,16 @@ import Admin
 import LineProtocol
 import Node
 
-/// The receiver of the response to a request that is no line.
-package protocol ResponseReceiver: AnyObject, Sendable {
-    /// Takes the response in the form in which its client is to get it; the last one that it is
-    /// given counts.
-    ///
-    /// It is called while the session works, on the loop's thread, as `onTurn` is: the receiver
-    /// asks nothing of the session in these calls.
-    ///
-    /// - Returns: the bytes that the receiver holds from here on.
-    func take(_ response: Response) -> Int
-    /// Continues with the response: all earlier ones have left.
-    func onTurn()
-}
-
 /// A response in the form in which it leaves.
 enum MadeResponse {
     case lines([UInt8])
-    /// The receiver holds it, in as many bytes.
-    case taken(bytes: Int)
+    /// - bytes: about as many as it will have.
+    case value(Response, bytes: Int)
 
     var bytesCount: Int {
         switch self {
         case .lines(let bytes): bytes.count
-        case .taken(let bytes): bytes
+        case .value(_, let bytes): bytes
         }
     }
 }

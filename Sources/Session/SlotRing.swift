@@ -32,9 +32,6 @@ struct SlotRing {
 
     var isHeadReady: Bool { if !isEmpty, case .ready = head { true } else { false } }
 
-    /// The receiver of the response at the head.
-    var receiver: (any ResponseReceiver)? { asked[first].receiver }
-
     mutating func append(_ slot: consuming Slot, to trace: RequestTrace) {
         bytes += slot.bytesCount
         slots.append(slot)
@@ -66,9 +63,10 @@ struct SlotRing {
     mutating func subtractSent(_ count: Int) { bytes -= count }
 
     /// Removes the request at the head, whose response has left.
-    mutating func removeHead() -> AnsweredRequest {
-        let answered = asked[first].answered
-        asked[first].receiver = nil
+    ///
+    /// - Returns: nil for one that is not counted.
+    mutating func removeHead() -> AnsweredRequest? {
+        let answered = asked[first].isCounted ? asked[first].answered : nil
         slots[first] = .waiting
         first += 1
         headNumber += 1

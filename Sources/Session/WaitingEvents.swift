@@ -2,46 +2,47 @@ import Admin
 import LineProtocol
 import Node
 
-/// An event with what one session adds to its line: the token.
-struct ToldEvent {
-    let event: WatchedEvent
-    /// The part of the line that all sessions share.
-    let line: [UInt8]
-    private let token: String?
+/// An event with what one session adds to it: the token.
+package struct ToldEvent: Sendable {
+    /// The part that all sessions share.
+    package let rendered: RenderedEvent
+    package let token: String?
 
     /// The size of an entry without the token's text, in bytes: four words, and a string's header.
     private static let entryBytes = 64
 
-    init(_ event: WatchedEvent, token: String?) {
-        self.event = event
+    init(_ event: WatchedEvent, token: String?, as form: EventForm) {
         self.token = token
-        line = event.assumeIsolated { $0.line(\.line) }
+        rendered = event.assumeIsolated {
+            $0.rendered(as: form) { event in
+                switch form {
+                case .line: (event.word, event.line)
+                case .json: (event.word, event.json)
+                }
+            }
+        }
     }
 
-    /// The length of the whole line, in bytes.
-    var count: Int { line.count + tokenBytes }
+    var sharedBytes: Int { rendered.bytes.count }
+
+    /// The length of the event with its token, in bytes; framing comes on top.
+    var count: Int { sharedBytes + tokenBytes }
 
     /// The bytes that the session alone holds.
     var ownBytes: Int { Self.entryBytes + tokenBytes }
 
-    /// Whether the line may be written behind that many bytes that the client has not taken.
+    /// Whether the event may be written behind that many bytes that the client has not taken.
     ///
-    /// A written line is held for this connection alone: at most `SessionLimits.freeBytes` are, or
-    /// one line.
+    /// A written event is held for this connection alone: at most `SessionLimits.freeBytes` are, or
+    /// one event.
     func fits(besides queuedBytes: Int) -> Bool {
         queuedBytes == 0 || queuedBytes + count <= SessionLimits.freeBytes
     }
 
-    func write(to writer: inout ReplyWriter) {
-        writer.raw(line)
+    /// Appends the whole line.
+    func appendLine(to writer: inout ReplyWriter) {
+        writer.raw(rendered.bytes)
         writer.line("") { $0.pair("token", token) }
-    }
-
-    /// The whole line.
-    var bytes: [UInt8] {
-        var writer = ReplyWriter(reserving: count)
-        write(to: &writer)
-        return writer.removeAll()
     }
 
     /// The length of ` token=`, the token, and the end of the line.
@@ -50,9 +51,9 @@ struct ToldEvent {
 
 /// The events that wait for one client, and their place among its replies.
 ///
-/// Their lines are shared by all sessions that keep them: `ClientMemory` counts each once, until
-/// the last session has let go of it. `SessionLimits.eventBytesMax` limits their number, too, since
-/// each counts at least the bytes of its line.
+/// What is rendered of them is shared by all sessions that keep it: `ClientMemory` counts it once,
+/// until the last session has let go of it. `SessionLimits.eventBytesMax` limits their number, too,
+/// since each counts at least the bytes that are rendered.
 struct WaitingEvents {
     enum Pace { case enough, tooLittle, tooLittleForLong }
 
@@ -70,9 +71,9 @@ struct WaitingEvents {
     /// Since when the client has been full, in milliseconds.
     private var fullSince: UInt64?
 
-    /// The bytes that wait for the client, as if no line were shared.
+    /// The bytes that wait for the client, as if nothing were shared.
     private(set) var bytes = 0
-    /// The bytes of the lines, which other sessions may hold, too.
+    /// The bytes that other sessions may hold, too.
     private(set) var sharedBytes = 0
     /// The bytes that this session alone holds: tokens and entries.
     private(set) var ownBytes = 0
@@ -99,10 +100,10 @@ struct WaitingEvents {
     /// - Parameter mayLeave: whether an event may be written at this point.
     /// - Returns: the number of bytes written.
     mutating func appendEvent(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
-        let told = ToldEvent(event, token: token)
+        let told = ToldEvent(event, token: token, as: output.eventForm)
         var written = 0
         if mayLeave, isEmpty, told.fits(besides: output.queuedBytes) {
-            output.write(told.bytes)
+            output.write([told])
             written = told.count
         } else {
             append(told)
@@ -118,14 +119,14 @@ struct WaitingEvents {
     mutating func send(mayLeave: Bool) -> Int {
         var written = 0
         while mayLeave, isNextDue {
-            var lines = removeWritable(besides: output.queuedBytes)
-            if lines.isEmpty {
+            var events = removeWritable(besides: output.queuedBytes)
+            if events.isEmpty {
                 output.flush()
-                lines = removeWritable(besides: output.queuedBytes)
+                events = removeWritable(besides: output.queuedBytes)
             }
-            if lines.isEmpty { break }
-            written += lines.count
-            output.write(lines)
+            if events.isEmpty { break }
+            written += events.reduce(0) { $0 + $1.count }
+            output.write(events)
         }
         return written
     }
@@ -133,27 +134,25 @@ struct WaitingEvents {
     private mutating func append(_ told: ToldEvent) {
         entries.append(told)
         bytes += told.count
-        sharedBytes += told.line.count
+        sharedBytes += told.sharedBytes
         ownBytes += told.ownBytes
-        guard let memory, told.event.assumeIsolated({ $0.keep() }) else { return }
-        memory.assumeIsolated { [bytes = told.line.count] in $0.addBytes(shared: bytes) }
+        guard let memory, told.rendered.assumeIsolated({ $0.keep() }) else { return }
+        memory.assumeIsolated { [bytes = told.sharedBytes] in $0.addBytes(shared: bytes) }
     }
 
-    /// Takes the lines that may be written behind that many bytes that the client has not taken.
-    private mutating func removeWritable(besides queuedBytes: Int) -> [UInt8] {
-        var (count, bytesTaken) = (0, 0)
-        while count < beforeReply ?? self.count, let told = entries[next + count],
+    /// Takes the events that may be written behind that many bytes that the client has not taken.
+    private mutating func removeWritable(besides queuedBytes: Int) -> [ToldEvent] {
+        var events: [ToldEvent] = []
+        var bytesTaken = 0
+        let countMax = beforeReply ?? count
+        while events.count < countMax, !isEmpty, let told = entries[next],
             told.fits(besides: queuedBytes + bytesTaken)
         {
-            count += 1
+            events.append(told)
             bytesTaken += told.count
-        }
-        var writer = ReplyWriter(reserving: bytesTaken)
-        for _ in 0..<count {
-            entries[next]?.write(to: &writer)
             removeFirst()
         }
-        return writer.removeAll()
+        return events
     }
 
     /// Drops all events.
@@ -169,7 +168,7 @@ struct WaitingEvents {
         next += 1
         if let beforeReply { self.beforeReply = max(0, beforeReply - 1) }
         bytes -= told.count
-        sharedBytes -= told.line.count
+        sharedBytes -= told.sharedBytes
         ownBytes -= told.ownBytes
         if next == entries.count {
             entries = []
@@ -178,8 +177,8 @@ struct WaitingEvents {
             entries.removeFirst(next)
             next = 0
         }
-        guard let memory, told.event.assumeIsolated({ $0.letGo() }) else { return }
-        memory.assumeIsolated { [bytes = told.line.count] in $0.addBytes(shared: -bytes) }
+        guard let memory, told.rendered.assumeIsolated({ $0.letGo() }) else { return }
+        memory.assumeIsolated { [bytes = told.sharedBytes] in $0.addBytes(shared: -bytes) }
     }
 
     // MARK: Replies

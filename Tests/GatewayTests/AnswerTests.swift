@@ -1,57 +1,44 @@
+import CRDT
+import Chat
 import HTTP
 import JSON
 import LineProtocol
 import TestKit
 import Testing
+import Wire
 
+@testable import Admin
 @testable import Gateway
 
 @Suite struct AnswerTests {
     private func answer(
-        _ answer: Resource.Answer, newID: String? = nil, _ lines: String...
+        _ form: AnswerForm, newID: String? = nil, to response: Response
     ) -> String {
-        var writer = AnswerWriter(Resource(.get, "test", "PING", as: "test", answer), newID: newID)
-        var text = ""
-        for line in lines {
-            Array(line.utf8).withUnsafeBytes { bytes in
-                guard let line = LineView(bytes) else { return }
-                if line.isOK {
-                    text = AnswerTests.finish(&writer, line)
-                } else {
-                    writer.append(line)
-                }
-            }
-        }
-        return text
-    }
-
-    private static func finish(_ writer: inout AnswerWriter, _ line: LineView) -> String {
+        let resource = Resource(.get, "test", "PING", as: "test", form)
         do throws(LineError) {
-            return String(decoding: try writer.finish(line).joined(), as: UTF8.self)
+            let pieces = try resource.pieces(of: response, newID: newID)
+            return String(decoding: pieces.joined(), as: UTF8.self)
         } catch {
             return error.description
         }
     }
 
+    private func found(_ findings: Findings, isPartial: Bool = false) -> Response {
+        .found(Listing(findings, .whole, isPartial: isPartial))
+    }
+
+    private func profile(_ name: String) -> ProfileView {
+        ProfileView(
+            user: UserID(checked: "alice"), name: name, email: nil, photo: "x",
+            createdAt: HybridTimestamp(milliseconds: 0))
+    }
+
     @Test func `a long answer is whole, and one that is too long an error`() throws {
-        let line = "EDIT at=2026-11-25T00:00:00.000Z text=" + String(repeating: "x", count: 16_384)
+        let edit = EditView(
+            at: HybridTimestamp(milliseconds: 0), text: String(repeating: "x", count: 16_384))
         func edits(_ count: Int) -> String {
-            var writer = AnswerWriter(
-                Resource(.get, "test", "PING", as: "test", .list("edits", .edit, [])), newID: nil)
-            var text = ""
-            for line in Array(repeating: line, count: count) + ["OK"] {
-                Array(line.utf8).withUnsafeBytes { bytes in
-                    guard let line = LineView(bytes) else { return }
-                    if line.isOK {
-                        text = Self.finish(&writer, line)
-                        #expect(writer.heldBytes == 0)
-                    } else {
-                        writer.append(line)
-                        #expect(writer.heldBytes <= AppLimits.answerBytesMax + 100_000)
-                    }
-                }
-            }
-            return text
+            answer(
+                .list("edits", .edit, []), to: found(.edits(Array(repeating: edit, count: count))))
         }
         let value = try JSONValue(reading: Array(edits(400).utf8))
         guard case .list(let list)? = value["edits"] else { return #expect(Bool(false)) }
@@ -59,8 +46,7 @@ import Testing
         #expect(edits(600).hasPrefix("ERR 413 "))
     }
 
-    /// What a line spells, JSON spells: read back, it is the same text.
-    @Test func `any text of a line is the same text of JSON`() throws {
+    @Test func `any text is the same text of JSON`() throws {
         var random = SplitMix64(seed: 5)
         let pieces = [
             "a", " ", "\"", "\\", "\n", "\r", "\t", "\u{1}", "\u{1F}", "\u{7F}", "\u{80}",
@@ -70,42 +56,39 @@ import Testing
             let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in
                 pieces[Int.random(in: 0..<pieces.count, using: &random)]
             }.joined()
-            let json = answer(
-                .one(.profile), "PROFILE user=alice name=\(text.asLineValue) photo=x", "OK")
+            let json = answer(.one(.profile), to: found(.profile(profile(text))))
             let value = try JSONValue(reading: Array(json.utf8))
             #expect(value["name"] == .text(text))
             #expect(value["photo"] == .text("x"))
         }
     }
 
-    @Test func `each value has the type of its key`() {
+    @Test func `each value has the type of its field, and a missing one is left out`() {
+        let item = ItemView(
+            id: ItemID(checked: "7"), isDone: true, due: DueTime(milliseconds: 0), priority: .high,
+            chat: nil, message: nil, title: #"a "b""#)
         #expect(
             answer(
-                .list("chats", .chat, ["partial"]),
-                #"CHAT id=c1 unread=3 archived=true participants=alice,bob lastText="a \"b\"""#,
-                "CHAT id=7 unread=0", "OK partial=true")
-                == #"{"chats":[{"id":"c1","unread":3,"archived":true,"#
-                + #""participants":["alice","bob"],"lastText":"a \"b\""},"#
-                + #"{"id":"7","unread":0}],"partial":true}"#)
+                .list("items", .action, ["partial"]), to: found(.actions([item]), isPartial: true))
+                == #"{"items":[{"id":"7","done":true,"due":"1970-01-01T00:00:00.000Z","#
+                + #""priority":"high","title":"a \"b\""}],"partial":true}"#)
     }
 
     @Test func `an empty list is one`() {
         #expect(
-            answer(.list("unread", .unread, ["total"]), "OK total=0") == #"{"unread":[],"total":0}"#
-        )
+            answer(.list("unread", .unread, ["total"]), to: found(.unread([])))
+                == #"{"unread":[],"total":0}"#)
     }
 
-    @Test func `a single line is its object, and a status shows the keys that it has`() {
+    @Test func `a single row is its object, and a status shows the keys that it has`() {
         #expect(
-            answer(.one(.profile), #"PROFILE user=alice name="""#, "OK")
-                == #"{"user":"alice","name":""}"#)
-        #expect(
-            answer(.status(["id", "at"]), "OK id=m1 at=2026-11-25T00:00:00.000Z replicas=2/3")
-                == #"{"id":"m1","at":"2026-11-25T00:00:00.000Z"}"#)
-        #expect(
-            answer(.status(["id", "replicas"]), "OK id=m1 replicas=2/3")
-                == #"{"id":"m1","replicas":2,"owners":3}"#)
-        #expect(answer(.status(["id"]), newID: "c1", "OK") == #"{"id":"c1"}"#)
+            answer(.one(.profile), to: found(.profile(profile(""))))
+                == #"{"user":"alice","name":"","photo":"x","#
+                + #""createdAt":"1970-01-01T00:00:00.000Z"}"#)
+        #expect(answer(.status(["token"]), to: .token("t")) == #"{"token":"t"}"#)
+        #expect(answer(.status(["id"]), to: .token("t")) == "{}")
+        #expect(answer(.status(["id"]), newID: "c1", to: .done) == #"{"id":"c1"}"#)
+        #expect(answer(.status([]), to: .failed(.notUTF8)) == LineError.notUTF8.description)
     }
 
     @Test func `an error repeats the sentence without how a line is written`() {
@@ -139,23 +122,6 @@ import Testing
         }
         let passing = AppResponse(LineError(429, "Too many type at once"))
         #expect(passing.status.rawValue == 429 && passing.retryAfter == 1)
-    }
-
-    @Test func `lines are cut wherever the pieces end`() {
-        let bytes = Array("DEVICE id=a token=t\nOK\nERR 404 No such\n".utf8)
-        for first in 0...bytes.count {
-            var cutter = ReplyCutter()
-            var nouns: [String] = []
-            var error: LineError?
-            for piece in [bytes[..<first], bytes[first...]] {
-                cutter.cut(Array(piece)) { line in
-                    nouns.append(String(decoding: line.noun, as: UTF8.self))
-                    error = line.error
-                }
-            }
-            #expect(nouns == ["DEVICE", "OK", "ERR"] && cutter.heldBytes == 0)
-            #expect(error == LineError(404, "No such"))
-        }
     }
 
     @Test func `a client without a place is told so in a page, too`() {

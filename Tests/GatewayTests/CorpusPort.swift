@@ -126,9 +126,9 @@ extension CorpusPort: AppHost {
 
     nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
 
-    nonisolated func execute(_ line: String) {
-        let desk = LineDesk(host: self, executor: executor)
-        desk.assumeIsolated { $0.begin([line]) }
+    nonisolated func execute(_ request: Request) {
+        let requests = OwnRequests(host: self, executor: executor)
+        requests.assumeIsolated { $0.begin(request) }
     }
 
     nonisolated func askForTurn(of connection: UInt64) {

@@ -1,3 +1,4 @@
+import Admin
 import Chat
 import Foundation
 import LineProtocol
@@ -53,9 +54,9 @@ import Wire
         ]
         for kind in kinds { #expect(page.contains("`\(kind)`"), "\(kind)") }
         let ofShapes = Set(
-            (LineShape.message.keys + LineShape.action.keys
-                + LineShape.profile.keys).map(\.name))
-        for key in LineShape.event.keys where !ofShapes.contains(key.name) {
+            (ViewDescription.message.keys + ViewDescription.action.keys
+                + ViewDescription.profile.keys).map(\.name))
+        for key in ViewDescription.event.keys where !ofShapes.contains(key.name) {
             #expect(
                 page.contains("`\(key.name)`") || page.contains("\"\(key.name)\""), "\(key.name)")
         }

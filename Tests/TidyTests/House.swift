@@ -82,7 +82,10 @@ struct House {
             Room("Session", .node, "Admin LineProtocol Node Replication Chat Wire"),
             Room(
                 "Gateway", .node,
-                "Session Admin Compression Crypto HTTP JSON LineProtocol Node Spelling Web Wire"),
+                """
+                Session Admin Chat CRDT Compression Crypto HTTP JSON LineProtocol Node Spelling Web
+                Wire
+                """),
 
             Room(
                 "Server", .program,
@@ -127,7 +130,10 @@ struct House {
             // Nodes and clients in memory.
             Room(
                 "NodeKit", .node,
-                "Session Node LineProtocol Placement Replication StorePort Chat CRDT Wire Testing"),
+                """
+                Session Admin Node LineProtocol Placement Replication StorePort Chat CRDT Wire
+                Testing
+                """),
         ],
         testsAlsoImport: [
             // Whole nodes in one process, on the real disk code.

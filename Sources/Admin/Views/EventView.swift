@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import JSON
 import LineProtocol
 import Wire
 
@@ -60,9 +61,9 @@ extension Event {
 
     static let typing: [Field<Bool>] = [.toggle("on") { $0 }]
 
-    static let deletedItem: [Field<ItemID>] = [
-        .name("id") { $0.text }, .flag("deleted") { _ in true },
-    ]
+    static let deletedItem: [Field<ItemID>] = [.name("id") { $0.text }, deletedField]
+
+    static let deletedField = Field<ItemID>.flag("deleted") { _ in true }
 
     /// The message of an event, without its content.
     struct NamedMessage {
@@ -94,9 +95,11 @@ extension Event {
 
         static let fields: [Field<Deletion>] = [
             .name("id") { $0.message.text },
-            .text("for") { $0.scope.rawValue },
+            scopeField,
             .sequence("seq") { $0.sentAt?.bits },
         ]
+
+        static let scopeField = Field<Deletion>.text("for") { $0.scope.rawValue }
     }
 
     struct MemberChange {
@@ -116,5 +119,14 @@ extension Event {
         var writer = ReplyWriter(reserving: 512)
         writer.line("EVENT") { write(to: &$0) }
         return Array(writer.removeAll().dropLast())
+    }
+
+    /// The event as an object of JSON without its token and its end, the same for all who receive
+    /// it.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 512)
+        writer.begin("{")
+        write(to: &writer)
+        return writer.bytes
     }
 }

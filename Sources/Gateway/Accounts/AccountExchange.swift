@@ -1,3 +1,4 @@
+import CRDT
 import HTTP
 import JSON
 import LineProtocol
@@ -53,7 +54,7 @@ extension AppConnection {
             let body = try await accounts.answer(asked)
             host.onSignIn(id, as: asked.access?.user, from: asked.source.address)
             var response = AppResponse(.ok, body: [body])
-            response.token = await CarriedToken.current?.token
+            response.token = await CarriedToken.current?.token?.text
             finish(awaited, response)
         } catch {
             finish(awaited, AppResponse(error))

@@ -5,7 +5,7 @@ import Session
 import Wire
 
 /// The surroundings of the accounts of a node.
-package protocol AccountHost: LineHost {
+package protocol AccountHost: OwnRequestHost {
     func randomBytes(_ count: Int) -> [UInt8]
     /// Has a thread that may wait do some work with a password, the clients' addresses in turn.
     ///

@@ -7,10 +7,10 @@ import Wire
 
 /// A connection to the port for apps, without its socket.
 ///
-/// Each request becomes a line of the line protocol, which a session answers; so what holds there
-/// holds here. Requests of one connection are answered one after the other, each by a session of
-/// its own, since a proxy may send those of many users over one connection. A WebSocket and a
-/// stream of events keep one session.
+/// A session answers the requests as it answers lines, so that what holds there holds here.
+/// Requests of one connection are answered one after the other, each by a session of its own, since
+/// a proxy may send those of many users over one connection. A WebSocket and a stream of events
+/// keep one session.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
@@ -59,7 +59,6 @@ package actor AppConnection: SessionInput {
     /// What was read and not used yet: at most one read of the socket.
     var backlog: [UInt8] = []
     var session: Session?
-    var cutter = ReplyCutter()
     /// The last access token, and who it says the client is.
     var signedIn: (token: String, access: AccessToken)?
     /// When the last request was answered, or the present one began.
@@ -73,7 +72,7 @@ package actor AppConnection: SessionInput {
     var isTurnAwaited = false
     /// What the answer to the request that has begun carries, whichever answer it is.
     private var context = AnswerContext.unread
-    /// Whether the session takes no more lines for now.
+    /// Whether the session takes no more requests for now.
     var isSessionFull = false
     private var hasEnded = false
     /// Whether the connection ends with the answer that is awaited.
@@ -489,7 +488,7 @@ extension AppConnection {
     /// Reports to `ClientMemory` what this connection holds beside its session.
     func noteHeld() {
         guard let memory else { return }
-        var held = backlog.count + cutter.heldBytes + (request?.body.count ?? 0)
+        var held = backlog.count + (request?.body.count ?? 0)
         held += upload?.heldBytes ?? 0
         // Nobody waits for the client of an upload whose parts are being stored.
         var isItsTurn = request != nil && !(upload?.isFull ?? false)

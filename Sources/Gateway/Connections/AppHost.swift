@@ -4,18 +4,18 @@ import Wire
 
 /// The surroundings of the connections to the port for apps.
 package protocol AppHost: AnyObject, Sendable {
-    /// Opens a session of the line protocol.
+    /// Opens a session.
     ///
     /// - Parameters:
-    ///   - user: as whom it acts, whatever its lines say.
+    ///   - user: as whom it acts, whatever its requests say.
     ///   - signIn: the sign-in to which devices belong that it registers; nil for none.
     ///   - output: what its replies are written to.
     func openSession(
         of user: UserID, signIn: SignInName?, replyingTo output: any SessionOutput
     ) -> Session
     func closeSession(_ session: Session)
-    /// Has the node execute a line, as an operator would, whose reply nobody waits for.
-    func execute(_ line: String)
+    /// Has the node carry out a request, as an operator would, whose response nobody waits for.
+    func execute(_ request: Request)
     /// Has `AppConnection.onTurn` called at the end of this turn of the loop or a later one.
     func askForTurn(of connection: UInt64)
     /// Whether this turn of the loop has time left for what clients send.

@@ -1,3 +1,4 @@
+import CRDT
 import HTTP
 import JSON
 import LineProtocol
@@ -41,19 +42,20 @@ struct AppRequest {
     }
 
     /// The session token that the request brings; nil for none.
-    static func sessionToken(_ head: RequestHead) throws(LineError) -> String? {
+    static func sessionToken(_ head: RequestHead) throws(LineError) -> Token? {
         let values = head.fields.values(of: "grapevine-token")
         guard let token = values.first else { return nil }
         guard values.count == 1 else { throw .tokenBad }
-        return try checked(sessionToken: token)
+        return try sessionToken(token)
     }
 
-    /// Returns a token that may stand in a line as it is.
-    static func checked(sessionToken token: String) throws(LineError) -> String {
-        guard !token.isEmpty, token.utf8.count <= LineLimits.tokenBytesMax,
-            Base64.decode(token) != nil
-        else { throw .tokenBad }
-        return token
+    static func sessionToken(_ text: String) throws(LineError) -> Token {
+        guard text.utf8.count <= LineLimits.tokenBytesMax else { throw .tokenBad }
+        do throws(WireError) {
+            return try Token(text: text)
+        } catch {
+            throw .tokenBad
+        }
     }
 
     /// Returns the parameters of a request, from its body or its query.

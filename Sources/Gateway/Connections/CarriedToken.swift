@@ -1,3 +1,7 @@
+import Admin
+import CRDT
+import Wire
+
 /// The session token of a request that is answered in several steps.
 ///
 /// Each step is a session of its own, which shows nothing older than what the client and the steps
@@ -7,14 +11,22 @@ actor CarriedToken {
     @TaskLocal static var current: CarriedToken?
 
     private nonisolated let executor: any SerialExecutor
-    var token: String?
+    var token: Token?
 
-    init(since token: String?, on executor: any SerialExecutor) {
+    init(since token: Token?, on executor: any SerialExecutor) {
         self.token = token
         self.executor = executor
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    func set(_ token: String?) { self.token = token ?? self.token }
+    /// Takes the token of a response; another response changes nothing.
+    func set(_ response: Response) {
+        guard let text = response.token else { return }
+        do throws(WireError) {
+            token = try Token(text: text)
+        } catch {
+            preconditionFailure("a node makes tokens that it reads")
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import Admin
 import HTTP
 import JSON
 import LineProtocol
@@ -10,29 +11,38 @@ final class Exchange {
     enum Stage {
         /// The session has to take the client's token before it answers.
         case since
-        /// The token was taken; the line has to be handed to the session.
+        /// The token was taken; the request has to be handed to the session.
         case taken
         case answer
-        /// The answer is there, and waits for the token that stands for it.
+        /// The answer is there, in pieces, and waits for the token that stands for it.
         case token([[UInt8]])
     }
 
-    let line: [UInt8]
+    let request: Request
+    let resource: Resource
     let isHead: Bool
+    private let newID: String?
     private let acceptsGzip: Bool
     var closes: Bool
     var stage: Stage
-    var answer: AnswerWriter
 
     init(
         _ request: TranslatedRequest, of resource: Resource, head: RequestHead, stage: Stage
     ) {
-        line = request.line
+        self.request = request.request
+        self.resource = resource
+        newID = request.newID
         isHead = head.method == .head
         closes = !head.keepsAlive
         acceptsGzip = head.fields.acceptsGzip
-        answer = AnswerWriter(resource, newID: request.newID)
         self.stage = stage
+    }
+
+    /// Returns the answer in pieces.
+    ///
+    /// - Throws: the error with which the request was answered, or 413.
+    func pieces(of response: Response) throws(LineError) -> [[UInt8]] {
+        try resource.pieces(of: response, newID: newID)
     }
 
     /// Returns the response to a request that was answered.
@@ -43,8 +53,13 @@ final class Exchange {
     }
 
     /// The bytes of the answer.
-    var heldBytes: Int {
-        if case .token(let body) = stage { body.byteCount } else { answer.heldBytes }
+    var heldBytes: Int { if case .token(let body) = stage { body.byteCount } else { 0 } }
+}
+
+extension Resource {
+    func pieces(of response: Response, newID: String?) throws(LineError) -> [[UInt8]] {
+        try JSONAnswer.pieces(
+            of: response, as: answer, newID: newID, bytesMax: AppLimits.answerBytesMax)
     }
 }
 
@@ -71,7 +86,6 @@ extension AppConnection {
         with parameters: [JSONValue.Member]
     ) throws(LineError) {
         let resource = route.resource
-        let since = try AppRequest.sessionToken(request.head)
         if resource.verb.name == "WATCH" {
             var parameters = parameters
             // A browser that reconnects sends the field beside the address that it began with.
@@ -80,9 +94,10 @@ extension AppConnection {
                 parameters.append(JSONValue.Member("since", .text(last)))
             }
             let translated = try route.translate(parameters, by: user, makeID: host.makeID)
-            return beginEvents(translated.line, of: user)
+            return beginEvents(translated.request, resource.traits, of: user)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)
+        let since = try AppRequest.sessionToken(request.head)
         let exchange = Exchange(
             translated, of: resource, head: request.head,
             stage: since == nil ? .answer : .since)
@@ -92,26 +107,24 @@ extension AppConnection {
         session = host.openSession(
             of: user, signIn: signedIn?.access.signIn, replyingTo: SessionReplies(of: self))
         if let since {
-            feed(Array("SINCE \(since)\n".utf8))
+            submit(.since(since))
         } else {
-            feed(exchange)
+            submit(exchange)
         }
     }
 
-    /// Hands the line of a request to the session, and asks for the token behind it.
-    private func feed(_ exchange: Exchange) {
+    /// Hands a request to the session, and asks for the token behind it.
+    private func submit(_ exchange: Exchange) {
         exchange.stage = .answer
-        feed(exchange.line + Array("\nTOKEN\n".utf8))
+        submit(exchange.request, exchange.resource.traits)
+        submit(.token)
     }
 
-    /// Hands lines to the session.
-    func feed(_ lines: [UInt8]) {
-        guard let session else { return }
-        lines.withUnsafeBytes { bytes in
-            // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
-            nonisolated(unsafe) let bytes = bytes
-            session.assumeIsolated { $0.onBytes(bytes) }
-        }
+    /// Hands a request to the session.
+    ///
+    /// - Parameter traits: those of its verb; nil for a request of the gateway itself.
+    func submit(_ request: Request, _ traits: Verb.Traits? = nil) {
+        session?.assumeIsolated { $0.submit(request, traits) }
     }
 
     /// Does what an exchange left for the next turn.
@@ -119,7 +132,7 @@ extension AppConnection {
         switch phase {
         case .answering(let exchange):
             if case .taken = exchange.stage {
-                feed(exchange)
+                submit(exchange)
             } else if isSessionFull {
                 session?.assumeIsolated { $0.onDrained() }
             }
@@ -131,58 +144,51 @@ extension AppConnection {
         }
     }
 
-    // MARK: Replies
+    // MARK: Responses
 
-    /// Handles what the session writes.
-    func onReplies(_ bytes: [UInt8]) {
-        var cutter = ReplyCutter()
-        swap(&cutter, &self.cutter)
-        cutter.cut(bytes) { line in
-            switch phase {
-            case .answering(let exchange): onReply(line, to: exchange)
-            case .events(let stream): onReply(line, to: stream)
-            case .socket(let socket): onReply(line, to: socket)
-            case .storing(let upload): onReply(line, to: upload)
-            case .downloading(let download): onReply(line, to: download)
-            case .reading:
-                if let upload { onReply(line, to: upload) }
-            case .responding, .awaiting, .closing: break
-            }
+    /// Handles what the session answers.
+    func onResponse(_ response: Response) {
+        switch phase {
+        case .answering(let exchange): onResponse(response, to: exchange)
+        case .events(let stream): onResponse(response, to: stream)
+        case .socket(let socket): onResponse(response, to: socket)
+        case .storing(let upload): onResponse(response, to: upload)
+        case .downloading(let download): onResponse(response, to: download)
+        case .reading:
+            if let upload { onResponse(response, to: upload) }
+        case .responding, .awaiting, .closing: break
         }
-        self.cutter = cutter
-        if case .socket(let socket) = phase {
+        switch phase {
+        case .socket(let socket):
             sendFrames(of: socket)
             // Requests may have waited for these answers.
             if !backlog.isEmpty { askForTurn() }
-        }
-        switch phase {
         case .reading where upload != nil, .storing, .downloading: askForTurn()
+        // All that an exchange is told is taken at once, and the session waits to hear of it.
+        case .answering where isSessionFull: askForTurn()
         default: break
         }
-        // All that an exchange is told is taken at once, and the session waits to hear of it.
-        if case .answering = phase, isSessionFull { askForTurn() }
         noteHeld()
     }
 
-    private func onReply(_ line: LineView, to exchange: Exchange) {
-        if let error = line.error { return finish(exchange, AppResponse(error)) }
-        guard line.isOK else { return exchange.answer.append(line) }
-        switch exchange.stage {
-        case .since:
-            exchange.stage = .taken
-            askForTurn()
-        case .taken: break
-        case .answer:
-            do throws(LineError) {
-                exchange.stage = .token(try exchange.answer.finish(line))
-            } catch {
-                finish(exchange, AppResponse(error))
+    private func onResponse(_ response: Response, to exchange: Exchange) {
+        do throws(LineError) {
+            switch exchange.stage {
+            case .since:
+                if let error = response.error { throw error }
+                exchange.stage = .taken
+                askForTurn()
+            case .taken: break
+            case .answer: exchange.stage = .token(try exchange.pieces(of: response))
+            case .token(let body):
+                if let error = response.error { throw error }
+                exchange.stage = .taken
+                var answer = exchange.response(body)
+                answer.token = response.token
+                finish(exchange, answer)
             }
-        case .token(let body):
-            exchange.stage = .taken
-            var response = exchange.response(body)
-            response.token = line.plainValue(of: "token")
-            finish(exchange, response)
+        } catch {
+            finish(exchange, AppResponse(error))
         }
     }
 
@@ -195,12 +201,12 @@ extension AppConnection {
     /// What of a stream the client has not taken; an answer is held as a whole and counted apart.
     var bytesOfStream: Int {
         switch phase {
-        case .events, .socket: output.queuedBytes + cutter.heldBytes
+        case .events, .socket: output.queuedBytes
         case .reading, .answering, .responding, .awaiting, .storing, .downloading, .closing: 0
         }
     }
 
-    /// Notes whether the session takes more lines.
+    /// Notes whether the session takes more requests.
     func onSessionFull(_ isFull: Bool) {
         isSessionFull = isFull
         switch phase {

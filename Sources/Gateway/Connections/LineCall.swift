@@ -1,3 +1,4 @@
+import Admin
 import LineProtocol
 import Session
 
@@ -50,7 +51,7 @@ struct LineCall: Sendable {
         case .ok(let fields):
             left -= 1
             if left == 0, let carried {
-                carried.assumeIsolated { $0.set(fields["token"]) }
+                if let token = fields["token"] { carried.assumeIsolated { $0.set(.token(token)) } }
                 end(.success(reply))
                 return true
             }
@@ -68,7 +69,7 @@ struct LineCall: Sendable {
 }
 
 /// The output of a session that answers such lines.
-final class CallOutput: SessionOutput {
+final class LineCallOutput: SessionOutput {
     private unowned let desk: LineDesk
     private let call: UInt64
 

@@ -1,22 +1,16 @@
+import CRDT
 import LineProtocol
 import Session
-
-/// What opens sessions of the line protocol for a node's own work.
-package protocol LineHost: AnyObject, Sendable {
-    /// Opens a session with the rights of an operator.
-    func openSession(replyingTo output: any SessionOutput) -> Session
-    func closeSession(_ session: Session)
-}
 
 /// The lines that a node asks for itself, as an operator would.
 package actor LineDesk {
     private nonisolated let executor: any SerialExecutor
     private nonisolated let tasks: LoopTaskExecutor
-    private nonisolated let host: any LineHost
+    private nonisolated let host: any OwnRequestHost
     private var calls: [UInt64: LineCall] = [:]
     private var lastCall: UInt64 = 0
 
-    package init(host: any LineHost, executor: any SerialExecutor) {
+    package init(host: any OwnRequestHost, executor: any SerialExecutor) {
         self.host = host
         self.executor = executor
         tasks = LoopTaskExecutor(of: executor)
@@ -41,11 +35,11 @@ package actor LineDesk {
         var lines = lines
         if let carried {
             if let token = await carried.token {
-                lines.insert("SINCE \(token)", at: 0)
+                lines.insert("SINCE \(token.text)", at: 0)
             }
             lines.append("TOKEN")
         }
-        let session = host.openSession(replyingTo: CallOutput(of: id, at: self))
+        let session = host.openSession(replyingTo: LineCallOutput(of: id, at: self))
         let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
         let result = await withCheckedContinuation { continuation in
             calls[id] = LineCall(of: lines.count, carrying: carried, continuation)

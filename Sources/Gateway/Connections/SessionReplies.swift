@@ -1,3 +1,5 @@
+import Admin
+import Node
 import Session
 
 /// The output of a session that answers the requests of a connection to the port for apps.
@@ -9,7 +11,13 @@ final class SessionReplies: SessionOutput {
 
     init(of connection: AppConnection) { self.connection = connection }
 
-    func write(_ bytes: [UInt8]) { connection.assumeIsolated { $0.onReplies(bytes) } }
+    func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
+
+    func receive(_ response: Response) { connection.assumeIsolated { $0.onResponse(response) } }
+
+    var eventForm: EventForm { .json }
+
+    func write(_ events: [ToldEvent]) { connection.assumeIsolated { $0.onEvents(events) } }
 
     func flush() { connection.assumeIsolated { $0.output.flush() } }
 

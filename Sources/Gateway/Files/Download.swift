@@ -1,9 +1,12 @@
+import Chat
 import HTTP
 import LineProtocol
 import Wire
 
 /// The download of a file, whose parts are fetched as fast as the client takes them.
 final class Download {
+    static let traitsOfShow = Verb.traits(of: "FILE SHOW")
+    static let traitsOfGet = Verb.traits(of: "FILE GET")
     /// The most parts that are fetched ahead.
     private static let aheadMax = 4
 
@@ -37,8 +40,8 @@ final class Download {
         held = request.head.fields.values(of: "if-none-match")
     }
 
-    /// The lines whose replies say what the answer's head has.
-    var firstLines: String { "FILE SHOW \(conversation) \(file) \(user)\nTOKEN\n" }
+    /// The request whose response says what the answer's head has.
+    var firstRequest: Request { .read(.file(file, in: conversation), of: user) }
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
@@ -55,14 +58,14 @@ final class Download {
     }
 
     /// Decides what to send of the file.
-    func begin(_ line: LineView) { answer = decided(by: line) }
+    func begin(_ view: FileView) { answer = decided(by: view) }
 
     private func decided(
-        by line: LineView
+        by view: FileView
     ) -> (response: AppResponse, length: ResponseHead.Body) {
-        size = line.plainValue(of: "size").flatMap { UInt64($0) } ?? 0
-        tagName = line.plainValue(of: "tag") ?? ""
-        let type = ContentType.known(line.plainValue(of: "type"))
+        size = view.size ?? 0
+        tagName = view.tag ?? ""
+        let type = ContentType.known(view.type)
         var response = AppResponse(.ok, body: [])
         response.contentType = type
         response.file = AppResponse.File(
@@ -92,25 +95,25 @@ final class Download {
         return (response, .length(UInt64(part.count)))
     }
 
-    /// The lines that fetch the next parts.
-    func takeLines() -> [UInt8] {
+    /// The requests that fetch the next parts.
+    func takeRequests() -> [Request] {
         guard let rest, !rest.isEmpty else { return [] }
-        var lines: [UInt8] = []
+        var requests: [Request] = []
         while waiting < Download.aheadMax,
             UInt64(next * LineLimits.filePartBytes) < rest.upperBound
         {
-            lines += "FILE GET \(conversation) \(file) \(user) \(next) tag=\(tagName)\n".utf8
+            requests.append(
+                .read(.part(next, of: file, in: conversation, tag: tagName), of: user))
             next += 1
             waiting += 1
         }
-        return lines
+        return requests
     }
 
     /// Returns the bytes of a part that belong to the answer; nil for a part that is damaged.
-    func take(_ line: LineView, number: Int) -> ArraySlice<UInt8>? {
+    func take(_ bytes: [UInt8], number: Int) -> ArraySlice<UInt8>? {
         let start = UInt64(number * LineLimits.filePartBytes)
         guard let rest, start < size,
-            let bytes = line.plainValue(of: "bytes").flatMap(Base64.decode),
             bytes.count == min(size - start, UInt64(LineLimits.filePartBytes))
         else { return nil }
         let skipped = Int(rest.lowerBound - min(start, rest.lowerBound))
@@ -120,8 +123,8 @@ final class Download {
         return bytes[skipped..<Int(end)]
     }
 
-    /// The number of the part whose reply comes next.
+    /// The number of the part whose response comes next.
     var number: Int { next - waiting }
 
-    func onReply() { waiting -= 1 }
+    func onResponse() { waiting -= 1 }
 }

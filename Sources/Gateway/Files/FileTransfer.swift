@@ -1,3 +1,5 @@
+import Admin
+import Chat
 import HTTP
 import JSON
 import LineProtocol
@@ -23,12 +25,15 @@ extension AppConnection {
             }
             let since = try AppRequest.sessionToken(request.head)
             let query = try AppRequest.members(of: request.head.target.query)
-            var file = route.file?.text ?? host.makeID()
+            var file = route.file ?? FileID(checked: host.makeID())
             for member in query {
                 guard member.name == "id", case .text(let name) = member.value, route.file == nil
                 else { throw LineError(400, "Unknown key; an upload has the key: id") }
                 guard isPathName(name) else { throw .notName("id") }
-                file = name
+                file = FileID(checked: name)
+            }
+            guard file.text.utf8.count <= LineLimits.fileNameBytesMax else {
+                throw .fileNameTooLong
             }
             try host.beginUpload(on: id, by: user, promised: promised)
             upload = Upload(
@@ -58,7 +63,7 @@ extension AppConnection {
         }
         uploadRefusal = upload.failure
         guard uploadRefusal == nil else { return false }
-        if !upload.lines.isEmpty || upload.hasPart { askForTurn() }
+        if upload.hasRequests || upload.hasPart { askForTurn() }
         return true
     }
 
@@ -67,8 +72,8 @@ extension AppConnection {
         while upload.hasPart, host.takePartPlace(for: id) { upload.put() }
     }
 
-    func onReply(_ line: LineView, to upload: Upload) {
-        if upload.onReply(line) { host.giveBack(partPlaces: 1) }
+    func onResponse(_ response: Response, to upload: Upload) {
+        if upload.onResponse(response) { host.giveBack(partPlaces: 1) }
     }
 
     /// Gives back what an upload has of the places for parts; called where it ends in any way.
@@ -98,7 +103,7 @@ extension AppConnection {
         if let failure = upload.failure { return failUpload(failure) }
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
-        for line in upload.takeLines() { feed(line) }
+        for request in upload.takeRequests() { submit(request) }
     }
 
     // MARK: Requests
@@ -123,9 +128,10 @@ extension AppConnection {
         session = host.openSession(
             of: user, signIn: nil, replyingTo: SessionReplies(of: self))
         if let since = try AppRequest.sessionToken(request.head) {
-            feed(Array("SINCE \(since)\n".utf8))
+            submit(.since(since))
         }
-        feed(Array(download.firstLines.utf8))
+        submit(download.firstRequest, Download.traitsOfShow)
+        submit(.token)
     }
 
     /// Goes on with an upload that has arrived, and answers it once it is stored.
@@ -133,7 +139,7 @@ extension AppConnection {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
         upload.endIfStored()
-        for line in upload.takeLines() { feed(line) }
+        for request in upload.takeRequests() { submit(request) }
         guard upload.isDone, let stored else { return }
         self.stored = nil
         var response =
@@ -145,29 +151,37 @@ extension AppConnection {
 
     // MARK: Downloads
 
-    func onReply(_ line: LineView, to download: Download) {
-        if let error = line.error {
+    func onResponse(_ response: Response, to download: Download) {
+        switch response {
+        case .failed(let error):
             // The length was promised already.
             guard download.rest == nil else { return abort() }
             var response = AppResponse(error)
             response.closes = download.closes
-            return respond(response, isHead: download.isHead)
+            respond(response, isHead: download.isHead)
+        case .token(let token): sendHead(of: download, token)
+        case .found(let listing):
+            switch listing.findings {
+            case .file(let view) where download.rest == nil: begin(download, view)
+            case .part(let bytes) where download.rest != nil:
+                guard let part = download.take(bytes, number: download.number) else {
+                    return abort()
+                }
+                download.onResponse()
+                send(Array(part))
+            default: abort()
+            }
+        // The client's token was taken.
+        case .done: break
+        case .written, .copies, .level, .report: abort()
         }
-        guard !line.isOK else {
-            if let token = line.plainValue(of: "token") { sendHead(of: download, token) }
-            return
-        }
-        guard download.rest != nil else { return begin(download, line) }
-        guard let bytes = download.take(line, number: download.number) else { return abort() }
-        download.onReply()
-        send(Array(bytes))
     }
 
-    private func begin(_ download: Download, _ line: LineView) {
-        guard line.plainValue(of: "size") != nil else {
+    private func begin(_ download: Download, _ view: FileView) {
+        guard view.size != nil else {
             return respond(AppResponse(LineError(404, "File not found")), isHead: download.isHead)
         }
-        download.begin(line)
+        download.begin(view)
     }
 
     private func sendHead(of download: Download, _ token: String) {
@@ -188,7 +202,6 @@ extension AppConnection {
             return askForTurn()
         }
         guard output.queuedBytes < AppConnection.queuedBytesMax else { return }
-        let lines = download.takeLines()
-        if !lines.isEmpty { feed(lines) }
+        for request in download.takeRequests() { submit(request, Download.traitsOfGet) }
     }
 }

@@ -1,3 +1,6 @@
+import Admin
+import CRDT
+import Chat
 import JSON
 import LineProtocol
 import Wire
@@ -15,11 +18,12 @@ final class Upload {
 
     let conversation: ConversationID
     let user: UserID
-    let file: String
+    let file: FileID
     let began: UInt64
-    /// The lines that the session has yet to be handed.
-    private(set) var lines: [[UInt8]] = []
-    /// Of each line whose reply is awaited, in their order, whether it stores a part.
+    /// The requests that the session has yet to be handed.
+    private var requests: [Request] = []
+    private var requestsBytes = 0
+    /// Of each request whose response is awaited, in their order, whether it stores a part.
     private var awaited: [Bool] = []
     private var unsent: [UInt8] = []
     private var type: String?
@@ -37,17 +41,19 @@ final class Upload {
 
     /// - Parameter since: the token that the client carries.
     init(
-        to conversation: ConversationID, as file: String, by user: UserID, since: String?,
+        to conversation: ConversationID, as file: FileID, by user: UserID, since: Token?,
         now: UInt64
     ) {
         self.conversation = conversation
         self.file = file
         self.user = user
         began = now
-        if let since { ask("SINCE \(since)") }
+        if let since { ask(.since(since)) }
     }
 
-    var heldBytes: Int { unsent.count + lines.reduce(0) { $0 + $1.count } }
+    var heldBytes: Int { unsent.count + requestsBytes }
+
+    var hasRequests: Bool { !requests.isEmpty }
 
     /// Whether what was read has to be stored before more is read.
     var isFull: Bool { unsent.count >= LineLimits.filePartBytes }
@@ -57,7 +63,7 @@ final class Upload {
         places < Upload.waitingMax && failure == nil && (isFull || hasArrived && !unsent.isEmpty)
     }
 
-    /// Whether all replies have come.
+    /// Whether all responses have come.
     var isDone: Bool { isEnding && awaited.isEmpty || failure != nil }
 
     /// - Throws: 413.
@@ -85,11 +91,12 @@ final class Upload {
         guard hasArrived, unsent.isEmpty, awaited.isEmpty, !isEnding, failure == nil else { return }
         isEnding = true
         // Whoever is told of the file may ask any node for it.
-        ask("SET ack=all")
-        let names = parts.map(\.text).joined(separator: ",")
-        let content = parts.isEmpty ? "size=0" : "size=\(size) parts=\(names)"
-        ask("FILE END \(conversation) \(file) \(user) \(content)")
-        ask("TOKEN")
+        ask(.set(Request.SetLevel(level: .all, isStrict: false)))
+        ask(
+            .write(
+                Mutation(
+                    .end(size: UInt64(size), parts: parts), of: file, in: conversation, by: user)))
+        ask(.token)
     }
 
     private func begin() {
@@ -98,12 +105,12 @@ final class Upload {
         ask(beginning(of: type))
     }
 
-    private func beginning(of type: String) -> String {
-        "FILE ADD \(conversation) \(user) id=\(file) type=\(type)"
+    private func beginning(of type: String) -> Request {
+        .write(Mutation(.begin(type: FieldText(type)), of: file, in: conversation, by: user))
     }
 
-    /// Makes the line that stores the next part, for which there is a place; the line before it
-    /// begins the upload again where that is to be checked again.
+    /// Makes the request that stores the next part, for which there is a place; the request before
+    /// it begins the upload again where that is to be checked again.
     func put() {
         if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
             ask(beginning(of: type))
@@ -111,28 +118,31 @@ final class Upload {
         let bytes = Array(unsent.prefix(LineLimits.filePartBytes))
         places += 1
         let part = PartID(ofPart: bytes)
-        let content = Base64.encode(bytes)
-        ask("FILE PUT \(conversation) \(file) \(user) \(part) \(content)", isPart: true)
+        ask(
+            .write(Mutation(.put(bytes), on: part, of: file, in: conversation, by: user)),
+            partBytes: bytes.count)
         parts.append(part)
         unsent.removeFirst(bytes.count)
     }
 
-    private func ask(_ line: String, isPart: Bool = false) {
-        lines.append(Array(line.utf8) + [UInt8(ascii: "\n")])
-        awaited.append(isPart)
+    /// - Parameter partBytes: the bytes of the part that it stores; 0 where it stores none.
+    private func ask(_ request: Request, partBytes: Int = 0) {
+        requests.append(request)
+        requestsBytes += partBytes
+        awaited.append(partBytes > 0)
     }
 
-    func takeLines() -> [[UInt8]] {
-        defer { lines = [] }
-        return lines
+    func takeRequests() -> [Request] {
+        defer { (requests, requestsBytes) = ([], 0) }
+        return requests
     }
 
     /// - Returns: whether a part has given its place back.
-    func onReply(_ line: LineView) -> Bool {
-        guard line.isOK || line.error != nil, !awaited.isEmpty else { return false }
+    func onResponse(_ response: Response) -> Bool {
+        guard !awaited.isEmpty else { return false }
         let isPart = awaited.removeFirst()
-        if let error = line.error, failure == nil { failure = error }
-        token = line.plainValue(of: "token") ?? token
+        if let error = response.error, failure == nil { failure = error }
+        token = response.token ?? token
         guard isPart, places > 0 else { return false }
         places -= 1
         return true
@@ -148,10 +158,15 @@ final class Upload {
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object {
-            $0.pair("id", file)
+            $0.pair("id", file.text)
             $0.pair("type", type ?? ContentType.unknown)
             $0.pair("size", size)
         }
         return writer.bytes
     }
+}
+
+extension LineError {
+    static let fileNameTooLong = LineError(
+        400, "file is 1-\(LineLimits.fileNameBytesMax) of A-Z a-z 0-9 _ . : @ -")
 }

@@ -14,7 +14,7 @@ package struct PushRequest: Sendable {
 }
 
 /// The surroundings of what pushes notifications.
-package protocol PushHost: LineHost {
+package protocol PushHost: OwnRequestHost {
     /// Sends a request.
     ///
     /// - Parameter onDone: called on the loop's thread, with the status of the response, or nil

@@ -1,3 +1,4 @@
+import Admin
 import HTTP
 import JSON
 import LineProtocol
@@ -39,8 +40,8 @@ enum OpenAPI {
         missing values are left out of answers.
         """
 
-    /// The shapes of data lines that answers consist of.
-    private static let shapes: [LineShape] = LineShape.all.filter { $0.noun != "OK" }
+    /// The views of which answers consist.
+    private static let shapes: [ViewDescription] = ViewDescription.all.filter { $0.noun != "OK" }
 
     // MARK: Paths
 
@@ -157,7 +158,7 @@ enum OpenAPI {
         writer.object("properties") {
             more(&$0)
             for key in keys {
-                let type = LineShape.status.keys.first { $0.name == key }?.type ?? .number
+                let type = ViewDescription.status.keys.first { $0.name == key }?.type ?? .number
                 $0.object(key, schema(of: type))
             }
         }
@@ -322,14 +323,14 @@ extension OpenAPI {
         let schema: Schema
     }
 
-    private static func schema(of type: LineShape.ValueType) -> Schema {
+    private static func schema(of type: ViewDescription.ValueType) -> Schema {
         switch type {
         case .text: { $0.pair("type", "string") }
         case .name: { $0.pair("$ref", "#/components/schemas/Name") }
         case .time: { time(&$0) }
         case .number: { $0.pair("type", "integer") }
         case .flag: { $0.pair("type", "boolean") }
-        case .set: { names(&$0) }
+        case .list: { names(&$0) }
         case .copies: { $0.pair("type", "integer") }
         }
     }
@@ -355,7 +356,7 @@ extension OpenAPI {
             case .newID(let key):
                 return Parameter(name: key, isRequired: false, schema: schema(of: .name))
             case .userAnd(let key):
-                return Parameter(name: key, isRequired: false, schema: schema(of: .set))
+                return Parameter(name: key, isRequired: false, schema: schema(of: .list))
             case .names(let key):
                 return Parameter(name: key, isRequired: true) {
                     $0.pair("type", "string")
@@ -387,7 +388,7 @@ extension OpenAPI {
                     name: $0.name, isRequired: $0.isRequired,
                     schema: schema(of: $0, isQuery: !resource.hasBody))
             }
-            + resource.additions.compactMap(\.key).map {
+            + resource.additions.compactMap(\.addition.key).map {
                 Parameter(name: $0, isRequired: false, schema: schema(of: .flag))
             }
         guard let key = resource.textKey else { return ofSources + options }
@@ -484,7 +485,7 @@ extension Option {
     var isFreeText: Bool { !isChoice && (placeholder.first != "<" || placeholder == "<token>") }
 }
 
-extension LineShape {
+extension ViewDescription {
     /// The name of the shape in the description of the API: `Message`.
     var title: String { noun.prefix(1) + noun.dropFirst().lowercased() }
 }

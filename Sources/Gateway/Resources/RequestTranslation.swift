@@ -3,22 +3,20 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request of the API as a line of the line protocol.
+/// A request of the API as a node carries it out.
 struct TranslatedRequest {
-    /// Without its end.
-    let line: [UInt8]
+    let request: Request
     /// The id of what the request creates, where the reply does not tell it.
     var newID: String?
 }
 
 extension Route {
-    /// Writes the line of a request.
+    /// Makes a request of its parameters.
     ///
     /// - Parameters:
     ///   - parameters: the members of the body, or the parameters of the query.
     ///   - makeID: makes the id of what the request creates, where the client leaves it out.
-    /// - Throws: 400 for what cannot be said in a line; what the line says is checked where it is
-    ///   read.
+    /// - Throws: the error of the first parameter that is not as the verb's row prescribes.
     func translate(
         _ parameters: [JSONValue.Member], by user: UserID, makeID: () -> String
     ) throws(LineError) -> TranslatedRequest {
@@ -27,33 +25,37 @@ extension Route {
             let known = keys.isEmpty ? "none" : keys.joined(separator: ", ")
             throw LineError(400, "Unknown key; the keys of this request are: \(known)")
         }
-        var writer = LineWriter(parameters: parameters, line: [])
-        writer.line.reserveCapacity(256)
-        writer.line += resource.verb.name.utf8
+        var reader = ParameterReader(parameters, of: resource.verb)
         for (index, source) in resource.sources.enumerated() {
             let isRequired = index < resource.verb.required.count
-            try writer.append(
+            try reader.append(
                 source, of: self, by: user, isRequired: isRequired, makeID: makeID)
         }
-        for option in resource.options { try writer.append(option) }
-        for addition in resource.additions { try writer.append(addition) }
-        if let key = resource.textKey { try writer.append(textOf: key) }
-        return TranslatedRequest(line: writer.line, newID: writer.newID)
+        for option in resource.options { try reader.append(option) }
+        for (option, addition) in resource.additions { try reader.append(option, addition) }
+        if let key = resource.textKey { try reader.append(textOf: key) }
+        return TranslatedRequest(
+            request: try Request(reader.parts, minting: makeID), newID: reader.newID)
     }
 }
 
-/// A line that is being written from the parameters of a request.
-private struct LineWriter {
+/// The parameters of a request, and the parts that were made of them.
+private struct ParameterReader {
     let parameters: [JSONValue.Member]
-    var line: [UInt8]
-    var newID: String?
+    private(set) var parts: RequestParts
+    private(set) var newID: String?
+
+    init(_ parameters: [JSONValue.Member], of verb: Verb) {
+        self.parameters = parameters
+        parts = RequestParts(of: verb)
+    }
 
     mutating func append(
         _ source: Resource.Source, of route: Route, by user: UserID, isRequired: Bool,
         makeID: () -> String
     ) throws(LineError) {
         switch source {
-        case .user: append(word: user.text)
+        case .user: parts.append(argument: user.text)
         case .path(let name): try append(name: route.value(of: name), of: name)
         case .key(let key):
             guard let text = try text(of: key) else {
@@ -67,12 +69,13 @@ private struct LineWriter {
             newID = id
         case .userAnd(let key):
             let others = value(of: key) == nil ? [] : try names(of: key, mayBeText: false)
-            append(word: ([user.text] + others).joined(separator: ","))
+            parts.append(argument: ([user.text] + others).joined(separator: ","))
         case .names(let key):
-            append(word: try names(of: key, mayBeText: true).joined(separator: ","))
+            let names = try names(of: key, mayBeText: true)
+            parts.append(argument: names.joined(separator: ","))
         case .toggle(let key):
             guard let isOn = try flag(of: key) else { throw .missing(key) }
-            append(word: isOn ? "on" : "off")
+            parts.append(argument: isOn ? "on" : "off")
         }
     }
 
@@ -88,23 +91,18 @@ private struct LineWriter {
         case .text(let value) where !value.isEmpty || option.isFreeText: text = value
         default: throw .notText(option.name)
         }
-        line += " \(option.name)=".utf8
-        line.appendValue(text)
+        parts.set(option, to: text)
     }
 
-    mutating func append(_ addition: Resource.Addition) throws(LineError) {
-        switch addition {
-        case .always(let words): append(word: words)
-        case .unless(let key, let words): if try flag(of: key) != true { append(word: words) }
-        }
+    mutating func append(_ option: Option, _ addition: Resource.Addition) throws(LineError) {
+        if let key = addition.key, try flag(of: key) == true { return }
+        parts.set(option, to: addition.value)
     }
 
     mutating func append(textOf key: String) throws(LineError) {
         guard let text = try text(of: key) else { return }
-        // A text that is too long is refused here, since the line might be too long as well.
         guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
-        line += " -- ".utf8
-        line.appendText(text)
+        parts.set(text: text)
     }
 
     /// Returns the names that a key lists.
@@ -126,12 +124,7 @@ private struct LineWriter {
 
     private mutating func append(name: String, of key: String) throws(LineError) {
         guard isPathName(name) else { throw .notName(key) }
-        append(word: name)
-    }
-
-    private mutating func append(word: String) {
-        line.append(UInt8(ascii: " "))
-        line += word.utf8
+        parts.append(argument: name)
     }
 
     private func value(of key: String) -> JSONValue? {

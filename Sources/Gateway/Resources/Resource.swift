@@ -1,9 +1,10 @@
+import Admin
 import HTTP
 import JSON
 import LineProtocol
 import Wire
 
-/// A request of the API: a method and a path, and the verb of the line protocol that answers it.
+/// A request of the API: a method and a path, and the verb that answers it.
 ///
 /// What the request takes follows from the verb's row: its options and its text are keys of the
 /// body, or of the query where the method has no body.
@@ -42,43 +43,36 @@ final class Resource: Sendable {
         }
     }
 
-    /// The words that the gateway adds to the verb's line.
-    enum Addition: Sendable {
-        case always(String)
-        /// Added unless a key of the body or the query, a flag, is true.
-        case unless(String, String)
+    /// An option of the verb that the gateway gives.
+    struct Addition: Sendable {
+        let option: String
+        let value: String
+        /// The key of the body or the query, a flag, that leaves the option out where it is true;
+        /// nil for an option that is always given.
+        let key: String?
 
-        var key: String? {
-            switch self {
-            case .always: nil
-            case .unless(let key, _): key
-            }
+        static func always(_ option: String, _ value: String) -> Addition {
+            Addition(option: option, value: value, key: nil)
         }
-    }
 
-    /// The content of the answer.
-    enum Answer: Sendable {
-        /// The pairs of the status line with these keys.
-        case status([String])
-        /// The only data line.
-        case one(LineShape)
-        /// All data lines, under this key, and the pairs of the status line with these keys.
-        case list(String, LineShape, [String])
+        static func unless(_ key: String, _ option: String, _ value: String) -> Addition {
+            Addition(option: option, value: value, key: key)
+        }
     }
 
     let method: Method
     let segments: [Segment]
     let verb: Verb
+    let traits: Verb.Traits
     /// For each argument of the verb.
     let sources: [Source]
-    let answer: Answer
-    /// The pairs of the status line that the answer shows.
-    let status: LineShape
+    let answer: AnswerForm
     /// The options of the verb that the request may have.
     let options: [Option]
     /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
     let isForSockets: Bool
-    let additions: [Addition]
+    /// The options that the gateway gives, each with its value.
+    let additions: [(option: Option, addition: Addition)]
     /// The path as documents show it: `/v1/chats/{conversation}`.
     let path: String
     /// What the request is called in descriptions, as a client's method would be: `sendMessage`.
@@ -98,7 +92,7 @@ final class Resource: Sendable {
     ///   - hasOptions: whether the request has the options of the verb, which may make it a write.
     init(
         _ method: Method, _ path: String, _ verbName: String, as operation: String,
-        _ answer: Answer, sources: [Int: Source] = [:], isForSockets: Bool = false,
+        _ answer: AnswerForm, sources: [Int: Source] = [:], isForSockets: Bool = false,
         hasOptions: Bool = true, adding additions: Addition...
     ) {
         guard let verb = Verb.all.first(where: { $0.name == verbName }) else {
@@ -119,17 +113,19 @@ final class Resource: Sendable {
         self.method = method
         self.path = "/v1/" + path
         self.operation = operation
-        self.additions = additions
+        traits = Verb.traits(of: verbName)
+        self.additions = additions.map { addition in
+            guard let option = verb.options.first(where: { $0.name == addition.option }) else {
+                preconditionFailure("an addition is an option of its verb")
+            }
+            return (option, addition)
+        }
         self.segments = segments
         self.verb = verb
         self.sources = sources
         self.options = options
         self.textKey = textKey
         self.answer = answer
-        switch answer {
-        case .one: status = .status.only([])
-        case .status(let keys), .list(_, _, let keys): status = .status.only(keys)
-        }
         self.isForSockets = isForSockets
         keys =
             sources.compactMap(\.key) + options.map(\.name) + additions.compactMap(\.key)

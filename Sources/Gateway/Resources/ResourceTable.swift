@@ -1,3 +1,4 @@
+import Admin
 import HTTP
 import LineProtocol
 
@@ -32,7 +33,7 @@ extension Resource {
             as: "addParticipant", .status([]), sources: [1: .user]),
         Resource(
             .post, "conversations/{conversation}/leave", "LEAVECHAT", as: "leaveConversation",
-            .status([]), adding: .always("again=true")),
+            .status([]), adding: .always("again", "true")),
         Resource(
             .put, "conversations/{conversation}/archive", "ARCHIVE", as: "archiveConversation",
             .status([])),
@@ -51,7 +52,7 @@ extension Resource {
         Resource(
             .get, "conversations/{conversation}/messages", "HISTORY", as: "listMessages",
             .list("messages", .message, ["next"]),
-            adding: .always("bytes=\(AppLimits.pageBytes)")),
+            adding: .always("bytes", "\(AppLimits.pageBytes)")),
         Resource(
             .get, "conversations/{conversation}/messages/{message}", "MESSAGE",
             as: "getMessage", .one(.message)),
@@ -137,14 +138,14 @@ extension Resource {
         // An app may go without a word: what it shows is renewed, or ends.
         Resource(
             .put, "devices/{device}/viewing", "VIEWING", as: "setViewing", .status([]),
-            adding: .always("lease=true")),
+            adding: .always("lease", "true")),
         Resource(
             .get, "devices/{device}/notifications", "NOTIFICATIONS", as: "listNotifications",
             .list("notifications", .notification, ["next"])),
         Resource(
             .delete, "devices/{device}/notifications/{id}", "NOTIFIED",
             as: "deleteNotification", .status([]), hasOptions: false,
-            adding: .unless("upTo", "only=true")),
+            adding: .unless("upTo", "only", "true")),
     ]
 
     private static let events: [Resource] = [
@@ -167,7 +168,7 @@ extension Resource {
             .status([])),
     ]
 
-    private static let namesListed = Addition.always("names=\(AppLimits.namesListed)")
+    private static let namesListed = Addition.always("names", "\(AppLimits.namesListed)")
 
     /// Whether the request has a newer name, which does the same.
     var isAlias: Bool { segments.first == .word("chats") }

@@ -1,3 +1,5 @@
+import Admin
+import CRDT
 import Crypto
 import HTTP
 import JSON
@@ -12,7 +14,9 @@ final class Socket {
     struct Waiting {
         /// As the client wrote it.
         let id: JSONValue
-        var answer: AnswerWriter
+        let resource: Resource
+        /// The id of what the request creates, where the response does not tell it.
+        let newID: String?
     }
 
     /// The most bytes of memory that are kept for frames to come.
@@ -23,8 +27,7 @@ final class Socket {
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// In the order of their lines, which is that of their replies; an entry is nil once its answer
-    /// has left.
+    /// In the order of their responses; an entry is nil once its answer has left.
     private var waiting: [Waiting?] = []
     private var first = 0
     /// What was not handed to the network yet.
@@ -42,22 +45,14 @@ final class Socket {
 
     var waitingCount: Int { waiting.count - first }
 
-    var heldBytes: Int {
-        reader.heldBytes + (first < waiting.count ? waiting[first]?.answer.heldBytes ?? 0 : 0)
-    }
+    var heldBytes: Int { reader.heldBytes }
 
     func append(_ request: Waiting) { waiting.append(request) }
 
-    /// Adds a data line to the answer of the first request.
-    func append(_ line: LineView) {
-        if first < waiting.count { waiting[first]?.answer.append(line) }
-    }
-
     func removeFirst() -> Waiting? {
         guard first < waiting.count else { return nil }
-        // Moved out: the entry would share its answer, and keep it.
-        var request: Waiting?
-        swap(&request, &waiting[first])
+        let request = waiting[first]
+        waiting[first] = nil
         first += 1
         if first == waiting.count {
             waiting.removeAll(keepingCapacity: waiting.count <= 16)
@@ -101,8 +96,18 @@ final class Socket {
         frames.write(UInt8(ascii: "}"))
     }
 
-    func write(_ writer: JSONWriter) {
-        frames.write(webSocketText: [writer.bytes])
+    /// Writes `{"event":…}`.
+    func write(_ event: ToldEvent) {
+        var end: [UInt8] = []
+        end.reserveCapacity(64)
+        event.appendEnd(to: &end)
+        end.append(UInt8(ascii: "}"))
+        let head = #"{"event":"#.utf8
+        let bytes = event.rendered.bytes
+        frames.beginWebSocketText(count: head.count + bytes.count + end.count)
+        frames.write(raw: head)
+        frames.write(raw: bytes)
+        frames.write(raw: end)
     }
 }
 
@@ -125,7 +130,7 @@ extension AppConnection {
         guard let key else {
             return refuse(head, HTTPError(.upgradeRequired, "This path is a WebSocket"))
         }
-        let since: String?
+        let since: Token?
         do throws(LineError) {
             since = try sinceToken(head)
         } catch {
@@ -147,9 +152,9 @@ extension AppConnection {
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }
-        // Its reply is an answer without an id.
-        socket.append(Socket.Waiting(id: .null, answer: AnswerWriter(.taken, newID: nil)))
-        feed(Array("SINCE \(since)\n".utf8))
+        // Its response is an answer without an id.
+        socket.append(Socket.Waiting(id: .null, resource: .taken, newID: nil))
+        submit(.since(since), Resource.taken.traits)
     }
 
     /// Returns the protocol that is chosen: without one of those that it offers, a browser gives
@@ -170,13 +175,13 @@ extension AppConnection {
     }
 
     /// Returns the session token in the header or the query.
-    private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
+    private func sinceToken(_ head: RequestHead) throws(LineError) -> Token? {
         let query = head.target.query
         guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
             throw LineError(400, "Unknown key; the keys of this request are: since")
         }
         if let parameter = query.first {
-            return try AppRequest.checked(sessionToken: parameter.value)
+            return try AppRequest.sessionToken(parameter.value)
         }
         return try AppRequest.sessionToken(head)
     }
@@ -197,7 +202,6 @@ extension AppConnection {
         guard case .socket(let socket) = phase else { return }
         var bytes: [UInt8] = []
         swap(&bytes, &backlog)
-        var lines: [UInt8] = []
         var rest = 0
         var framesLeft = Socket.framesPerTurnMax
         let error: WebSocketError? = bytes.withUnsafeBytes { bytes in
@@ -216,14 +220,13 @@ extension AppConnection {
                         slice = slice.dropFirst(slice.count)
                         break
                     }
-                    handle(event, of: socket, &lines)
+                    handle(event, of: socket)
                 }
                 return nil
             } catch {
                 return error
             }
         }
-        if !lines.isEmpty { feed(lines) }
         guard case .socket = phase else { return }
         if let error { return closeSocket(error.code, error.message) }
         bytes.removeFirst(bytes.count - rest)
@@ -232,9 +235,9 @@ extension AppConnection {
         if framesLeft == 0, !backlog.isEmpty { askForTurn() }
     }
 
-    private func handle(_ event: WebSocketReader.Event, of socket: Socket, _ lines: inout [UInt8]) {
+    private func handle(_ event: WebSocketReader.Event, of socket: Socket) {
         switch event {
-        case .text(let text): request(text, of: socket, &lines)
+        case .text(let text): request(text, of: socket)
         case .ping(let payload): socket.frames.write(webSocketPong: payload)
         case .binary:
             socket.write(.null, LineError(400, "A request is a text, not binary"))
@@ -242,8 +245,8 @@ extension AppConnection {
         }
     }
 
-    /// Appends the line of a request, or answers it with the reason why there is none.
-    private func request(_ text: [UInt8], of socket: Socket, _ lines: inout [UInt8]) {
+    /// Hands a request to the session, or answers it with the reason why it is none.
+    private func request(_ text: [UInt8], of socket: Socket) {
         var id = JSONValue.null
         do throws(LineError) {
             let message = try SocketMessage(text)
@@ -254,7 +257,7 @@ extension AppConnection {
             try admitGuests(in: parameters, by: socket.user)
             let emails = try route.emails(in: parameters)
             if emails.isEmpty {
-                try append(route, parameters, for: id, of: socket, to: &lines)
+                try submit(route, parameters, for: id, of: socket)
             } else {
                 try find(emails, for: id, route, parameters, of: socket)
             }
@@ -263,23 +266,20 @@ extension AppConnection {
         }
     }
 
-    /// Appends the line of a request, whose reply is awaited from here on.
-    private func append(
-        _ route: Route, _ parameters: [JSONValue.Member], for id: JSONValue, of socket: Socket,
-        to lines: inout [UInt8]
+    /// Hands a request to the session, whose response is awaited from here on.
+    private func submit(
+        _ route: Route, _ parameters: [JSONValue.Member], for id: JSONValue, of socket: Socket
     ) throws(LineError) {
         let translated = try route.translate(parameters, by: socket.user, makeID: host.makeID)
-        lines += translated.line
-        lines.append(UInt8(ascii: "\n"))
         if route.resource.verb.name == "VIEWING" {
             let shows = parameters.contains { $0.name == "conversation" }
             socket.viewings.note(
-                shows ? translated.line : nil, of: route.value(of: "device"), by: socket.user,
+                shows ? translated.request : nil, of: route.value(of: "device"), by: socket.user,
                 now: clock.milliseconds, wallMilliseconds: clock.wallMilliseconds)
         }
         socket.append(
-            Socket.Waiting(
-                id: id, answer: AnswerWriter(route.resource, newID: translated.newID)))
+            Socket.Waiting(id: id, resource: route.resource, newID: translated.newID))
+        submit(translated.request, route.resource.traits)
     }
 
     /// Makes the users whom e-mail addresses find participants of a new conversation.
@@ -310,9 +310,7 @@ extension AppConnection {
         socket.isFinding = false
         do throws(LineError) {
             let members = try parameters.adding(try found.get())
-            var line: [UInt8] = []
-            try append(route, members, for: id, of: socket, to: &line)
-            feed(line)
+            try submit(route, members, for: id, of: socket)
         } catch {
             socket.write(id, error)
             sendFrames(of: socket)
@@ -337,25 +335,13 @@ extension AppConnection {
 // MARK: Replies
 
 extension AppConnection {
-    func onReply(_ line: LineView, to socket: Socket) {
-        if line.isOK {
-            guard var request = socket.removeFirst() else { return }
-            do throws(LineError) {
-                socket.write(request.id, 200, body: try request.answer.finish(line))
-            } catch {
-                socket.write(request.id, error)
-            }
-        } else if line.isEvent {
-            var writer = JSONWriter(reserving: 512)
-            writer.object {
-                $0.object("event") { $0.write(pairsOf: line, of: .event) }
-            }
-            socket.write(writer)
-        } else if let error = line.error {
-            guard let request = socket.removeFirst() else { return }
+    func onResponse(_ response: Response, to socket: Socket) {
+        guard let request = socket.removeFirst() else { return }
+        do throws(LineError) {
+            let body = try request.resource.pieces(of: response, newID: request.newID)
+            socket.write(request.id, 200, body: body)
+        } catch {
             socket.write(request.id, error)
-        } else {
-            socket.append(line)
         }
     }
 
@@ -393,9 +379,8 @@ extension AppConnection {
             return closeSocket(.tokenExpired, LineError.signInExpired.sentence)
         }
         guard now < readAt + AppLimits.silentMillisecondsMax else { return abort() }
-        for line in socket.viewings.takeDue(now: now, wallMilliseconds: clock.wallMilliseconds) {
-            host.execute(line)
-        }
+        let due = socket.viewings.takeDue(now: now, wallMilliseconds: clock.wallMilliseconds)
+        for viewing in due { host.execute(viewing) }
         guard now >= socket.sentAt + AppLimits.heartbeatMilliseconds else { return }
         socket.frames.writeWebSocketPing()
         sendFrames(of: socket)

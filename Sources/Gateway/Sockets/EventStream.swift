@@ -1,3 +1,4 @@
+import Admin
 import HTTP
 import JSON
 import LineProtocol
@@ -16,27 +17,42 @@ final class EventStream {
 
 extension AppConnection {
     /// Has a session watch a user's events.
-    func beginEvents(_ line: [UInt8], of user: UserID) {
+    func beginEvents(_ request: Request, _ traits: Verb.Traits, of user: UserID) {
         phase = .events(EventStream(now: clock.milliseconds))
         // Nothing is answered behind a stream.
         backlog = []
         isSessionFull = false
         session = host.openSession(
             of: user, signIn: nil, replyingTo: SessionReplies(of: self))
-        feed(line + [UInt8(ascii: "\n")])
+        submit(request, traits)
     }
 
-    func onReply(_ line: LineView, to stream: EventStream) {
-        if let error = line.error {
-            var response = AppResponse(error)
-            response.closes = true
-            respond(response, isHead: false)
-        } else if line.isEvent {
-            send(line, of: .event, as: line.plainValue(of: "kind") ?? "", on: stream)
-        } else if line.isOK, !stream.hasBegun {
-            begin(stream)
-            send(line, of: .status, as: "watching", on: stream)
+    func onResponse(_ response: Response, to stream: EventStream) {
+        if let error = response.error {
+            var answer = AppResponse(error)
+            answer.closes = true
+            return respond(answer, isHead: false)
         }
+        guard let token = response.token else { return }
+        begin(stream)
+        var json = JSONWriter(reserving: 96)
+        json.object { $0.pair("token", token) }
+        send(json.bytes, as: "watching", token, on: stream)
+    }
+
+    /// Sends events over a stream or a WebSocket.
+    func onEvents(_ events: [ToldEvent]) {
+        switch phase {
+        case .events(let stream):
+            for event in events {
+                send(event.json, as: event.rendered.kind, event.token, on: stream)
+            }
+        case .socket(let socket):
+            for event in events { socket.write(event) }
+            sendFrames(of: socket)
+        case .reading, .answering, .responding, .storing, .downloading, .awaiting, .closing: break
+        }
+        noteHeld()
     }
 
     private func begin(_ stream: EventStream) {
@@ -50,14 +66,12 @@ extension AppConnection {
     }
 
     private func send(
-        _ line: LineView, of shape: LineShape, as kind: String, on stream: EventStream
+        _ json: [UInt8], as kind: String, _ token: String?, on stream: EventStream
     ) {
-        var json = JSONWriter(reserving: 512)
-        json.object { $0.write(pairsOf: line, of: shape) }
-        var writer = ByteWriter(reserving: json.bytes.count + 256)
-        if let token = line.plainValue(of: "token") { writer.write(raw: "id: \(token)\n".utf8) }
+        var writer = ByteWriter(reserving: json.count + 256)
+        if let token { writer.write(raw: "id: \(token)\n".utf8) }
         writer.write(raw: "event: \(kind)\ndata: ".utf8)
-        writer.write(raw: json.bytes)
+        writer.write(raw: json)
         writer.write(raw: "\n\n".utf8)
         stream.sentAt = clock.milliseconds
         send(writer.bytes)
@@ -70,5 +84,27 @@ extension AppConnection {
         }
         stream.sentAt = now
         send(Array(":\n\n".utf8))
+    }
+}
+
+extension ToldEvent {
+    /// The event as an object of JSON.
+    var json: [UInt8] {
+        var json: [UInt8] = []
+        json.reserveCapacity(rendered.bytes.count + 96)
+        json += rendered.bytes
+        appendEnd(to: &json)
+        return json
+    }
+
+    /// Appends the token and the end of the object.
+    func appendEnd(to json: inout [UInt8]) {
+        if let token {
+            // A token is base64url, which needs no escapes.
+            json += #","token":""#.utf8
+            json += token.utf8
+            json.append(UInt8(ascii: "\""))
+        }
+        json.append(UInt8(ascii: "}"))
     }
 }

@@ -1,3 +1,7 @@
+import CRDT
+import Chat
+import LineProtocol
+import Node
 import Wire
 
 /// The conversations that devices show, as a client has said over a WebSocket.
@@ -5,7 +9,7 @@ import Wire
 /// They are renewed while it is open, and end with it.
 struct SocketViewings {
     private struct Viewing {
-        let line: String
+        let request: Request
         let user: UserID
         /// When it was said last, in milliseconds since 1970.
         var wallMilliseconds: UInt64
@@ -21,37 +25,41 @@ struct SocketViewings {
 
     private var viewings: [String: Viewing] = [:]
 
-    /// Notes a line of `VIEWING`; nil for one by which a device shows nothing any more.
+    /// Notes what a device shows; nil for nothing any more.
     mutating func note(
-        _ line: [UInt8]?, of device: String, by user: UserID, now: UInt64, wallMilliseconds: UInt64
+        _ request: Request?, of device: String, by user: UserID, now: UInt64,
+        wallMilliseconds: UInt64
     ) {
-        guard let line else {
+        guard let request else {
             viewings[device] = nil
             return
         }
         guard viewings[device] != nil || viewings.count < SocketViewings.devicesMax else { return }
         viewings[device] = Viewing(
-            line: String(decoding: line, as: UTF8.self), user: user,
-            wallMilliseconds: wallMilliseconds, renewAt: now + SocketViewings.renewMilliseconds)
+            request: request, user: user, wallMilliseconds: wallMilliseconds,
+            renewAt: now + SocketViewings.renewMilliseconds)
     }
 
-    /// Returns the lines by which viewings are renewed.
-    mutating func takeDue(now: UInt64, wallMilliseconds: UInt64) -> [String] {
+    /// Returns the requests by which viewings are renewed.
+    mutating func takeDue(now: UInt64, wallMilliseconds: UInt64) -> [Request] {
         let due = viewings.filter { now >= $0.value.renewAt }.keys.sorted()
         return due.compactMap { device in
             viewings[device]?.renewAt = now + SocketViewings.renewMilliseconds
             viewings[device]?.wallMilliseconds = wallMilliseconds
-            return viewings[device]?.line
+            return viewings[device]?.request
         }
     }
 
-    /// Removes all, and returns the lines by which they end, unless the device has said otherwise
-    /// since, over another connection.
-    mutating func takeEnds() -> [String] {
+    /// Removes all, and returns the requests by which they end, unless the device has said
+    /// otherwise since, over another connection.
+    mutating func takeEnds() -> [Request] {
         defer { viewings = [:] }
         return viewings.sorted { $0.key < $1.key }.map { device, viewing in
             let bound = viewing.wallMilliseconds + SocketViewings.aheadMilliseconds
-            return "VIEWING \(viewing.user) \(device) upto=\(bound << 16)"
+            return .write(
+                Mutation(
+                    .endView(upTo: HybridTimestamp(milliseconds: bound)),
+                    on: DeviceID(checked: device), by: viewing.user))
         }
     }
 }
@@ -60,6 +68,6 @@ extension AppConnection {
     /// Ends what devices show, where the client has said so over this WebSocket.
     func endViewings() {
         guard case .socket(let socket) = phase else { return }
-        for line in socket.viewings.takeEnds() { host.execute(line) }
+        for request in socket.viewings.takeEnds() { host.execute(request) }
     }
 }

@@ -1,22 +1,23 @@
 import Chat
 
-/// An event for all watching sessions of a node: its line is rendered once and stored once.
-///
-/// It is confined to the node's event loop. Sessions whose clients do not read keep it until they
-/// do.
-package actor WatchedEvent {
-    private enum Form {
-        case event(Event)
-        case line([UInt8])
-    }
+/// The forms in which events reach clients.
+package enum EventForm: Int, CaseIterable, Sendable {
+    case line, json
+}
 
+/// An event for all watching sessions of a node: it is rendered once for each form, and each
+/// rendering is stored once.
+///
+/// It is confined to the node's event loop.
+package actor WatchedEvent {
     private nonisolated let executor: any SerialExecutor
-    private var form: Form
-    /// The number of sessions that keep it.
-    private var keepersCount = 0
+    private let event: Event
+    /// By form.
+    private var renderings: [RenderedEvent?] = Array(
+        repeating: nil, count: EventForm.allCases.count)
 
     package init(_ event: Event, on executor: any SerialExecutor) {
-        form = .event(event)
+        self.event = event
         self.executor = executor
     }
 
@@ -24,15 +25,39 @@ package actor WatchedEvent {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Returns the part of the line that is the same for all sessions; the first call renders it.
-    package func line(_ render: (Event) -> [UInt8]) -> [UInt8] {
-        switch form {
-        case .line(let bytes): return bytes
-        case .event(let event):
-            let bytes = render(event)
-            form = .line(bytes)
-            return bytes
-        }
+    /// Returns the part of the event that is the same for all sessions; the first call of a form
+    /// renders it.
+    package func rendered(
+        as form: EventForm, _ render: (Event) -> (kind: String, bytes: [UInt8])
+    ) -> RenderedEvent {
+        if let rendered = renderings[form.rawValue] { return rendered }
+        let (kind, bytes) = render(event)
+        let rendered = RenderedEvent(kind, bytes, on: executor)
+        renderings[form.rawValue] = rendered
+        return rendered
+    }
+}
+
+/// An event in one form, without what each session adds to it.
+///
+/// It is confined to the node's event loop. Sessions whose clients do not read keep it until they
+/// do.
+package actor RenderedEvent {
+    private nonisolated let executor: any SerialExecutor
+    /// The word for the kind of the event.
+    package nonisolated let kind: String
+    package nonisolated let bytes: [UInt8]
+    /// The number of sessions that keep it.
+    private var keepersCount = 0
+
+    package init(_ kind: String, _ bytes: [UInt8], on executor: any SerialExecutor) {
+        self.kind = kind
+        self.bytes = bytes
+        self.executor = executor
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
     }
 
     /// Notes that a session keeps the event.

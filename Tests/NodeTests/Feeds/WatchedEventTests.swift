@@ -11,21 +11,23 @@ import Wire
             .archive, in: ConversationID(checked: "c"), by: UserID(checked: "bob"),
             at: HybridTimestamp(milliseconds: 9)), on: InlineExecutor())
 
-    @Test func `its line is rendered once`() {
+    @Test(arguments: EventForm.allCases)
+    func `it is rendered once in each form`(form: EventForm) {
         var rendered = 0
-        let lines = (0..<3).map { _ in
+        let bytes = (0..<3).map { _ in
             event.assumeIsolated { event in
-                event.line { _ in
+                event.rendered(as: form) { _ in
                     rendered += 1
-                    return [UInt8(rendered)]
-                }
+                    return ("archive", [UInt8(rendered)])
+                }.bytes
             }
         }
         #expect(rendered == 1)
-        #expect(lines == [[1], [1], [1]])
+        #expect(bytes == [[1], [1], [1]])
     }
 
     @Test func `the first that keeps it and the last that lets go are told so`() {
+        let event = RenderedEvent("archive", [], on: InlineExecutor())
         let firsts = (0..<3).map { _ in event.assumeIsolated { $0.keep() } }
         #expect(firsts == [true, false, false])
         let lasts = (0..<3).map { _ in event.assumeIsolated { $0.letGo() } }

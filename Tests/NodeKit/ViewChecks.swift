@@ -1,3 +1,4 @@
+import Admin
 import LineProtocol
 import Testing
 import Wire
@@ -5,7 +6,7 @@ import Wire
 /// Checks that a data line has the keys and the types that its shape promises to readers.
 package func checkShape(of line: String) {
     guard case .data(let noun, let fields)? = ReplyLine(line),
-        let shape = LineShape.all.first(where: { $0.noun == noun })
+        let shape = ViewDescription.all.first(where: { $0.noun == noun })
     else { return }
     for key in shape.keys where key.isRequired {
         #expect(fields[key.name] != nil, "\(key.name) is missing: \(line)")
@@ -20,14 +21,14 @@ package func checkShape(of line: String) {
 }
 
 extension String {
-    package func fits(_ type: LineShape.ValueType) -> Bool {
+    package func fits(_ type: ViewDescription.ValueType) -> Bool {
         switch type {
         case .text: true
         case .name: isName(utf8)
         case .time: LineTime.parse(self) != nil
         case .number: Int64(self) != nil
         case .flag: self == "true" || self == "false"
-        case .set: split(separator: ",").allSatisfy { isName($0.utf8) }
+        case .list: split(separator: ",").allSatisfy { isName($0.utf8) }
         case .copies: split(separator: "/").compactMap { Int($0) }.count == 2
         }
     }

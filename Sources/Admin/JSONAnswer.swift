@@ -1,0 +1,164 @@
+import JSON
+import LineProtocol
+import Replication
+import Wire
+
+/// The form in which an answer in JSON shows a response.
+package enum AnswerForm: Sendable {
+    /// An object of the fields of the status with these keys.
+    case status([String])
+    /// The fields of the only row.
+    case one(ViewDescription)
+    /// All rows as a list under this name, and the fields of the status with these keys.
+    case list(String, ViewDescription, [String])
+}
+
+/// The answer to a request in JSON, in pieces: a long one is not moved while it grows.
+package struct JSONAnswer: RowWriter {
+    /// A writer of the fields of a row as members of an object.
+    package struct Fields: FieldWriter {
+        var writer = JSONWriter(reserving: 128)
+        /// The keys of the fields that are written; nil for all.
+        var shown: [String]?
+    }
+
+    private let form: AnswerForm
+    private let bytesMax: Int
+    private var fields = Fields()
+    /// What was written before, in pieces.
+    private var parts: [[UInt8]] = []
+    private var partsBytes = 0
+
+    /// The bytes of a piece.
+    private static let partBytes = 64 << 10
+
+    /// Returns the answer to a request that succeeded, in pieces.
+    ///
+    /// - Parameters:
+    ///   - newID: the id of what the request created, where the response does not tell it.
+    ///   - bytesMax: the most bytes that are sent.
+    /// - Throws: the error of the response, or 413 for an answer that is too long.
+    package static func pieces(
+        of response: Response, as form: AnswerForm, newID: String?, bytesMax: Int
+    ) throws(LineError) -> [[UInt8]] {
+        if let error = response.error { throw error }
+        var answer = JSONAnswer(as: form, bytesMax: bytesMax)
+        response.write(to: &answer)
+        return try answer.finish(newID)
+    }
+
+    private init(as form: AnswerForm, bytesMax: Int) {
+        self.form = form
+        self.bytesMax = bytesMax
+        fields.writer.begin("{")
+        guard case .list(let name, _, _) = form else { return }
+        fields.writer.name(name)
+        fields.writer.begin("[")
+    }
+
+    package var isTooLong: Bool { partsBytes > bytesMax }
+
+    package mutating func row(_ noun: StaticString, _ body: (inout Fields) -> Void) {
+        switch form {
+        case .list(_, _, let keys) where isStatus(noun):
+            fields.writer.end("]")
+            writeStatus(keys, body)
+        case .list:
+            fields.writer.begin("{")
+            body(&fields)
+            fields.writer.end("}")
+            if fields.writer.bytes.count >= JSONAnswer.partBytes { endPart() }
+        case .status(let keys): if isStatus(noun) { writeStatus(keys, body) }
+        case .one: if !isStatus(noun) { body(&fields) }
+        }
+    }
+
+    private func isStatus(_ noun: StaticString) -> Bool {
+        noun.utf8CodeUnitCount == 2 && noun.utf8Start[0] == UInt8(ascii: "O")
+    }
+
+    private mutating func writeStatus(_ keys: [String], _ body: (inout Fields) -> Void) {
+        fields.shown = keys
+        body(&fields)
+    }
+
+    private mutating func endPart() {
+        partsBytes += fields.writer.bytes.count
+        parts.append(fields.writer.removeBytes())
+        // Nobody will get it.
+        if isTooLong { parts = [] }
+    }
+
+    private mutating func finish(_ newID: String?) throws(LineError) -> [[UInt8]] {
+        if let newID { fields.writer.pair("id", newID) }
+        fields.writer.end("}")
+        endPart()
+        guard !isTooLong else {
+            throw LineError(
+                413, "The answer would have more than \(bytesMax) bytes; ask for less of it")
+        }
+        return parts
+    }
+}
+
+extension JSONAnswer.Fields {
+    package mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
+        guard let shown else { return writer.write(subject, fields) }
+        writer.write(
+            subject, fields.filter { field in shown.contains { $0 == field.key.description } })
+    }
+}
+
+extension JSONWriter: FieldWriter {
+    /// Writes the fields as members of the present object.
+    package mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
+        for field in fields {
+            let key = field.key
+            switch field.getter {
+            case .text(let get): if let text = get(subject) { pair(key, text) }
+            case .name(let get): if let name = get(subject) { pair(key, spelt: name) }
+            case .time(let get):
+                guard let time = get(subject) else { continue }
+                pair(key, spelt: LineTime.text(time))
+            case .number(let get):
+                guard let number = get(subject) else { continue }
+                name(key)
+                write(number)
+            case .sequence(let get):
+                if let number = get(subject) { pair(key, spelt: hexadecimal(number)) }
+            case .flag(let get): if get(subject) { pair(key, true) }
+            case .toggle(let get): if let isOn = get(subject) { pair(key, isOn) }
+            case .users(let get): list(key, get(subject).lazy.map(\.text))
+            case .names(let get): list(key, get(subject))
+            case .copies(let get):
+                guard let stored = get(subject) else { continue }
+                name(key)
+                write(stored.on)
+                name("owners")
+                write(stored.owners)
+            }
+        }
+    }
+
+    private mutating func pair(_ key: StaticString, _ text: String) {
+        name(key)
+        write(text)
+    }
+
+    private mutating func pair(_ key: StaticString, _ flag: Bool) {
+        name(key)
+        write(flag)
+    }
+
+    private mutating func pair(_ key: StaticString, spelt text: String) {
+        name(key)
+        write(spelt: text)
+    }
+
+    /// Writes a list of names, unless it is empty.
+    private mutating func list(_ key: StaticString, _ names: some Collection<String>) {
+        guard !names.isEmpty else { return }
+        name(key)
+        list { list in for name in names { list.write(spelt: name) } }
+    }
+}

@@ -1,0 +1,113 @@
+import Admin
+import LineProtocol
+import Session
+
+/// What opens sessions for a node's own work.
+package protocol OwnRequestHost: AnyObject, Sendable {
+    /// Opens a session with the rights of an operator.
+    func openSession(replyingTo output: any SessionOutput) -> Session
+    func closeSession(_ session: Session)
+}
+
+/// The requests that a node makes itself, with the rights of an operator.
+package actor OwnRequests {
+    /// A sequence of requests, until the response to the last of them.
+    private struct Call {
+        /// The number of responses that are left.
+        var left: Int
+        /// The token that the last request asks for; nil where the last one is one of the caller's.
+        let carried: CarriedToken?
+        /// The response to the last request of the caller's.
+        var response = Response.done
+        let continuation: CheckedContinuation<Result<Response, LineError>, Never>
+    }
+
+    private nonisolated let executor: any SerialExecutor
+    private nonisolated let tasks: LoopTaskExecutor
+    private nonisolated let host: any OwnRequestHost
+    private var calls: [UInt64: Call] = [:]
+    private var lastCall: UInt64 = 0
+
+    package init(host: any OwnRequestHost, executor: any SerialExecutor) {
+        self.host = host
+        self.executor = executor
+        tasks = LoopTaskExecutor(of: executor)
+    }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// Has the node carry out a request whose response nobody waits for.
+    package func begin(_ request: Request) {
+        Task(executorPreference: tasks) { [self] in _ = await ask([request]) }
+    }
+
+    /// Has the node carry out requests, one after the other; the response to the last one is
+    /// returned, or the first error.
+    ///
+    /// Where the task answers a client's request, they are answered as of that request's token.
+    func ask(_ requests: [Request]) async -> Result<Response, LineError> {
+        lastCall += 1
+        let id = lastCall
+        let carried = CarriedToken.current
+        var requests = requests
+        if let carried {
+            if let token = await carried.token { requests.insert(.since(token), at: 0) }
+            requests.append(.token)
+        }
+        let session = host.openSession(replyingTo: CallOutput(of: id, at: self))
+        let result = await withCheckedContinuation { continuation in
+            calls[id] = Call(left: requests.count, carried: carried, continuation: continuation)
+            session.assumeIsolated { [requests] session in
+                for request in requests { session.submit(request, nil) }
+            }
+        }
+        // Not by the response itself: the session is still at work then.
+        host.closeSession(session)
+        return result
+    }
+
+    func onResponse(_ response: Response, to id: UInt64) {
+        guard var call = calls[id] else { return }
+        if let error = response.error { return end(id, .failure(error)) }
+        call.left -= 1
+        if call.left == 0, let carried = call.carried {
+            carried.assumeIsolated { $0.set(response) }
+            return end(id, .success(call.response))
+        }
+        guard call.left > 0 else { return end(id, .success(response)) }
+        call.response = response
+        calls[id] = call
+    }
+
+    func onAbort(of id: UInt64) {
+        end(id, .failure(LineError(503, "This node stops; ask another")))
+    }
+
+    private func end(_ id: UInt64, _ result: Result<Response, LineError>) {
+        calls.removeValue(forKey: id)?.continuation.resume(returning: result)
+    }
+}
+
+/// The output of a session that carries out a node's own requests.
+private final class CallOutput: SessionOutput {
+    private unowned let requests: OwnRequests
+    private let call: UInt64
+
+    init(of call: UInt64, at requests: OwnRequests) {
+        self.call = call
+        self.requests = requests
+    }
+
+    func receive(_ response: Response) {
+        requests.assumeIsolated { [call] in $0.onResponse(response, to: call) }
+    }
+
+    func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
+    func flush() {}
+    var queuedBytes: Int { 0 }
+    func setReadingPaused(_ isPaused: Bool) {}
+    func finish() { abort() }
+    func abort() { requests.assumeIsolated { [call] in $0.onAbort(of: call) } }
+}

@@ -1,0 +1,72 @@
+import Wire
+
+/// The parts of a request that is no line, such as the members of a JSON object: what its verb's
+/// row names as arguments, options and text.
+public struct RequestParts: Sendable {
+    let verb: Verb
+    private(set) var bytes: [UInt8] = []
+    private(set) var arguments: [Range<Int>] = []
+    /// The index of each option in the verb's row, with its value.
+    private(set) var options: [(slot: Int, value: Range<Int>)] = []
+    /// The index at which the text begins; `bytes.count` where there is none.
+    var textStart: Int { textBegin ?? bytes.count }
+    private var textBegin: Int?
+
+    public init(of verb: Verb) {
+        self.verb = verb
+        bytes.reserveCapacity(256)
+    }
+
+    /// Appends an argument; one without a byte is none, as in a line.
+    public mutating func append(argument: String) {
+        guard !argument.isEmpty else { return }
+        arguments.append(append(argument))
+    }
+
+    /// Sets the value of an option of the verb.
+    public mutating func set(_ option: Option, to value: String) {
+        guard let slot = verb.options.firstIndex(where: { $0.keyword == option.keyword }) else {
+            preconditionFailure("\(option.name)= is no option of \(verb.name)")
+        }
+        options.append((slot, append(value)))
+    }
+
+    /// Sets the text, after everything else.
+    public mutating func set(text: String) { textBegin = append(text).lowerBound }
+
+    private mutating func append(_ part: String) -> Range<Int> {
+        let start = bytes.count
+        var part = part
+        part.withUTF8 { bytes.append(contentsOf: $0) }
+        return start..<bytes.count
+    }
+}
+
+extension Request {
+    /// Makes a request of its parts.
+    ///
+    /// - Throws: 400, 413 or 429, as for a line with these parts.
+    public init(_ parts: RequestParts, minting newID: () -> String) throws(LineError) {
+        let result = parts.bytes.withUnsafeBytes { bytes -> Result<Request, LineError> in
+            do throws(LineError) {
+                return .success(try ParsedLine(parts, in: bytes).request(minting: newID))
+            } catch {
+                return .failure(error)
+            }
+        }
+        self = try result.get()
+    }
+}
+
+extension ParsedLine {
+    /// Returns the request that the verb's row makes of the parts.
+    func request(minting newID: () -> String) throws(LineError) -> Request {
+        let request: Request
+        switch verb.build {
+        case .plain(let build): request = try build(self)
+        case .minting(let build): request = try build(self, newID)
+        }
+        try request.checkNewNames()
+        return request
+    }
+}
