@@ -300,9 +300,9 @@ actor AppPort: AppHost {
 
 extension AppPort {
     nonisolated func openSession(
-        of user: UserID, signIn: SignInName?, replyingTo output: any SessionOutput
+        of user: UserID, signIn: DeviceSignIn?, replyingTo output: any SessionOutput
     ) -> Session {
-        open(output, as: .user(user, signIn: DeviceSignIn(signIn)))
+        open(output, as: .user(user, signIn: signIn))
     }
 
     private nonisolated func open(

@@ -55,7 +55,7 @@ final class ClientKeys: AuthKeys {
                     return .asUser(access.user, signIn: nil)
                 }
                 state.users[session] = (secret, access)
-                return .asUser(access.user, signIn: DeviceSignIn(access.signIn))
+                return .asUser(access.user, signIn: access.signIn)
             } catch {
                 return nil
             }

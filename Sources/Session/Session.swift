@@ -87,10 +87,7 @@ package actor Session: ReplySink, SessionInput {
         backlog.append(bytes[taken...])
         noteHeld()
         if isLineTooMuch { refuseLine() }
-        if isMovedOnBySending(), !backlog.isEmpty { return continueBacklog() }
-        endShare()
-        noteHeld()
-        updateReading()
+        finishInput()
     }
 
     /// Answers a request that is no line; the output receives the response.
@@ -103,7 +100,18 @@ package actor Session: ReplySink, SessionInput {
         asked.isLine = false
         asked.isCounted = traits != nil
         submitted.append((request, asked))
-        continueBacklog()
+        beginShare()
+        _ = takeBacklog()
+        noteHeld()
+        finishInput()
+    }
+
+    /// Sends what may leave after input was taken.
+    private func finishInput() {
+        if isMovedOnBySending(), hasBacklog { return continueBacklog() }
+        endShare()
+        noteHeld()
+        updateReading()
     }
 
     /// Handles the end of the client's input; its requests are still answered.

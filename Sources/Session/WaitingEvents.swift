@@ -18,6 +18,7 @@ package struct ToldEvent: Sendable {
                 switch form {
                 case .line: (event.word, event.line)
                 case .json: (event.word, event.json)
+                case .none: (event.word, [])
                 }
             }
         }

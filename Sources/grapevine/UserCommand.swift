@@ -74,7 +74,7 @@ enum UserCommand {
         let digests: [String]
         do throws(LineError) {
             if change == .add { _ = try EmailAddress(rest[2]) }
-            digests = try email.map(EmailAddress.storedDigests)?.reversed() ?? []
+            digests = try email.map(EmailAddress.storedDigests)?.reversed().map(\.text) ?? []
         } catch {
             return refuse("not an e-mail address: \(rest[2])")
         }

@@ -119,9 +119,9 @@ actor CorpusPort {
 
 extension CorpusPort: AppHost {
     nonisolated func openSession(
-        of user: UserID, signIn: SignInName?, replyingTo output: any SessionOutput
+        of user: UserID, signIn: DeviceSignIn?, replyingTo output: any SessionOutput
     ) -> Session {
-        assumeIsolated { $0.open(output, .user(user, signIn: signIn.flatMap(deviceSignIn))) }
+        assumeIsolated { $0.open(output, .user(user, signIn: signIn)) }
     }
 
     nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
@@ -229,10 +229,4 @@ extension CorpusPort: AccountHost {
     }
 
     nonisolated func log(_ line: String) {}
-}
-
-/// Returns a sign-in as devices name it; nil where a token names none.
-private func deviceSignIn(_ name: SignInName) -> DeviceSignIn? {
-    guard let address = AddressID(name.address), let id = SignInID(name.id) else { return nil }
-    return DeviceSignIn(address: address, id: id, began: HybridTimestamp(bits: name.stamp))
 }

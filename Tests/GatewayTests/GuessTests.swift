@@ -1,8 +1,11 @@
+import CRDT
 import LineProtocol
 import Node
 import Session
 import Testing
+import Wire
 
+@testable import Chat
 @testable import Gateway
 
 /// A host of accounts that answers nothing.
@@ -25,8 +28,8 @@ private final class SilentHost: AccountHost {
 extension Accounts {
     /// Makes one guess, and returns the code of its error, or of the answer to a wrong password.
     func codeOfGuess(
-        _ found: Result<StoredAccount?, LineError>, from address: String = "192.0.2.1",
-        by signIn: SignInName? = nil
+        _ found: Result<AccountView?, LineError>, from address: String = "192.0.2.1",
+        by signIn: DeviceSignIn? = nil
     ) async -> Int {
         do throws(LineError) {
             let source = AttemptSource(address: address, signIn: signIn)
@@ -49,19 +52,22 @@ extension Accounts {
             host: SilentHost(), isSignUpOpen: true, clock: clock, executor: InlineExecutor())
     }
 
-    private func codes(_ count: Int, _ found: Result<StoredAccount?, LineError>) async -> [Int] {
+    private func codes(_ count: Int, _ found: Result<AccountView?, LineError>) async -> [Int] {
         var codes: [Int] = []
         for _ in 0..<count { codes.append(await accounts.codeOfGuess(found)) }
         return codes
     }
 
-    private func account() throws -> StoredAccount {
-        let line =
-            "ACCOUNT user=u1 address=a1 email=a@b password=h createdAt=2026-11-25T12:00:00.000Z"
-        guard case .data(_, let fields)? = ReplyLine(line) else {
-            throw LineError(500, "No line")
-        }
-        return try #require(StoredAccount(fields))
+    private func signIn(_ address: String, _ id: String, _ bits: UInt64) -> DeviceSignIn {
+        DeviceSignIn(
+            address: AddressID(checked: address), id: SignInID(checked: id),
+            began: HybridTimestamp(bits: bits))
+    }
+
+    private func account() -> AccountView {
+        AccountView(
+            address: AddressID(checked: "a1"), user: UserID(checked: "u1"), email: "a@b",
+            password: "h", createdAt: .zero, isDisabled: false, signedInAt: .zero, signInsCount: 0)
     }
 
     /// Has strangers guess until the account's password is tried no more from where it is unknown.
@@ -73,7 +79,7 @@ extension Accounts {
     }
 
     @Test func `strangers keep nobody out who has signed in from an address before`() async throws {
-        let found = Result<StoredAccount?, LineError>.success(try account())
+        let found = Result<AccountView?, LineError>.success(account())
         #expect(await codes(1, found) == [200])
         await attack()
         #expect(await codes(1, found) == [200])
@@ -83,10 +89,10 @@ extension Accounts {
     @Test func `strangers keep no device out that has signed in before, wherever it is`()
         async throws
     {
-        let found = Result<StoredAccount?, LineError>.success(try account())
+        let found = Result<AccountView?, LineError>.success(account())
         await attack()
-        let mine = SignInName(address: "a1", id: "s1", stamp: 1)
-        let others = SignInName(address: "a2", id: "s2", stamp: 1)
+        let mine = signIn("a1", "s1", 1)
+        let others = signIn("a2", "s2", 1)
         #expect(await accounts.codeOfGuess(found, from: "203.0.113.1", by: others) == 429)
         #expect(await accounts.codeOfGuess(found, from: "203.0.113.1", by: mine) == 200)
         for _ in 0..<5 {
@@ -104,7 +110,7 @@ extension Accounts {
             #expect(await codes(2, .failure(busy)) == [503, 429])
         }
         clock.milliseconds += AttemptLimiter.shortPause
-        let account = try account()
+        let account = account()
         #expect(await codes(2, .success(account)) == [200, 200])
         #expect(await codes(6, .success(nil)) == [401, 401, 401, 401, 401, 429])
     }

@@ -1,9 +1,9 @@
 import Crypto
 import JSON
-import LineProtocol
 import Testing
 import Wire
 
+@testable import Chat
 @testable import Gateway
 
 @Suite struct PushFormatTests {
@@ -20,13 +20,13 @@ import Wire
         """
     }
 
-    private func notification(_ text: String = "noodles?") throws -> PushNotification {
-        guard
-            case .data(_, let fields)? = ReplyLine(
-                "NOTIFICATION id=7 kind=message conversation=lunch message=m1 from=alice "
-                    + "fromName=Alice text=\(text)")
-        else { preconditionFailure("a line of data") }
-        return try #require(PushNotification(fields, to: "phone", of: "bob", badge: 3))
+    private func notification(_ text: String = "noodles?") -> PushNotification {
+        PushNotification(
+            view: NotificationView(
+                id: NotificationID(checked: "7"), conversation: ConversationID(checked: "lunch"),
+                message: MessageID(checked: "m1"), from: UserID(checked: "alice"),
+                fromName: "Alice", text: text),
+            user: UserID(checked: "bob"), device: DeviceID(checked: "phone"), badge: 3)
     }
 
     private func format(webhook: String? = nil) throws -> PushFormat {
@@ -53,7 +53,7 @@ import Wire
         #expect(alone.server(of: token()) == origin && alone.server(of: "fcm:abc") == nil)
         #expect(hooked.server(of: token()) == origin)
         #expect(hooked.server(of: "fcm:abc") == "https://example.org/hook")
-        #expect(try alone.request(notification(), to: "fcm:abc", wallMilliseconds: 0) == nil)
+        #expect(alone.request(notification(), to: "fcm:abc", wallMilliseconds: 0) == nil)
     }
 
     @Test func `a browser's service is shown who sends, and nothing of what is sent`() throws {
@@ -83,7 +83,7 @@ import Wire
     @Test func `a preview that is too long is cut off, never a character`() throws {
         let text = String(repeating: "é", count: 4_000)
         for bytesMax in [300, 1_000, WebPush.payloadBytesMax] {
-            let json = try notification(text).json(bytesMax: bytesMax)
+            let json = notification(text).json(bytesMax: bytesMax)
             #expect(json.count <= bytesMax)
             guard case .text(let preview)? = try JSONValue(reading: json)["text"] else {
                 Issue.record("no preview")

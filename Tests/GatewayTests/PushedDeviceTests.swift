@@ -1,22 +1,23 @@
-import LineProtocol
 import Testing
+import Wire
 
+@testable import Chat
 @testable import Gateway
 
 @Suite struct PushedDeviceTests {
     private static let day: UInt64 = 86_400_000
 
-    /// A line of `NOTIFICATIONS`, of a message that was sent at a time.
+    /// A notification of a message that was sent at a time.
     private func listed(
-        _ number: UInt64, sentAt: UInt64 = 0, kind: String = "message", isPushed: Bool = false
-    ) throws -> ListedPush {
+        _ number: UInt64, sentAt: UInt64 = 0, _ kind: PushedKind = .message, isPushed: Bool = false
+    ) -> ListedPush {
         let time = String((sentAt + number) << 16, radix: 16)
         let id = String(repeating: "0", count: 16 - time.count) + time + "-0000000000000000"
-        let line = "NOTIFICATION id=\(id) kind=\(kind)" + (isPushed ? " pushed=true" : "")
-        guard case .data(_, let fields)? = ReplyLine(line) else {
-            preconditionFailure("a line of data")
-        }
-        return try #require(ListedPush(fields))
+        return ListedPush(
+            NotificationView(
+                id: NotificationID(checked: id), conversation: ConversationID(checked: "c"),
+                message: MessageID(checked: "m\(number)"), from: UserID(checked: "alice"),
+                text: kind == .message ? "hello" : nil, isPushed: isPushed))
     }
 
     private func device() -> PushedDevice {
@@ -47,7 +48,7 @@ import Testing
 
     @Test func `what is refused is passed over, and never pushed again`() throws {
         var device = device()
-        let all = [try listed(1), try listed(2)]
+        let all = [listed(1), listed(2)]
         #expect(keys(device.due(of: all, now: 0)) == keys(all))
         #expect(noted(&device, all[0], .refused, began: 0, now: 1))
         #expect(noted(&device, all[1], .delivered, began: 1, now: 2))
@@ -59,10 +60,10 @@ import Testing
 
     @Test func `what fails holds back itself alone, with pauses that double`() throws {
         var device = device()
-        let bad = try listed(1)
+        let bad = listed(1)
         var (now, pauses) = (0 as UInt64, [] as [UInt64])
         for number in UInt64(2)..<14 {
-            let good = try listed(number)
+            let good = listed(number)
             device.hasNews = false
             #expect(noted(&device, bad, .failed, began: now, now: now))
             #expect(keys(device.due(of: [bad, good], now: now)) == [good.key])
@@ -78,16 +79,16 @@ import Testing
 
     @Test func `what was pushed elsewhere is not pushed again, and its withdrawal is`() throws {
         let device = device()
-        let pushed = try listed(1, isPushed: true)
+        let pushed = listed(1, isPushed: true)
         #expect(device.due(of: [pushed], now: 0).isEmpty)
-        #expect(device.due(of: [try listed(1, kind: "withdrawn")], now: 0).count == 1)
+        #expect(device.due(of: [listed(1, .withdrawn)], now: 0).count == 1)
     }
 
     @Test func `a device that is down is tried one at a time, and with what is newest at once`()
         throws
     {
         var device = device()
-        let all = try (1...20).map { try listed($0) }
+        let all = (1...20).map { listed($0) }
         var tries = 0
         for push in device.due(of: all, now: 0) {
             tries += 1
@@ -102,7 +103,7 @@ import Testing
         #expect(keys(last) == [all[19].key])
         #expect(!noted(&device, last[0], .failed, began: 10, now: 10))
         #expect(device.due(of: all, now: 20).isEmpty)
-        let newest = try listed(21)
+        let newest = listed(21)
         #expect(keys(device.due(of: all + [newest], now: 20)) == [newest.key])
         #expect(noted(&device, newest, .delivered, began: 20, now: 20))
         #expect(device.due(of: all + [newest], now: 2_100).count == 20)
@@ -113,8 +114,8 @@ import Testing
         for verdict in [PushVerdict.failed, .refused] {
             var device = device()
             let (first, last) = (
-                try listed(1, sentAt: 9 * PushedDeviceTests.day),
-                try listed(2, sentAt: 16 * PushedDeviceTests.day - 1_000)
+                listed(1, sentAt: 9 * PushedDeviceTests.day),
+                listed(2, sentAt: 16 * PushedDeviceTests.day - 1_000)
             )
             let week = 16 * PushedDeviceTests.day + 1
             func isGivenUp(_ pushes: [ListedPush], _ now: UInt64, _ wall: UInt64) -> Bool {
@@ -128,13 +129,13 @@ import Testing
             #expect(!isGivenUp([first, last], hour, week - 1))
             #expect(isGivenUp([first, last], hour, week))
             // Another node has pushed the last one.
-            let told = try listed(2, sentAt: 16 * PushedDeviceTests.day - 1_000, isPushed: true)
+            let told = listed(2, sentAt: 16 * PushedDeviceTests.day - 1_000, isPushed: true)
             #expect(!isGivenUp([first, told], hour, week))
             #expect(noted(&device, last, .delivered, began: 0, now: 0))
             #expect(!isGivenUp([first], hour, week))
         }
         var late = PushedDevice(token: "t", server: "s", registeredAt: 10 * PushedDeviceTests.day)
-        let first = try listed(1, sentAt: 9 * PushedDeviceTests.day)
+        let first = listed(1, sentAt: 9 * PushedDeviceTests.day)
         #expect(noted(&late, first, .failed, began: 0, now: 0))
         let week = 16 * PushedDeviceTests.day + 1
         #expect(!late.isGivenUp(by: [first], now: hour, wallMilliseconds: week))
@@ -142,7 +143,7 @@ import Testing
 
     @Test func `the list keeps its latest, and the first that was not pushed`() throws {
         var device = device()
-        let all = try (1...30).map { try listed($0, isPushed: $0 != 3) }
+        let all = (1...30).map { listed($0, isPushed: $0 != 3) }
         let taken = device.takeSurplus(of: all)
         #expect(taken == (all[..<2] + all[3..<14]).map(\.id))
         // The list is the same still: its maker does not know yet.

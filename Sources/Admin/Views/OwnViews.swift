@@ -53,7 +53,7 @@ extension View where Subject == NotificationView {
         "NOTIFICATION",
         [
             .name("id") { $0.id.text },
-            .text("kind") { $0.text == nil ? "withdrawn" : "message" },
+            .text("kind") { $0.kind.rawValue },
             .name("conversation") { $0.conversation.text },
             .name("message") { $0.message.text },
             .name("from") { $0.from.text },

@@ -88,6 +88,9 @@ public struct NotificationView: Hashable, Sendable {
 }
 
 extension NotificationView {
+    /// What a device is told: of the message, or that it was deleted.
+    public var kind: PushedKind { text == nil ? .withdrawn : .message }
+
     /// - Parameter entry: the entry by which the device lists the message.
     public init(of candidate: NotificationCandidate, listedAs entry: ListedNotification) {
         self.init(

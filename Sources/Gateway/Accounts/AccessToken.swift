@@ -1,3 +1,5 @@
+import CRDT
+import Chat
 import Crypto
 import JSON
 import LineProtocol
@@ -14,7 +16,7 @@ package struct AccessToken: Hashable, Sendable {
     /// The time from which on it is not accepted, in milliseconds since 1970.
     package let expiresAt: Int64
     /// The sign-in that it was issued for; nil for a token of an app's own accounts.
-    package let signIn: SignInName?
+    package let signIn: DeviceSignIn?
 
     /// Reads a token in compact form (RFC 7515, section 7.1) and checks its signature and times.
     ///
@@ -28,10 +30,10 @@ package struct AccessToken: Hashable, Sendable {
 
     /// Returns the sign-in for which the cluster issued a token, whether or not it has ended; nil
     /// for what is no token of the cluster.
-    static func signIn(shownBy text: String, signedBy keys: KeySet) -> SignInName? {
+    static func signIn(shownBy text: String, signedBy keys: KeySet) -> DeviceSignIn? {
         guard keys.rules == nil else { return nil }
         do throws(LineError) {
-            return SignInName(try claims(of: text, signedBy: keys))
+            return DeviceSignIn(try claims(of: text, signedBy: keys))
         } catch {
             return nil
         }
@@ -89,7 +91,7 @@ package struct AccessToken: Hashable, Sendable {
         self.user = user
         self.expiresAt = expiresAt
         // What others sign is no sign-in here, whatever it says: it ends with its key.
-        signIn = rules == nil ? SignInName(claims) : nil
+        signIn = rules == nil ? DeviceSignIn(claims) : nil
     }
 
     /// Whether a token that was accepted with the keys before is accepted with these.
@@ -115,17 +117,19 @@ package struct AccessToken: Hashable, Sendable {
         to user: UserID, at address: String, signIn: String, stamp: UInt64,
         signedBy key: (name: String, secret: [UInt8]), from start: Int64
     ) -> String {
-        signed(
+        let signIn = DeviceSignIn(
+            address: AddressID(checked: address), id: SignInID(checked: signIn),
+            began: HybridTimestamp(bits: stamp))
+        return signed(
             by: ClusterKeys.Key(name: key.name, secret: key.secret, createdAt: 0, readAt: 0),
-            of: user, SignInName(address: address, id: signIn, stamp: stamp), from: start,
-            to: start + Accounts.accessSeconds)
+            of: user, signIn, from: start, to: start + Accounts.accessSeconds)
     }
 
     /// Returns the text of a token that the cluster issues.
     ///
     /// - Parameter start: seconds since 1970, as `end`.
     static func signed(
-        by key: ClusterKeys.Key, of user: UserID, _ signIn: SignInName, from start: Int64,
+        by key: ClusterKeys.Key, of user: UserID, _ signIn: DeviceSignIn, from start: Int64,
         to end: Int64
     ) -> String {
         var header = JSONWriter()
@@ -139,9 +143,9 @@ package struct AccessToken: Hashable, Sendable {
             $0.pair("sub", user.text)
             $0.pair("iat", start)
             $0.pair("exp", end)
-            $0.pair("sid", signIn.id)
-            $0.pair("adr", signIn.address)
-            $0.pair("at", signIn.stamp)
+            $0.pair("sid", signIn.id.text)
+            $0.pair("adr", signIn.address.text)
+            $0.pair("at", signIn.began.bits)
         }
         let message = Base64.encode(header.bytes) + "." + Base64.encode(claims.bytes)
         let signature = Digest.hmacSHA256(message.utf8, key: key.secret)

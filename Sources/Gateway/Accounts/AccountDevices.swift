@@ -1,3 +1,5 @@
+import Admin
+import Chat
 import LineProtocol
 import Wire
 
@@ -9,11 +11,21 @@ extension Accounts {
     /// whether its sign-in goes on.
     ///
     /// - Parameter signIn: nil for all of them.
-    func removeDevices(of user: UserID, registeredBy signIn: String? = nil) async {
-        guard case .success(let reply) = await ask("DEVICES \(user)") else { return }
-        for (_, fields) in reply.lines {
-            guard let id = fields["id"] else { continue }
-            _ = await write("DEVICE REMOVE \(user) \(id) signin=\(signIn ?? "*")")
+    func removeDevices(of user: UserID, registeredBy signIn: SignInID? = nil) async {
+        let known: [DeviceView]
+        do throws(LineError) {
+            known = try await devices(of: user)
+        } catch {
+            return
         }
+        for device in known {
+            await attempt(Mutation(.removeSignedOut(signIn), on: device.id, by: user))
+        }
+    }
+
+    func devices(of user: UserID) async throws(LineError) -> [DeviceView] {
+        guard case .devices(let devices) = try await find(.devices(of: user), of: user).findings
+        else { preconditionFailure("a query is answered with what it asks for") }
+        return devices
     }
 }

@@ -1,4 +1,5 @@
 import CRDT
+import Chat
 import HTTP
 import JSON
 import LineProtocol

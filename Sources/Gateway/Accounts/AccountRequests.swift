@@ -1,33 +1,9 @@
+import Admin
+import CRDT
+import Chat
 import LineProtocol
+import Node
 import Wire
-
-/// An account as the cluster stores it.
-struct StoredAccount: Sendable {
-    let user: UserID
-    /// The digest of the e-mail address under which it is stored.
-    let address: String
-    let email: String
-    /// The hash of the password.
-    let password: String
-    let createdAt: String
-    let isDisabled: Bool
-    /// The stamp of the last sign-in or renewal; 0 where there is none.
-    let signedInStamp: UInt64
-
-    init?(_ fields: ReplyFields) {
-        guard let user = fields["user"].flatMap(UserID.init), let email = fields["email"],
-            let password = fields["password"], let createdAt = fields["createdAt"],
-            let address = fields["address"]
-        else { return nil }
-        self.user = user
-        self.address = address
-        self.email = email
-        self.password = password
-        self.createdAt = createdAt
-        isDisabled = fields.isTrue("disabled")
-        signedInStamp = fields["stamp"].flatMap { UInt64($0) } ?? 0
-    }
-}
 
 /// The tokens with which a device goes on after it has signed in.
 struct SignedInTokens: Sendable {
@@ -64,8 +40,8 @@ extension Accounts {
         let digests = try EmailAddress.storedDigests(of: email)
         // A device knows its account by the digest under which that is stored.
         let known = source.signIn.map(\.address).flatMap { digests.contains($0) ? $0 : nil }
-        let found = try await guess(of: known ?? digests[0], from: source) {
-            () async throws(LineError) -> StoredAccount? in
+        let found = try await guess(of: (known ?? digests[0]).text, from: source) {
+            () async throws(LineError) -> AccountView? in
             try await awaitSigner()
             let accounts = try await accounts(of: email)
             return try await account(among: accounts, with: password, from: source)
@@ -112,41 +88,45 @@ extension Accounts {
     }
 
     private func end(_ token: RefreshToken) async throws(LineError) {
-        let signIn = SignInName(address: token.address, id: token.signIn, stamp: token.began)
+        let signIn = DeviceSignIn(
+            address: token.address, id: token.signIn, began: token.began)
         try await end(signIn, of: token.user)
     }
 
     /// Ends a sign-in; one that has ended or has not arrived yet does no harm.
-    func end(_ signIn: SignInName, of user: UserID) async throws(LineError) {
-        let line = "SIGNIN END \(signIn.address) \(user) \(signIn.id) began=\(signIn.stamp)"
-        try await change(line, revoking: signIn.id, upTo: stamp, mayBeMissing: true)
+    func end(_ signIn: DeviceSignIn, of user: UserID) async throws(LineError) {
+        let end = Mutation(
+            .end(signIn.id, began: signIn.began), at: signIn.address, of: user)
+        try await change(
+            end, revoking: UserID(checked: signIn.id.text), upTo: now, mayBeMissing: true)
         await removeDevices(of: user, registeredBy: signIn.id)
     }
 
-    func endAll(of user: UserID, at address: String) async throws(LineError) {
+    func endAll(of user: UserID, at address: AddressID) async throws(LineError) {
         let account = try await accounts(at: address).first { $0.user == user }
-        let line = "SIGNIN END \(address) \(user)"
         try await change(
-            line, revoking: user.text, upTo: account?.signedInStamp ?? 0, mayBeMissing: true)
+            Mutation(.endAll, at: address, of: user), revoking: user,
+            upTo: account?.signedInAt ?? .zero, mayBeMissing: true)
         await removeDevices(of: user)
     }
 
     func change(
-        _ password: String, to newPassword: String, of user: UserID, at address: String,
+        _ password: String, to newPassword: String, of user: UserID, at address: AddressID,
         from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
         try Accounts.check(newPassword)
         let account = try await account(of: user, at: address, with: password, from: source)
         let hash = try await hash(newPassword, for: source)
-        let line = "ACCOUNT PASSWORD \(address) \(user) password=\(spelledValue(hash))"
-        try await change(line, revoking: user.text, upTo: account.signedInStamp)
+        try await change(
+            Mutation(.setPassword(FieldText(hash)), at: address, of: user), revoking: user,
+            upTo: account.signedInAt)
         await removeDevices(of: user)
         return try await begin(user, at: address, judgedBy: hash, from: source)
     }
 
     /// Has a user sign in with another address from here on.
     func changeEmail(
-        to text: String, of user: UserID, at address: String, with password: String,
+        to text: String, of user: UserID, at address: AddressID, with password: String,
         from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
         let email = try EmailAddress(text)
@@ -162,8 +142,8 @@ extension Accounts {
         if holder?.user != user {
             try await add(user, at: email, password)
         } else if holder?.password != password {
-            let value = spelledValue(password)
-            _ = try await write("ACCOUNT PASSWORD \(email.digest) \(user) password=\(value)").get()
+            try await write(
+                Mutation(.setPassword(FieldText(password)), at: email.digest, of: user))
         }
         try await showInProfile(email, of: user)
         try await remove(account, at: address)
@@ -172,24 +152,26 @@ extension Accounts {
     }
 
     func delete(
-        _ user: UserID, at address: String, with password: String, from source: AttemptSource
+        _ user: UserID, at address: AddressID, with password: String, from source: AttemptSource
     ) async throws(LineError) {
         let account = try await account(of: user, at: address, with: password, from: source)
         // The user's messages stay, as after leaving; notifications about them are withdrawn.
-        _ = try await write("PROFILE \(user) name= email= photo=").get()
-        for (_, fields) in try await ask("DEVICES \(user)").get().lines {
-            if let id = fields["id"] { _ = try await write("DEVICE REMOVE \(user) \(id)").get() }
+        let none = Clearable<FieldText>(nil)
+        try await write(
+            Mutation(Profile.Edit(name: none, email: none, photo: none), by: user))
+        for device in try await devices(of: user) {
+            try await write(Mutation(.remove, on: device.id, by: user))
         }
-        let items = try await ask("ACTIONS \(user)").get()
-        guard items.status?.isTrue("partial") != true else {
+        let items = try await find(.actions, of: user)
+        guard !items.isPartial, case .actions(let views) = items.findings else {
             throw LineError(503, "Some nodes did not say which items there are; try again")
         }
-        for (_, fields) in items.lines {
-            if let id = fields["id"] { _ = try await write("ACTION DELETE \(user) \(id)").get() }
+        for item in views {
+            try await write(Mutation(.delete, on: item.id, by: user))
         }
         try await remove(account, at: address)
         // What they uploaded and did not send goes with this, too.
-        _ = try await write("REVOKE \(user)").get()
+        try await write(Mutation(.revoke(user, through: SigningTable.deletionNow)))
     }
 
     /// Returns the accounts that addresses find.
@@ -213,7 +195,7 @@ extension Accounts {
     }
 
     /// Returns the account of a user who is signed in.
-    func account(of user: UserID, at address: String) async throws(LineError) -> StoredAccount {
+    func account(of user: UserID, at address: AddressID) async throws(LineError) -> AccountView {
         guard let account = try await accounts(at: address).first(where: { $0.user == user })
         else { throw LineError(404, "Account not found") }
         guard !account.isDisabled else { throw LineError(403, "This account is disabled") }
@@ -234,26 +216,29 @@ extension Accounts {
     ///
     /// One that an earlier version stored under just this spelling is first: another one may have
     /// been signed up since with the spelling by which addresses are compared now.
-    private func accounts(of email: String) async throws(LineError) -> [StoredAccount] {
-        var accounts: [StoredAccount] = []
+    private func accounts(of email: String) async throws(LineError) -> [AccountView] {
+        var accounts: [AccountView] = []
         for digest in try EmailAddress.storedDigests(of: email).reversed() {
             accounts += try await self.accounts(at: digest)
         }
         return accounts
     }
 
-    private func accounts(at address: String) async throws(LineError) -> [StoredAccount] {
-        try await ask("ACCOUNTS \(address)").get().lines.compactMap { StoredAccount($0.fields) }
+    private func accounts(at address: AddressID) async throws(LineError) -> [AccountView] {
+        guard case .accounts(let accounts) = try await find(.accounts(address)).findings else {
+            preconditionFailure("a query is answered with what it asks for")
+        }
+        return accounts
     }
 
     /// Returns the account of a user who shows that they know its password.
     ///
     /// - Throws: 403 for a wrong one: the client is signed in.
     private func account(
-        of user: UserID, at address: String, with password: String, from source: AttemptSource
-    ) async throws(LineError) -> StoredAccount {
-        let found = try await guess(of: address, from: source) {
-            () async throws(LineError) -> StoredAccount? in
+        of user: UserID, at address: AddressID, with password: String, from source: AttemptSource
+    ) async throws(LineError) -> AccountView {
+        let found = try await guess(of: address.text, from: source) {
+            () async throws(LineError) -> AccountView? in
             let account = try await account(of: user, at: address)
             return try await self.account(among: [account], with: password, from: source)
         }
@@ -267,43 +252,45 @@ extension Accounts {
     /// owners that are alive have both, and both nodes see which is first.
     private func add(_ user: UserID, at email: EmailAddress, _ hash: String) async throws(LineError)
     {
-        let (typed, hash) = (spelledValue(email.text), spelledValue(hash))
-        _ = try await write("ACCOUNT ADD \(email.digest) \(user) email=\(typed) password=\(hash)")
-            .get()
+        let signUp = Credentials.Action.signUp(
+            email: FieldText(email.text), password: FieldText(hash))
+        try await write(Mutation(signUp, at: email.digest, of: user))
         guard try await accounts(at: email.digest).first?.user != user else { return }
-        _ = try await write("ACCOUNT REMOVE \(email.digest) \(user)").get()
+        try await write(Mutation(.remove, at: email.digest, of: user))
         throw .emailInUse
     }
 
     /// Replaces the e-mail address of a profile, where it has one.
     private func showInProfile(_ email: EmailAddress, of user: UserID) async throws(LineError) {
-        let profile: ReplyFields?
         do throws(LineError) {
-            profile = try await ask("PROFILE \(user)").get().lines.first?.fields
+            let found = try await find(.profile(user), of: user).findings
+            guard case .profile(let profile) = found, let shown = profile.email, !shown.isEmpty
+            else { return }
         } catch {
             guard error.code == 404 else { throw error }
             return
         }
-        guard let shown = profile?["email"], !shown.isEmpty else { return }
-        _ = try await write("PROFILE \(user) email=\(spelledValue(email.text))").get()
+        try await write(
+            Mutation(
+                Profile.Edit(name: nil, email: Clearable(FieldText(email.text)), photo: nil),
+                by: user))
     }
 
-    private func remove(_ account: StoredAccount, at address: String) async throws(LineError) {
-        let line = "ACCOUNT REMOVE \(address) \(account.user)"
+    private func remove(_ account: AccountView, at address: AddressID) async throws(LineError) {
         try await change(
-            line, revoking: account.user.text, upTo: account.signedInStamp, mayBeMissing: true)
+            Mutation(.remove, at: address, of: account.user), revoking: account.user,
+            upTo: account.signedInAt, mayBeMissing: true)
     }
 
     /// - Parameter hash: that of the password which the user has shown to know.
     private func begin(
-        _ user: UserID, at address: String, judgedBy hash: String, from source: AttemptSource
+        _ user: UserID, at address: AddressID, judgedBy hash: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
-        try begin([.signIns(of: address), .signIns(from: source.address)])
-        let (id, secret) = (random("s"), Base64.encode(randomSecret()))
-        let digest = RefreshToken.digest(of: secret)
-        let stamp = try await stamp(
-            "SIGNIN ADD \(address) \(user) \(id) secret=\(digest) "
-                + "password=\(spelledValue(hash))")
+        try begin([.signIns(of: address.text), .signIns(from: source.address)])
+        let (id, secret) = (SignInID(checked: random("s")), Base64.encode(randomSecret()))
+        let begin = Credentials.Action.begin(
+            id, RefreshToken.digest(of: secret), judgedBy: FieldText(hash))
+        let stamp = try await stamp(of: Mutation(begin, at: address, of: user))
         return try tokens(
             RefreshToken(
                 address: address, user: user, signIn: id, secret: secret, began: stamp,
@@ -313,15 +300,16 @@ extension Accounts {
     private func renew(
         _ token: RefreshToken, to secret: String, as request: String?
     ) async throws(LineError) -> RefreshToken {
-        let name = request.map { " request=\(RefreshToken.digest(of: $0))" } ?? ""
-        let line =
-            "SIGNIN RENEW \(token.address) \(token.user) \(token.signIn) "
-            + "secret=\(RefreshToken.digest(of: secret)) replaced=\(token.digest) "
-            + "issued=\(token.stamp) began=\(token.began)\(name)"
-        let stamp = try await stamp(line)
+        let renewal = Credentials.Renewal(
+            secret: RefreshToken.digest(of: secret), replaced: token.digest,
+            request: request.map { RefreshToken.digest(of: $0) })
+        let renew = Mutation(
+            .renew(token.signIn, renewal, issued: token.stamp, began: token.began),
+            at: token.address, of: token.user)
+        let stamp = try await stamp(of: renew)
         // Two nodes that are asked at the same moment both accept. When the write is answered, all
-        // owners that are alive have both renewals, and the same line is refused for the lesser.
-        _ = try await write(line).get()
+        // owners that are alive have both renewals, and the same write is refused for the lesser.
+        try await write(renew)
         return RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn, secret: secret,
             began: token.began, stamp: stamp)
@@ -334,32 +322,34 @@ extension Accounts {
     /// no token outlives the change. A client whose token is revoked and whose sign-in goes on
     /// renews it.
     ///
-    /// - Parameter issued: the stamp of the last sign-in or renewal; 0 where there is none.
+    /// - Parameters:
+    ///   - name: the user, or the sign-in.
+    ///   - issued: the time of the last sign-in or renewal; zero where there is none.
     private func change(
-        _ line: String, revoking name: String, upTo issued: UInt64, mayBeMissing: Bool = false
+        _ mutation: Mutation, revoking name: UserID, upTo issued: HybridTimestamp,
+        mayBeMissing: Bool = false
     ) async throws(LineError) {
-        if issued > 0 { try await revoke(name, through: issued) }
+        if issued > .zero { try await revoke(name, through: issued) }
         do throws(LineError) {
-            try await revoke(name, through: try await stamp(line))
+            try await revoke(name, through: try await stamp(of: mutation))
         } catch {
             let isMissing = error.code == 404 && mayBeMissing
             guard isMissing || error.code >= 500 else { throw error }
-            try await revoke(name, through: stamp)
+            try await revoke(name, through: now)
             guard isMissing else { throw error }
         }
     }
 
-    private func revoke(_ name: String, through stamp: UInt64) async throws(LineError) {
-        _ = try await write("REVOKE \(name) through=\(stamp)").get()
+    private func revoke(_ name: UserID, through time: HybridTimestamp) async throws(LineError) {
+        try await write(Mutation(.revoke(name, through: time)))
     }
 
-    /// Has the node change an account, and returns the stamp of the change.
-    private func stamp(_ line: String) async throws(LineError) -> UInt64 {
-        let reply = try await write(line).get()
-        guard let stamp = reply.status?["stamp"].flatMap({ UInt64($0) }) else {
-            throw LineError(500, "A change of an account has no stamp")
-        }
-        return stamp
+    /// Has the node change an account, and returns the time of the change.
+    private func stamp(of mutation: Mutation) async throws(LineError) -> HybridTimestamp {
+        guard case .written(let acknowledgement) = try await write(mutation),
+            let stamp = acknowledgement.receipt.accountStamp
+        else { throw LineError(500, "A change of an account has no stamp") }
+        return HybridTimestamp(bits: stamp)
     }
 }
 

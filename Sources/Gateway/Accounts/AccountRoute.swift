@@ -1,3 +1,5 @@
+import CRDT
+import Chat
 import HTTP
 import JSON
 import LineProtocol
@@ -149,7 +151,7 @@ extension Accounts {
     }
 
     private func answer(
-        _ request: AccountRequest, _ signIn: SignInName, of user: UserID
+        _ request: AccountRequest, _ signIn: DeviceSignIn, of user: UserID
     ) async throws(LineError) -> [UInt8] {
         let address = signIn.address
         let source = AttemptSource(address: request.source.address, signIn: signIn)
@@ -186,13 +188,13 @@ extension SignedInTokens {
     }
 }
 
-extension StoredAccount {
+extension AccountView {
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object {
             $0.pair("user", user.text)
             $0.pair("email", email)
-            $0.pair("createdAt", createdAt)
+            $0.pair("createdAt", LineTime.text(Int64(createdAt.milliseconds)))
         }
         return writer.bytes
     }

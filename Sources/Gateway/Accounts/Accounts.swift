@@ -1,3 +1,6 @@
+import Admin
+import CRDT
+import Chat
 import Crypto
 import LineProtocol
 import Node
@@ -62,7 +65,7 @@ package actor Accounts {
     /// What runs the requests of users, too.
     nonisolated let tasks: LoopTaskExecutor
     private nonisolated let host: any AccountHost
-    private nonisolated let desk: LineDesk
+    private nonisolated let requests: OwnRequests
     private nonisolated let clock: any Clock
     /// Whether anybody may sign up; else the operator adds accounts.
     nonisolated let isSignUpOpen: Bool
@@ -88,7 +91,7 @@ package actor Accounts {
     ) {
         self.host = host
         self.isSignUpOpen = isSignUpOpen
-        desk = LineDesk(host: host, executor: executor)
+        requests = OwnRequests(host: host, executor: executor)
         self.clock = clock
         self.executor = executor
         tasks = LoopTaskExecutor(of: executor)
@@ -132,23 +135,43 @@ package actor Accounts {
     }
 
     private func addKey() async {
-        let name = "k\(Base64.encode(host.randomBytes(9)))"
-        let line = "KEY ADD \(name) secret=\(Base64.encode(host.randomBytes(32)))"
-        if case .success = await write(line) {
+        let name = SigningKeyID(checked: "k\(Base64.encode(host.randomBytes(9)))")
+        let secret = SecretDigest(checked: Base64.encode(host.randomBytes(32)))
+        do throws(LineError) {
+            try await write(Mutation(.addKey(name, secret)))
             host.log("key for access tokens added key=\(name)")
+        } catch {
+            // Looked for again in a moment.
         }
         isAddingKey = false
     }
 
-    // MARK: Lines
+    // MARK: Requests
 
-    /// Has the node answer a line.
-    func ask(_ line: String) async -> LineCall.Result { await desk.ask([line]) }
+    /// Has the node answer a query of a user, or of the cluster.
+    func find(
+        _ query: Query, of user: UserID = Mutation.cluster
+    ) async throws(LineError) -> Listing {
+        let response = try await requests.ask([.read(query, of: user)]).get()
+        guard case .found(let listing) = response else {
+            preconditionFailure("a query is answered with what it found")
+        }
+        return listing
+    }
 
-    /// Has the node execute a line, and waits until all owners that are alive have stored it: what
-    /// may be done once is then refused everywhere.
-    func write(_ line: String) async -> LineCall.Result {
-        await desk.ask(["SET ack=all", line])
+    /// Has the node carry out a write, and waits until all owners that are alive have stored it:
+    /// what may be done once is then refused everywhere.
+    @discardableResult
+    func write(_ mutation: Mutation) async throws(LineError) -> Response {
+        try await result(of: mutation).get()
+    }
+
+    /// Has the node carry out a write as far as it can; what it cannot is left.
+    func attempt(_ mutation: Mutation) async { _ = await result(of: mutation) }
+
+    private func result(of mutation: Mutation) async -> Result<Response, LineError> {
+        let level = Request.SetLevel(level: .all, isStrict: false)
+        return await requests.ask([.set(level), .write(mutation)])
     }
 
     // MARK: Passwords
@@ -162,8 +185,8 @@ package actor Accounts {
 
     /// Returns the account whose password this is; nil for none.
     func account(
-        among accounts: [StoredAccount], with password: String, from source: AttemptSource
-    ) async throws(LineError) -> StoredAccount? {
+        among accounts: [AccountView], with password: String, from source: AttemptSource
+    ) async throws(LineError) -> AccountView? {
         let work = PasswordWork.find(password, among: accounts.map(\.password))
         guard case .found(let index?) = try await run(work, for: source.address) else { return nil }
         return accounts[index]
@@ -209,8 +232,8 @@ package actor Accounts {
     /// - Throws: 429, and what `compare` throws.
     func guess(
         of account: String, from source: AttemptSource,
-        comparing compare: () async throws(LineError) -> StoredAccount?
-    ) async throws(LineError) -> StoredAccount? {
+        comparing compare: () async throws(LineError) -> AccountView?
+    ) async throws(LineError) -> AccountView? {
         let (ofPair, others) = subjects(of: account, from: source)
         try begin([ofPair] + others)
         do throws(LineError) {
@@ -230,7 +253,7 @@ package actor Accounts {
     private func subjects(
         of account: String, from source: AttemptSource
     ) -> (ofPair: AttemptLimiter.Subject, others: [AttemptLimiter.Subject]) {
-        if let signIn = source.signIn, signIn.address == account {
+        if let signIn = source.signIn, signIn.address.text == account {
             return (.guesses(of: account, by: signIn), [.guessesByDevices(of: account)])
         }
         let address = source.address
@@ -270,8 +293,8 @@ package actor Accounts {
     /// Issues the tokens of a sign-in.
     func tokens(_ refresh: RefreshToken) throws(LineError) -> SignedInTokens {
         let now = Int64(clamping: clock.wallMilliseconds) / 1_000
-        let signIn = SignInName(
-            address: refresh.address, id: refresh.signIn, stamp: refresh.began)
+        let signIn = DeviceSignIn(
+            address: refresh.address, id: refresh.signIn, began: refresh.began)
         let key = try signer()
         let access = AccessToken.signed(
             by: key, of: refresh.user, signIn, from: now, to: now + Accounts.accessSeconds)
@@ -281,7 +304,7 @@ package actor Accounts {
 
     /// Returns the sign-in for which the cluster issued an access token, which may have ended; nil
     /// for what is none.
-    func signIn(shownBy text: String?) -> SignInName? {
+    func signIn(shownBy text: String?) -> DeviceSignIn? {
         guard let text, let keySet else { return nil }
         return AccessToken.signIn(shownBy: text, signedBy: keySet)
     }
@@ -292,11 +315,11 @@ package actor Accounts {
     }
 
     func isRevoked(_ token: RefreshToken) -> Bool {
-        keys.revocations.stamps[token.signIn] != nil
+        keys.revocations.stamps[token.signIn.text] != nil
     }
 
-    /// The present time as a stamp.
-    var stamp: UInt64 { clock.wallMilliseconds << 16 }
+    /// The present time.
+    var now: HybridTimestamp { HybridTimestamp(milliseconds: clock.wallMilliseconds) }
 }
 
 extension LineError {

@@ -1,3 +1,4 @@
+import Chat
 import Wire
 
 /// The limiter of attempts to guess passwords, and of what costs the cluster something.
@@ -102,7 +103,7 @@ extension AttemptLimiter.Subject {
     }
 
     /// Guesses of an account's password by a device that has signed in to it before.
-    static func guesses(of account: String, by signIn: SignInName) -> Self {
+    static func guesses(of account: String, by signIn: DeviceSignIn) -> Self {
         Self(name: "guess \(account) by \(signIn.id)", free: 5)
     }
 

@@ -1,9 +1,11 @@
+import Chat
+
 /// The place from which an attempt with a password comes.
 struct AttemptSource: Sendable {
     /// The address of the client.
     let address: String
     /// A sign-in that the client's device has or had; nil where it shows none.
-    var signIn: SignInName?
+    var signIn: DeviceSignIn?
 }
 
 /// The addresses from which users have signed in lately, as one node remembers them.

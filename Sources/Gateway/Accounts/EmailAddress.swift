@@ -12,7 +12,7 @@ package struct EmailAddress: Hashable, Sendable {
     package let text: String
     /// The digest of the one spelling by which addresses are compared: it tells nothing of the
     /// address, and is a name.
-    package let digest: String
+    package let digest: AddressID
 
     /// Only the form is checked: whether somebody reads the mail, a mail has to show.
     ///
@@ -31,7 +31,7 @@ package struct EmailAddress: Hashable, Sendable {
     }
 
     /// The digests under which an account of the address may be stored, the present one first.
-    private var storedDigests: [String] {
+    private var storedDigests: [AddressID] {
         [digest] + [EmailAddress.earlierDigest(of: text)].filter { $0 != digest }
     }
 
@@ -39,7 +39,7 @@ package struct EmailAddress: Hashable, Sendable {
     /// first; earlier versions compared addresses byte by byte, but for the case of ASCII.
     ///
     /// - Throws: 400.
-    package static func storedDigests(of text: String) throws(LineError) -> [String] {
+    package static func storedDigests(of text: String) throws(LineError) -> [AddressID] {
         _ = try parts(of: text)
         do throws(LineError) {
             return try EmailAddress(text).storedDigests
@@ -48,7 +48,7 @@ package struct EmailAddress: Hashable, Sendable {
         }
     }
 
-    private static func earlierDigest(of text: String) -> String {
+    private static func earlierDigest(of text: String) -> AddressID {
         digest(of: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
     }
 
@@ -65,8 +65,8 @@ package struct EmailAddress: Hashable, Sendable {
         return (String(parts[0]), String(parts[1]))
     }
 
-    private static func digest(of bytes: [UInt8]) -> String {
-        Base64.encode(Digest.sha256(bytes))
+    private static func digest(of bytes: [UInt8]) -> AddressID {
+        AddressID(checked: Base64.encode(Digest.sha256(bytes)))
     }
 }
 

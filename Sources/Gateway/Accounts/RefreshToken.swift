@@ -1,3 +1,4 @@
+import CRDT
 import Crypto
 import LineProtocol
 import Wire
@@ -8,19 +9,20 @@ import Wire
 /// which was used before can be told from one that somebody has made up.
 package struct RefreshToken: Hashable, Sendable {
     /// The digest of the e-mail address, under which the account is stored.
-    let address: String
+    let address: AddressID
     let user: UserID
-    let signIn: String
+    let signIn: SignInID
     let secret: String
-    /// The stamp of the sign-in.
-    let began: UInt64
-    /// The stamp of the sign-in, or of the renewal that brought the token.
-    let stamp: UInt64
+    /// The time of the sign-in.
+    let began: HybridTimestamp
+    /// The time of the sign-in, or of the renewal that brought the token.
+    let stamp: HybridTimestamp
 
     private static let bytesMax = 768
 
     init(
-        address: String, user: UserID, signIn: String, secret: String, began: UInt64, stamp: UInt64
+        address: AddressID, user: UserID, signIn: SignInID, secret: String,
+        began: HybridTimestamp, stamp: HybridTimestamp
     ) {
         self.address = address
         self.user = user
@@ -38,7 +40,8 @@ package struct RefreshToken: Hashable, Sendable {
     ) throws(LineError) {
         let parts = text.split(separator: "~", omittingEmptySubsequences: false).map(String.init)
         guard text.utf8.count <= RefreshToken.bytesMax, parts.count == 8,
-            parts.allSatisfy({ isName($0.utf8) }), let user = UserID(parts[1]),
+            parts.allSatisfy({ isName($0.utf8) }), let address = AddressID(parts[0]),
+            let user = UserID(parts[1]), let signIn = SignInID(parts[2]),
             let began = UInt64(parts[4]), let stamp = UInt64(parts[5]),
             let signature = Base64.decode(parts[7])
         else { throw .refreshTokenRefused }
@@ -50,13 +53,15 @@ package struct RefreshToken: Hashable, Sendable {
             throw .refreshTokenRefused
         }
         self.init(
-            address: parts[0], user: user, signIn: parts[2], secret: parts[3], began: began,
-            stamp: stamp)
+            address: address, user: user, signIn: signIn, secret: parts[3],
+            began: HybridTimestamp(bits: began), stamp: HybridTimestamp(bits: stamp))
     }
 
     func text(signedBy key: ClusterKeys.Key) -> String {
-        let message = [address, user.text, signIn, secret, "\(began)", "\(stamp)", key.name]
-            .joined(separator: "~")
+        let message = [
+            address.text, user.text, signIn.text, secret, "\(began.bits)", "\(stamp.bits)",
+            key.name,
+        ].joined(separator: "~")
         return message + "~" + Base64.encode(RefreshToken.signature(of: message, by: key))
     }
 
@@ -65,10 +70,10 @@ package struct RefreshToken: Hashable, Sendable {
     }
 
     /// What the cluster stores of it.
-    var digest: String { RefreshToken.digest(of: secret) }
+    var digest: SecretDigest { RefreshToken.digest(of: secret) }
 
-    package static func digest(of text: String) -> String {
-        Base64.encode(Digest.sha256(text.utf8))
+    package static func digest(of text: String) -> SecretDigest {
+        SecretDigest(checked: Base64.encode(Digest.sha256(text.utf8)))
     }
 
     /// The secret of the token that replaces this one in a request that the client has named: each

@@ -1,3 +1,4 @@
+import Chat
 import LineProtocol
 import Session
 import Wire
@@ -11,7 +12,7 @@ package protocol AppHost: AnyObject, Sendable {
     ///   - signIn: the sign-in to which devices belong that it registers; nil for none.
     ///   - output: what its replies are written to.
     func openSession(
-        of user: UserID, signIn: SignInName?, replyingTo output: any SessionOutput
+        of user: UserID, signIn: DeviceSignIn?, replyingTo output: any SessionOutput
     ) -> Session
     func closeSession(_ session: Session)
     /// Has the node carry out a request, as an operator would, whose response nobody waits for.

@@ -1,3 +1,4 @@
+import Chat
 import Crypto
 import JSON
 import LineProtocol
@@ -5,37 +6,11 @@ import Wire
 
 /// A notification on its way to one device.
 struct PushNotification {
-    let id: String
-    /// `message`, or `withdrawn` where the message was deleted.
-    let kind: String
-    let user: String
-    let device: String
-    let conversation: String
-    let message: String
-    let from: String
-    let fromName: String?
-    /// A preview of the message; nil where it was deleted.
-    let text: String?
+    let view: NotificationView
+    let user: UserID
+    let device: DeviceID
     /// The number of messages that the user has not read.
     let badge: Int
-
-    /// - Parameter fields: those of a line of `NOTIFICATIONS`.
-    init?(_ fields: ReplyFields, to device: String, of user: String, badge: Int) {
-        guard let id = fields["id"], let kind = fields["kind"],
-            let conversation = fields["conversation"], let message = fields["message"],
-            let from = fields["from"]
-        else { return nil }
-        self.id = id
-        self.kind = kind
-        self.user = user
-        self.device = device
-        self.conversation = conversation
-        self.message = message
-        self.from = from
-        fromName = fields["fromName"]
-        text = fields["text"]
-        self.badge = badge
-    }
 
     /// The payload.
     ///
@@ -44,19 +19,19 @@ struct PushNotification {
     ///     itself.
     ///   - bytesMax: the most bytes; a longer preview is cut off.
     func json(token: String? = nil, bytesMax: Int) -> [UInt8] {
-        var preview = text
+        var preview = view.text
         while true {
             var writer = JSONWriter()
             writer.object {
-                $0.pair("id", id)
-                $0.pair("kind", kind)
-                $0.pair("user", user)
-                $0.pair("device", device)
+                $0.pair("id", view.id.text)
+                $0.pair("kind", view.kind.rawValue)
+                $0.pair("user", user.text)
+                $0.pair("device", device.text)
                 if let token { $0.pair("token", token) }
-                $0.pair("conversation", conversation)
-                $0.pair("message", message)
-                $0.pair("from", from)
-                if let fromName { $0.pair("fromName", fromName) }
+                $0.pair("conversation", view.conversation.text)
+                $0.pair("message", view.message.text)
+                $0.pair("from", view.from.text)
+                if let fromName = view.fromName { $0.pair("fromName", fromName) }
                 if let preview { $0.pair("text", preview) }
                 $0.pair("badge", badge)
             }
@@ -121,7 +96,8 @@ package struct PushFormat: Sendable {
         return PushRequest(
             url: webhook,
             headers: [
-                ("Content-Type", "application/json"), ("Grapevine-Push-Id", notification.id),
+                ("Content-Type", "application/json"),
+                ("Grapevine-Push-Id", notification.view.id.text),
                 ("Grapevine-Signature", "t=\(time),v1=\(hexadecimal(code))"),
             ], body: body, isWebhook: true)
     }

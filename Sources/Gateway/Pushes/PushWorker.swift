@@ -1,3 +1,6 @@
+import Admin
+import CRDT
+import Chat
 import JSON
 import LineProtocol
 import Node
@@ -43,15 +46,15 @@ package actor PushWorker {
     /// A device with the token by which it is told: what is under way to an earlier one says
     /// nothing of the present one.
     private struct Target: Hashable {
-        let user: String
-        let device: String
+        let user: UserID
+        let device: DeviceID
         let token: String
     }
 
     private struct User {
-        let shard: Int
+        let shard: ShardID
         var watch: Session?
-        var devices: [String: PushedDevice] = [:]
+        var devices: [DeviceID: PushedDevice] = [:]
         /// Whether the last look at the shard found the user.
         var isThere = true
     }
@@ -71,21 +74,21 @@ package actor PushWorker {
     private nonisolated let executor: any SerialExecutor
     private nonisolated let tasks: LoopTaskExecutor
     private nonisolated let host: any PushHost
-    private nonisolated let desk: LineDesk
+    private nonisolated let requests: OwnRequests
     private nonisolated let clock: any Clock
     private nonisolated let format: PushFormat
-    private var users: [String: User] = [:]
+    private var users: [UserID: User] = [:]
     /// The devices that wait for their turn, in that order.
     private var queue: [Target] = []
     private var slots = PushSlots()
     private var isDraining = false
     /// By shard, since when this node is the first of the owners, in milliseconds.
-    private var firstSince: [Int: UInt64] = [:]
+    private var firstSince: [ShardID: UInt64] = [:]
     private var isScanning = false
     private var scanAt: UInt64 = 0
     /// The next shard to look at.
-    private var shard = 0
-    private var shardCount = 1
+    private var shard: UInt16 = 0
+    private var shardCount: UInt16 = 1
     package private(set) var counts: [Outcome: UInt64] = [:]
 
     package init(
@@ -96,7 +99,7 @@ package actor PushWorker {
         self.clock = clock
         self.executor = executor
         tasks = LoopTaskExecutor(of: executor)
-        desk = LineDesk(host: host, executor: executor)
+        requests = OwnRequests(host: host, executor: executor)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -133,7 +136,7 @@ package actor PushWorker {
         }
         let since = firstSince[user.shard] ?? now
         let holder = PushSlots.Holder(
-            user: target.user, server: device.server, isSlow: device.isSlow)
+            user: target.user.text, server: device.server, isSlow: device.isSlow)
         guard now >= dueAt, now >= since + PushWorker.graceMilliseconds, !device.isBusy,
             slots.take(for: holder)
         else { return false }
@@ -167,28 +170,28 @@ package actor PushWorker {
     }
 
     private func scan() async {
-        let shard = shard
-        self.shard = shard + 1 < shardCount ? shard + 1 : 0
-        switch await desk.ask(["SUBSCRIBERS \(shard)"]) {
-        case .success(let reply): onScan(of: shard, reply)
-        // Another node holds it now, or nobody does.
-        case .failure: onScan(of: shard, LineCall.Reply())
+        let shard = ShardID(shard)
+        self.shard = shard.number + 1 < shardCount ? shard.number + 1 : 0
+        switch await requests.ask([.subscribers(shard)]) {
+        case .success(.report(.subscribers(let subscribers, let isFirst))):
+            onScan(of: shard, subscribers, isFirst: isFirst)
+        // Another node holds it now, or nobody does, or it is not ready.
+        case .success, .failure: onScan(of: shard, [], isFirst: false)
         }
-        guard self.shard == 0, case .success(let reply) = await desk.ask(["SHARDS"]) else { return }
-        shardCount = max(1, reply.lines.count)
+        guard self.shard == 0,
+            case .success(.report(.shards(let shards))) = await requests.ask([.shards])
+        else { return }
+        shardCount = UInt16(clamping: max(1, shards.count))
     }
 
-    private func onScan(of shard: Int, _ reply: LineCall.Reply) {
-        let isFirst = reply.status?.isTrue("first") == true
+    private func onScan(of shard: ShardID, _ subscribers: [Subscriber], isFirst: Bool) {
         firstSince[shard] = isFirst ? firstSince[shard] ?? clock.milliseconds : nil
         let before = users.filter { $0.value.shard == shard }.keys.sorted()
         for name in before { users[name]?.isThere = false }
-        for (_, fields) in reply.lines where fields.isTrue("first") {
-            guard let name = fields["user"], let device = fields["device"],
-                let token = fields["token"],
-                let stamp = fields["stamp"].flatMap({ UInt64($0) }),
-                users[name] != nil || users.count < PushWorker.usersMax
-            else { continue }
+        for subscriber in subscribers where subscriber.isFirst {
+            let (name, device) = (subscriber.device.user, subscriber.device.id)
+            let token = subscriber.device.token
+            guard users[name] != nil || users.count < PushWorker.usersMax else { continue }
             let target = Target(user: name, device: device, token: token)
             let known = self[target]
             // Each scan finds every device; the token of a new one alone is parsed.
@@ -197,7 +200,8 @@ package actor PushWorker {
             user.isThere = true
             if known == nil {
                 user.devices[device] = PushedDevice(
-                    token: token, server: server, registeredAt: stamp >> 16)
+                    token: token, server: server,
+                    registeredAt: subscriber.device.registered.milliseconds)
             }
             users[name] = user
             if known == nil { enqueue(target) }
@@ -206,27 +210,23 @@ package actor PushWorker {
         for name in before where users[name]?.isThere == false { remove(name) }
     }
 
-    private func remove(_ name: String) {
+    private func remove(_ name: UserID) {
         guard let user = users.removeValue(forKey: name), let watch = user.watch else { return }
         host.closeSession(watch)
     }
 
     // MARK: Events
 
-    private func watch(_ name: String) {
+    private func watch(_ name: UserID) {
         let session = host.openSession(replyingTo: WatchOutput(of: name, for: self))
         users[name]?.watch = session
         onNews(of: name)
-        let line = Array("WATCH \(name) tokens=off\n".utf8)
-        line.withUnsafeBytes { bytes in
-            // SAFETY: the session reads the bytes during this call, on the loop's thread, only.
-            nonisolated(unsafe) let bytes = bytes
-            session.assumeIsolated { $0.onBytes(bytes) }
-        }
+        let watch = Request.Watch(user: name, since: nil, hasTokens: false)
+        session.assumeIsolated { $0.submit(.watch(watch), nil) }
     }
 
     /// Notes that a user may have to be notified of something.
-    func onNews(of name: String) {
+    func onNews(of name: UserID) {
         for (device, state) in users[name]?.devices.sorted(by: { $0.key < $1.key }) ?? [] {
             onNews(of: Target(user: name, device: device, token: state.token))
         }
@@ -238,7 +238,7 @@ package actor PushWorker {
     }
 
     /// Has a user watched anew, whose watch has ended.
-    func onWatchEnded(of name: String) {
+    func onWatchEnded(of name: UserID) {
         guard let watch = users[name]?.watch else { return }
         users[name]?.watch = nil
         Task(executorPreference: tasks) { [self] in await close(watch) }
@@ -261,23 +261,23 @@ package actor PushWorker {
     }
 
     private func tell(_ target: Target) async {
-        let place = "\(target.user) \(target.device)"
-        let reply: LineCall.Reply
-        switch await desk.ask(["NOTIFICATIONS \(place)"]) {
-        case .success(let list): reply = list
+        let listing: Listing
+        switch await requests.ask([.notifications(target.device, of: target.user, .whole)]) {
+        case .success(.found(let found)): listing = found
         // The device was removed; one that is added again is found by a look at its shard.
         case .failure(let error) where error.code == 404:
             self[target] = nil
             return
-        case .failure:
+        case .success, .failure:
             counts[.failed, default: 0] += 1
             self[target]?.onListFailed(now: clock.milliseconds)
             return
         }
-        let listed = reply.lines.compactMap { ListedPush($0.fields) }
+        guard case .notifications(let views) = listing.findings else { return }
+        let listed = views.map(ListedPush.init)
         await push(listed, to: target)
         // Some nodes did not answer: what is missing was told, or is to be told.
-        guard reply.status?.isTrue("partial") != true else {
+        guard !listing.isPartial else {
             self[target]?.onListPartial(now: clock.milliseconds)
             return
         }
@@ -322,10 +322,12 @@ package actor PushWorker {
         #if PlantedBugs
             if PlantedBug.pushNotRecorded.isOn { return self[target]?.onRecorded(pushed) ?? () }
         #endif
-        let lines = pushed.map {
-            "NOTIFIED \(target.user) \(target.device) \($0.id) pushed=\($0.kind)"
+        let notes = pushed.map {
+            Request.write(
+                Mutation(
+                    .notePushed($0.id, as: $0.view.kind), on: target.device, by: target.user))
         }
-        guard case .success = await desk.ask(lines) else {
+        guard case .success = await requests.ask(notes) else {
             self[target]?.onListFailed(now: clock.milliseconds)
             return
         }
@@ -341,8 +343,10 @@ package actor PushWorker {
             return
         }
         guard !ids.isEmpty else { return }
-        let lines = ids.map { "NOTIFIED \(target.user) \(target.device) \($0) only=true" }
-        guard case .success = await desk.ask(lines) else {
+        let removals = ids.map {
+            Request.write(Mutation(.acknowledgeAlone($0), on: target.device, by: target.user))
+        }
+        guard case .success = await requests.ask(removals) else {
             self[target]?.onListFailed(now: clock.milliseconds)
             return
         }
@@ -352,16 +356,20 @@ package actor PushWorker {
     /// Whether a device is told by its token: a token is told for one user, the one who registered
     /// it last.
     private func isHolder(_ target: Target) async -> Bool {
-        let line = "DEVICE HOLDERS token=\(spelledValue(target.token))"
-        guard case .success(let reply) = await desk.ask([line]), let last = reply.lines.last else {
-            return true
-        }
-        return last.fields["user"] == target.user
+        let query = Query.holders(ofToken: FieldText(target.token))
+        guard
+            case .success(.found(let listing)) = await requests.ask([
+                .read(query, of: Mutation.cluster)
+            ]),
+            case .holders(let holders) = listing.findings, let last = holders.max()
+        else { return true }
+        return last.user == target.user
     }
 
-    private func unread(of user: String) async -> Int {
-        guard case .success(let reply) = await desk.ask(["UNREAD \(user)"]) else { return 0 }
-        return reply.status?["total"].flatMap { Int($0) } ?? 0
+    private func unread(of user: UserID) async -> Int {
+        guard case .success(.found(let listing)) = await requests.ask([.read(.unread, of: user)])
+        else { return 0 }
+        return listing.total ?? 0
     }
 
     /// Whether this node still tells a device: the next one knows nothing of what was told here, so
@@ -386,10 +394,10 @@ package actor PushWorker {
     private func answer(
         to push: ListedPush, to target: Target, badge: Int
     ) async -> PushVerdict {
+        let notification = PushNotification(
+            view: push.view, user: target.user, device: target.device, badge: badge)
         // What this node cannot write is no better the next time.
         guard
-            let notification = PushNotification(
-                push.fields, to: target.device, of: target.user, badge: badge),
             let request = format.request(
                 notification, to: target.token, wallMilliseconds: clock.wallMilliseconds)
         else { return .refused }
@@ -406,31 +414,33 @@ package actor PushWorker {
     private func remove(_ target: Target, _ reason: String) async {
         counts[.dropped, default: 0] += 1
         host.log("device removed: \(reason) device=\(target.device)")
-        let token = spelledValue(target.token)
-        _ = await desk.ask(["DEVICE REMOVE \(target.user) \(target.device) token=\(token)"])
+        let removal = Device.Action.removeToken(FieldText(target.token))
+        _ = await requests.ask([.write(Mutation(removal, on: target.device, by: target.user))])
         self[target] = nil
     }
 }
 
 /// The output of a session that watches a user for the pusher.
-final class WatchOutput: SessionOutput {
+private final class WatchOutput: SessionOutput {
     private unowned let worker: PushWorker
-    private let user: String
+    private let user: UserID
 
-    init(of user: String, for worker: PushWorker) {
+    init(of user: UserID, for worker: PushWorker) {
         self.user = user
         self.worker = worker
     }
 
-    func write(_ bytes: [UInt8]) {
-        // What changed is asked for; an event says only that something may have.
-        let text = bytes[...]
-        guard text.starts(with: "ERR".utf8) else {
-            return worker.assumeIsolated { [user] in $0.onNews(of: user) }
-        }
-        finish()
+    // What changed is asked for; an event says only that something may have.
+    var eventForm: EventForm { .none }
+
+    func write(_ events: [ToldEvent]) { worker.assumeIsolated { [user] in $0.onNews(of: user) } }
+
+    func receive(_ response: Response) {
+        guard response.error == nil else { return finish() }
+        worker.assumeIsolated { [user] in $0.onNews(of: user) }
     }
 
+    func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
     func flush() {}
     var queuedBytes: Int { 0 }
     func setReadingPaused(_ isPaused: Bool) {}

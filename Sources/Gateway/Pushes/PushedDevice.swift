@@ -1,25 +1,20 @@
-import LineProtocol
+import Chat
+import Wire
 
 /// A notification on a device's list.
 struct ListedPush {
-    let fields: ReplyFields
-    let id: String
-    let kind: String
+    let view: NotificationView
+
+    init(_ view: NotificationView) { self.view = view }
+
+    var id: NotificationID { view.id }
     /// Whether the cluster knows that it was pushed.
-    let isPushed: Bool
+    var isPushed: Bool { view.isPushed }
 
-    init?(_ fields: ReplyFields) {
-        guard let id = fields["id"], let kind = fields["kind"] else { return nil }
-        self.fields = fields
-        self.id = id
-        self.kind = kind
-        isPushed = fields.isTrue("pushed")
-    }
-
-    var key: String { "\(kind) \(id)" }
+    var key: String { "\(view.kind) \(id)" }
 
     /// When the message was sent, in milliseconds since 1970: the id begins with that.
-    var sentAt: UInt64 { (UInt64(id.prefix(16), radix: 16) ?? 0) >> 16 }
+    var sentAt: UInt64 { (UInt64(id.text.prefix(16), radix: 16) ?? 0) >> 16 }
 }
 
 /// A device that is pushed to, as far as its list does not say: what is to be pushed, in which
@@ -81,7 +76,7 @@ struct PushedDevice {
     /// When the list is looked at without news; nil where nothing waits.
     private var wakeAt: UInt64?
     /// The first notification that was taken off the list last.
-    private var takenFirst: String?
+    private var takenFirst: NotificationID?
 
     init(token: String, server: String, registeredAt: UInt64) {
         self.token = token
@@ -202,7 +197,7 @@ struct PushedDevice {
     /// first that was not pushed, which tells since when pushes fail.
     ///
     /// - Returns: the ids; nil where whoever made the list does not know yet what was taken off it.
-    mutating func takeSurplus(of listed: [ListedPush]) -> [String]? {
+    mutating func takeSurplus(of listed: [ListedPush]) -> [NotificationID]? {
         let surplus = min(max(0, listed.count - PushedDevice.keptMax), PushedDevice.takenMax)
         let kept = firstUnpushed(of: listed)?.id
         let ids = listed.prefix(surplus).filter { !isOpen($0) && $0.id != kept }.map(\.id)

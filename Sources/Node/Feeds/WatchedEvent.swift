@@ -3,6 +3,8 @@ import Chat
 /// The forms in which events reach clients.
 package enum EventForm: Int, CaseIterable, Sendable {
     case line, json
+    /// Only that there is one.
+    case none
 }
 
 /// An event for all watching sessions of a node: it is rendered once for each form, and each

@@ -1,28 +1,17 @@
+import CRDT
+import Chat
 import JSON
 import Wire
 
-/// The sign-in that an access token of the cluster's own accounts was issued for.
-///
-/// The devices that a client with such a token registers end with the sign-in.
-package struct SignInName: Hashable, Sendable {
-    /// The digest of the e-mail address, under which the account is stored.
-    package let address: String
-    package let id: String
-    /// The stamp of the sign-in, with which revocations are compared: a renewal makes it no newer.
-    package let stamp: UInt64
-
-    init(address: String, id: String, stamp: UInt64) {
-        self.address = address
-        self.id = id
-        self.stamp = stamp
-    }
-
+/// The claims about a sign-in in the access tokens of the cluster's own accounts.
+extension DeviceSignIn {
     /// Reads it from the claims of a token; nil for a token of an app's own accounts.
     init?(_ claims: JSONValue) {
         guard case .text(let id)? = claims["sid"], case .text(let address)? = claims["adr"],
-            case .integer(let stamp)? = claims["at"], stamp > 0
+            case .integer(let stamp)? = claims["at"], stamp > 0,
+            let id = SignInID(id), let address = AddressID(address)
         else { return nil }
-        self.init(address: address, id: id, stamp: UInt64(stamp))
+        self.init(address: address, id: id, began: HybridTimestamp(bits: UInt64(stamp)))
     }
 }
 
@@ -34,7 +23,7 @@ struct Revocations: Hashable, Sendable {
     /// A sign-in that has ended is never used again, whatever its stamp.
     func contains(_ access: AccessToken) -> Bool {
         guard let signIn = access.signIn else { return false }
-        return stamps[signIn.id] != nil || signIn.stamp <= stamps[access.user.text] ?? 0
+        return stamps[signIn.id.text] != nil || signIn.began.bits <= stamps[access.user.text] ?? 0
     }
 
     mutating func insert(_ name: String, through stamp: UInt64) {
