@@ -14,6 +14,7 @@ package actor Session: ReplySink, SessionInput {
     private nonisolated let executor: any SerialExecutor
     private let node: Node
     private let admin: Admin
+    private let ackLevel: Replication.AckLevel
     let clock: any Clock
     let output: any SessionOutput
     /// The memory budget of all sessions; nil if there is no limit.
@@ -65,6 +66,7 @@ package actor Session: ReplySink, SessionInput {
         self.output = output
         self.executor = executor
         self.memory = memory
+        self.ackLevel = ackLevel
         waiting = WaitingEvents(on: output, sharing: memory)
         admin = Admin(node, limits: SessionLimits.all)
         state = ConnectionState(ackLevel: ackLevel)
@@ -104,6 +106,18 @@ package actor Session: ReplySink, SessionInput {
         _ = takeBacklog()
         noteHeld()
         finishInput()
+    }
+
+    /// Forgets what was set, written and seen, as before the first request.
+    ///
+    /// - Returns: false where a request waits for its response, or events may follow: then the
+    ///   session stays as it is.
+    package func startAnew() -> Bool {
+        guard ring.isEmpty, !hasBacklog, crowdedOut == nil, !waiting.hasWatched, !isEnding,
+            !hasFinished
+        else { return false }
+        state = ConnectionState(ackLevel: ackLevel)
+        return true
     }
 
     /// Sends what may leave after input was taken.

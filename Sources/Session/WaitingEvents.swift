@@ -91,6 +91,9 @@ struct WaitingEvents {
 
     var isEmpty: Bool { count == 0 }
 
+    /// Whether a request has begun to watch a user.
+    var hasWatched: Bool { watchNumber != nil }
+
     /// The bytes that the client has not taken, written or not.
     var bytesUntaken: Int { bytes + output.queuedBytes }
 

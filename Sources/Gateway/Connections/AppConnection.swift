@@ -1,3 +1,4 @@
+import Chat
 import Compression
 import HTTP
 import LineProtocol
@@ -8,9 +9,9 @@ import Wire
 /// A connection to the port for apps, without its socket.
 ///
 /// A session answers the requests as it answers lines, so that what holds there holds here.
-/// Requests of one connection are answered one after the other, each by a session of its own, since
-/// a proxy may send those of many users over one connection. A WebSocket and a stream of events
-/// keep one session.
+/// Requests of one connection are answered one after the other. Each begins with a session that has
+/// seen nothing: the one before it where that was the same user's, since a proxy may send the
+/// requests of many users over one connection. A WebSocket and a stream of events keep theirs.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
@@ -58,7 +59,9 @@ package actor AppConnection: SessionInput {
     var request: AppRequest?
     /// What was read and not used yet: at most one read of the socket.
     var backlog: [UInt8] = []
-    var session: Session?
+    private(set) var session: Session?
+    /// As whom the session acts.
+    private var sessionOwner: (user: UserID, signIn: DeviceSignIn?)?
     /// The last access token, and who it says the client is.
     var signedIn: (token: String, access: AccessToken)?
     /// When the last request was answered, or the present one began.
@@ -166,6 +169,7 @@ package actor AppConnection: SessionInput {
             // A client that reads a long answer is not idle.
             if output.queuedBytes > 0 || upload?.isFull ?? false { since = now }
             if reader.isBetweenRequests, backlog.isEmpty {
+                if now >= since + AppLimits.sessionMillisecondsMax { endSession() }
                 if now >= since + AppLimits.idleMillisecondsMax { close() }
             } else if now >= since + AppLimits.requestMillisecondsMax
                 || upload.map({ now >= $0.began + Upload.millisecondsMax }) ?? false
@@ -389,7 +393,6 @@ extension AppConnection {
         let remainder = Remainder(isHead ? [] : response.body.reversed(), closes: response.closes)
         phase = .responding(remainder)
         send(remainder)
-        if session != nil { askForTurn() }
     }
 
     /// Has the long body of a response compressed beside the loop, and sends it then.
@@ -403,7 +406,6 @@ extension AppConnection {
             onDone: { [self] compressed in
                 assumeIsolated { $0.onCompressed(compressed, response, awaited) }
             })
-        if session != nil { askForTurn() }
     }
 
     private func onCompressed(
@@ -474,7 +476,23 @@ extension AppConnection {
         output.abort()
     }
 
-    /// Ends the session that answered the last request.
+    /// Has a session that has seen nothing for a request of a user.
+    ///
+    /// - Parameter signIn: the sign-in to which devices belong that it registers; nil for none.
+    func openSession(of user: UserID, signIn: DeviceSignIn? = nil) {
+        if let session, let owner = sessionOwner, owner == (user, signIn),
+            session.assumeIsolated({ $0.startAnew() })
+        {
+            return
+        }
+        endSession()
+        isSessionFull = false
+        session = host.openSession(
+            of: user, signIn: signIn, replyingTo: SessionReplies(of: self))
+        sessionOwner = (user, signIn)
+    }
+
+    /// Ends the session that answered the last request; never while it is at work.
     func endSession() {
         guard let session else { return }
         self.session = nil

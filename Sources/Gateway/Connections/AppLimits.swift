@@ -5,6 +5,9 @@ package enum AppLimits {
     /// The most parts of files that are being stored at once, for all uploads together; the others
     /// wait, and no more is read of them.
     package static let partsAtOnceMax = 64
+    /// How long a connection keeps the session of its last request for the next one, in
+    /// milliseconds.
+    static let sessionMillisecondsMax: UInt64 = 1_000
     /// The most bytes of an answer (413): it is held as a whole, since what stands for it in
     /// `Grapevine-Token` is known at its end and sent before it.
     package static let answerBytesMax = 8 << 20

@@ -103,9 +103,7 @@ extension AppConnection {
             stage: since == nil ? .answer : .since)
         if isDraining { exchange.closes = true }
         phase = .answering(exchange)
-        isSessionFull = false
-        session = host.openSession(
-            of: user, signIn: signedIn?.access.signIn, replyingTo: SessionReplies(of: self))
+        openSession(of: user, signIn: signedIn?.access.signIn)
         if let since {
             submit(.since(since))
         } else {
@@ -139,8 +137,8 @@ extension AppConnection {
         case .reading where upload != nil: feedUpload()
         case .storing(let upload): finish(upload)
         case .downloading(let download): fetch(download)
-        case .reading, .responding, .awaiting, .closing: endSession()
-        case .events, .socket: break
+        case .closing: endSession()
+        case .reading, .responding, .awaiting, .events, .socket: break
         }
     }
 

@@ -39,11 +39,7 @@ extension AppConnection {
             upload = Upload(
                 to: route.conversation, as: file, by: user,
                 since: since, now: clock.milliseconds)
-            // The session of the request before may still be there.
-            endSession()
-            isSessionFull = false
-            session = host.openSession(
-                of: user, signIn: nil, replyingTo: SessionReplies(of: self))
+            openSession(of: user)
             return true
         } catch {
             uploadRefusal = error
@@ -124,9 +120,7 @@ extension AppConnection {
         }
         let download = Download(route, file, by: user, request)
         phase = .downloading(download)
-        isSessionFull = false
-        session = host.openSession(
-            of: user, signIn: nil, replyingTo: SessionReplies(of: self))
+        openSession(of: user)
         if let since = try AppRequest.sessionToken(request.head) {
             submit(.since(since))
         }

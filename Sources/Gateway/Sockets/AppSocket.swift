@@ -146,9 +146,7 @@ extension AppConnection {
         send(writer.bytes)
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)
-        isSessionFull = false
-        session = host.openSession(
-            of: access.user, signIn: access.signIn, replyingTo: SessionReplies(of: self))
+        openSession(of: access.user, signIn: access.signIn)
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }

@@ -21,9 +21,7 @@ extension AppConnection {
         phase = .events(EventStream(now: clock.milliseconds))
         // Nothing is answered behind a stream.
         backlog = []
-        isSessionFull = false
-        session = host.openSession(
-            of: user, signIn: nil, replyingTo: SessionReplies(of: self))
+        openSession(of: user)
         submit(request, traits)
     }
 
