@@ -60,6 +60,10 @@ package protocol Host: AnyObject, Sendable {
     func end(_ ending: Ending)
     /// Schedules another turn without waiting for I/O.
     func turnAgain()
+    /// Reports that keys or revocations of access tokens have changed: `takeSigningNews` has them.
+    ///
+    /// It is called while the node works.
+    func onSigningNews()
     /// Pauses or resumes reading from clients.
     func setClientsPaused(_ isPaused: Bool)
     func log(_ level: LogLevel, _ line: String)
@@ -76,6 +80,7 @@ package protocol Host: AnyObject, Sendable {
 }
 
 extension Host {
+    package func onSigningNews() {}
     package var isDebugging: Bool { false }
     package var usage: ProcessUsage? { nil }
     package var limits: [Limit] { [] }

@@ -57,6 +57,9 @@ actor AppPort: AppHost {
     private var turns = FairQueue<ClientPlaces.Holder?, UInt64>()
     /// Whether the loop has another turn in any case, after which turns are given.
     private var isWoken = false
+    /// Whether keys or revocations of access tokens have changed.
+    private var hasSigningNews = false
+    private var date = HTTPDate()
     /// The time of this turn that is left for what clients send, in microseconds.
     private var microsecondsLeft = SessionLimits.turnMicrosecondsMax
     /// Whether lines wait unread because the node has too much to do.
@@ -329,6 +332,12 @@ extension AppPort {
         wake()
     }
 
+    /// Has the accounts take what has changed of keys and revocations, at the end of this turn.
+    func onSigningNews() {
+        hasSigningNews = true
+        wake()
+    }
+
     /// Has the loop have another turn, after which turns are given.
     private func wake() {
         guard !isWoken else { return }
@@ -349,6 +358,10 @@ extension AppPort {
     func giveTurns() {
         let end = clock.microseconds + SessionLimits.turnMicrosecondsMax
         isWoken = false
+        if hasSigningNews {
+            hasSigningNews = false
+            ownAccounts?.assumeIsolated { $0.onSigningNews() }
+        }
         var due = turns.count
         while due > 0, let connection = turns.takeFirst() {
             due -= 1
@@ -427,6 +440,10 @@ extension AppPort {
     }
 
     private static let dayMilliseconds: UInt64 = 86_400_000
+
+    nonisolated var httpDate: String {
+        assumeIsolated { $0.date.text(of: clock.wallMilliseconds) }
+    }
 
     nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }
 

@@ -416,6 +416,10 @@ extension NodeHost {
 
     nonisolated func turnAgain() { loop.post {} }
 
+    nonisolated func onSigningNews() {
+        assumeIsolated { host in host.apps?.assumeIsolated { $0.onSigningNews() } }
+    }
+
     nonisolated func setClientsPaused(_ isPaused: Bool) {
         assumeIsolated { $0.holdClients(isPaused) }
     }

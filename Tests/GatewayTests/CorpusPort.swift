@@ -88,6 +88,7 @@ actor CorpusPort {
 
     /// - Returns: whether any connection had asked for a turn.
     func giveTurns() -> Bool {
+        ownAccounts?.assumeIsolated { $0.onSigningNews() }
         let due = turns
         turns = []
         for id in due { connections[id]?.assumeIsolated { $0.onTurn() } }
@@ -179,6 +180,8 @@ extension CorpusPort: AppHost {
     ) {
         onDone(work())
     }
+
+    nonisolated var httpDate: String { HTTPDate.text(of: clock.wallMilliseconds) }
 
     nonisolated func makeID() -> String { assumeIsolated { Base64.encode($0.nextBytes(12)) } }
     nonisolated var keys: KeySet? {

@@ -47,6 +47,12 @@ import Wire
         for row in rows { #expect(page.contains(row), "\(row)") }
     }
 
+    @Test func `the table of objects is that of the views`() {
+        for view in ViewDescription.all where view.noun != "OK" {
+            #expect(page.contains("\n\(view.objectRow)\n"), "\(view.objectRow)")
+        }
+    }
+
     @Test func `each event is on the page with its keys, or is told with the keys of a shape`() {
         let kinds = [
             "message", "edit", "restore", "delete", "pin", "unpin", "read", "delivered", "typing",

@@ -1,8 +1,10 @@
 import Chat
+import LineProtocol
+import Node
 
 /// The keys of a view's rows and the types of their values, for the descriptions of the API.
 package struct ViewDescription: Sendable {
-    package enum ValueType: Sendable {
+    package enum ValueType: String, Sendable {
         case text
         /// A name (see `Name`).
         case name
@@ -93,4 +95,36 @@ extension ViewDescription {
         message, edit, chat, unread, mark, profile, action, device, block, notification,
         event, status,
     ]
+
+    /// Of all data lines, in the order in which the page of the protocol lists them.
+    package static let lines: [ViewDescription] =
+        all.filter { $0.noun != "OK" } + [
+            ViewDescription(View<FileView>.file), ViewDescription(View<[UInt8]>.part),
+            ViewDescription(View<TokenHolder>.holder), ViewDescription(View<AccountView>.account),
+            ViewDescription(View<Signing.Key>.key),
+            ViewDescription(View<Signing.Revocation>.revocation),
+            ViewDescription(View<Subscriber>.subscriber),
+            ViewDescription(View<DueFileReport>.due), ViewDescription(View<NodeReport>.node),
+            ViewDescription(View<MemberReport>.member), ViewDescription(View<ShardReport>.shard),
+            ViewDescription(View<DigestReport>.digest),
+            ViewDescription(View<ReplicaChanges>.vector), ViewDescription(View<Verb>.verb),
+            ViewDescription(View<Limit>.limit),
+        ]
+
+    /// The row of the page of the protocol: the line, and its keys with the types of their values;
+    /// those in brackets may be missing.
+    package var lineRow: String {
+        let pairs = keys.map { key in
+            let pair = "\(key.name)=<\(key.type)>"
+            return key.isRequired ? pair : "[\(pair)]"
+        }
+        return "| `\(noun)` | `\(pairs.joined(separator: " "))` |"
+    }
+
+    /// The row of the page of the API: the object, and its members with the types of their values;
+    /// those with a question mark may be missing.
+    package var objectRow: String {
+        let members = keys.map { "\($0.name)\($0.isRequired ? "" : "?"): \($0.type)" }
+        return "| \(noun.lowercased()) | `\(members.joined(separator: ", "))` |"
+    }
 }

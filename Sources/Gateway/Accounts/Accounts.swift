@@ -109,8 +109,16 @@ package actor Accounts {
 
     // MARK: Keys
 
-    /// Takes what has changed of the keys and revocations, and has a key made where one is needed;
-    /// called at each tick.
+    /// Takes what has changed of the keys and revocations.
+    package func onSigningNews() {
+        let now = clock.milliseconds
+        let known = now - min(now, ClusterKeys.comingMilliseconds)
+        guard let news = host.takeSigningNews(), keys.insert(news, readAt: known, now: now)
+        else { return }
+        host.onKeysChanged()
+    }
+
+    /// Has a key made where one is needed; called at each tick.
     package func onTick() {
         let now = clock.milliseconds
         let waiting = tickWaiters
@@ -118,11 +126,9 @@ package actor Accounts {
         for waiter in waiting { waiter.resume() }
         // The first wrong address is not to take longer than others.
         if lookAt == 0 { host.start(.find("", among: []), from: "") { _ in } }
-        let known = now - min(now, ClusterKeys.comingMilliseconds)
-        keys.noteKnown(upTo: known)
-        if let news = host.takeSigningNews(), keys.insert(news, readAt: known, now: now) {
-            host.onKeysChanged()
-        }
+        keys.noteKnown(upTo: now - min(now, ClusterKeys.comingMilliseconds))
+        // The first time, everything that the node knows.
+        if keys.readAt == nil { onSigningNews() }
         guard !isAddingKey, now >= lookAt else { return }
         lookAt = now + ClusterKeys.lookMilliseconds
         guard keys.needsKey(wallMilliseconds: clock.wallMilliseconds) else { return }

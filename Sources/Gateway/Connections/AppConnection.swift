@@ -426,8 +426,7 @@ extension AppConnection {
     /// - Parameter length: the form of the body, which follows.
     func sendHead(of response: AppResponse, _ length: ResponseHead.Body) {
         context.isEncrypted = host.isEncrypted
-        let date = HTTPDate.text(of: clock.wallMilliseconds)
-        send(response.head(length, in: context, date: date))
+        send(response.head(length, in: context, date: host.httpDate))
         context = .unread
     }
 

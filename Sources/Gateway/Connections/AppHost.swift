@@ -63,6 +63,8 @@ package protocol AppHost: AnyObject, Sendable {
     func compress(
         of source: String, _ work: @escaping @Sendable () -> [UInt8]?,
         onDone: @escaping @Sendable ([UInt8]?) -> Void)
+    /// The present time as an answer has it.
+    var httpDate: String { get }
     /// Makes an id that no other thing has.
     func makeID() -> String
     /// The keys of access tokens; nil where nobody can sign in.

@@ -1,7 +1,22 @@
 import LineProtocol
 
-/// Times as HTTP writes them (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
-enum HTTPDate {
+/// A writer of times as HTTP has them (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+///
+/// It keeps the text of the last second: each answer has a date.
+package struct HTTPDate {
+    private var second: UInt64 = .max
+    private var last = ""
+
+    package init() {}
+
+    /// - Parameter milliseconds: since 1970.
+    package mutating func text(of milliseconds: UInt64) -> String {
+        guard milliseconds / 1_000 != second else { return last }
+        second = milliseconds / 1_000
+        last = HTTPDate.text(of: milliseconds)
+        return last
+    }
+
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

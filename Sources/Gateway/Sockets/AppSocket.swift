@@ -142,7 +142,7 @@ extension AppConnection {
         response.add("Sec-WebSocket-Accept", AppConnection.accept(key))
         if let name = protocolName(among: head) { response.add("Sec-WebSocket-Protocol", name) }
         var writer = ByteWriter()
-        writer.write(response, date: HTTPDate.text(of: clock.wallMilliseconds))
+        writer.write(response, date: host.httpDate)
         send(writer.bytes)
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)

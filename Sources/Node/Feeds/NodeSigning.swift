@@ -70,6 +70,7 @@ extension Node {
     /// Tells the members what has changed, and hands it to the disk.
     func settleSigning() {
         guard signing.hasOutput else { return }
+        if signing.hasNews { ports.host.onSigningNews() }
         settingsToKeep += signing.takeSettings()
         let news = signing.takeUnsent()
         var all: [SigningFrame]?

@@ -248,6 +248,9 @@ struct SigningReplica: Sendable {
 
     // MARK: The port for apps
 
+    /// Whether there is something new since the last time that news were taken.
+    var hasNews: Bool { untaken.map { !$0.isEmpty } ?? false }
+
     /// Takes what is new since the last time: at first, everything.
     mutating func takeNews() -> SigningNews? {
         guard let news = untaken else {

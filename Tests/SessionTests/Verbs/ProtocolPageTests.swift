@@ -1,3 +1,4 @@
+import Admin
 import Foundation
 import LineProtocol
 import NodeKit
@@ -53,6 +54,13 @@ import Testing
                 section?.examples.contains { ($0.request + " ").hasPrefix(verb.name + " ") }
                     ?? false, "an example of \(verb.name)")
         }
+    }
+
+    @Test func `the table of data lines is that of the views`() {
+        let rows = page.split(separator: "\n").filter { row in
+            row.hasPrefix("| `") && row.contains("=<")
+        }
+        #expect(rows.map(String.init) == ViewDescription.lines.map(\.lineRow))
     }
 
     @Test func `the example of each verb is on it, and is a request`() throws {
