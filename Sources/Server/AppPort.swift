@@ -11,27 +11,27 @@ import Wire
 
 /// The port for apps: it answers users' requests over HTTP and WebSockets.
 actor AppPort: AppHost {
-    private struct Client {
+    struct Client {
         let connection: Connection
         let requests: AppConnection
     }
 
     private nonisolated let loop: EventLoop
-    private nonisolated let clock: SystemClock
+    nonisolated let clock: SystemClock
     private let listener: Listener
     private nonisolated let memory: ClientMemory
     private nonisolated let ackLevel: Replication.AckLevel
     nonisolated let origins: Set<String>
     nonisolated let pages: WebPages
-    private var partPlaces = PartPlaces()
-    private var userRates: RateLimiter
-    private var addressRates: RateLimiter
-    private var uploads: RateLimiter
-    private var arrivingUploads = ArrivingUploads()
+    var partPlaces = PartPlaces()
+    var userRates: RateLimiter
+    var addressRates: RateLimiter
+    var uploads: RateLimiter
+    var arrivingUploads = ArrivingUploads()
     private var keySet: KeySet?
     nonisolated let isBehindProxy: Bool
     private let isSignUpOpen: Bool
-    private nonisolated let passwordThread: WorkThread
+    nonisolated let passwordThread: WorkThread
     private nonisolated let compressionThread: WorkThread
     /// The cluster's own accounts; nil where an app's tokens sign users in.
     private var ownAccounts: Accounts?
@@ -44,11 +44,11 @@ actor AppPort: AppHost {
     /// The clients with which push services are told: those that users name, and the operator's.
     private var pushClients: (ofUsers: HTTPClient, ofOperator: HTTPClient)?
     private let mayPushToPrivate: Bool
-    private weak var host: NodeHost?
+    weak var host: NodeHost?
     /// What new connections are encrypted with; nil where they are not.
     private var encryption: CertificateContext?
-    private var node: Node?
-    private var clients: [UInt64: Client] = [:]
+    var node: Node?
+    var clients: [UInt64: Client] = [:]
     /// The connections whose access token was not seen yet.
     private var arriving: [UInt64: Connection] = [:]
     private var sessions: [UInt64: Session] = [:]
@@ -308,9 +308,7 @@ extension AppPort {
         open(output, as: .user(user, signIn: signIn))
     }
 
-    private nonisolated func open(
-        _ output: any SessionOutput, as policy: AuthPolicy
-    ) -> Session {
+    nonisolated func open(_ output: any SessionOutput, as policy: AuthPolicy) -> Session {
         guard let session = assumeIsolated({ $0.open(output, policy) }) else {
             preconditionFailure("connections are taken once there is a node")
         }
@@ -319,9 +317,9 @@ extension AppPort {
 
     nonisolated func closeSession(_ session: Session) { assumeIsolated { $0.close(session) } }
 
-    nonisolated func execute(_ request: Request) { assumeIsolated { $0.begin(request) } }
-
-    private func begin(_ request: Request) { ownRequests.assumeIsolated { $0.begin(request) } }
+    nonisolated func execute(_ request: Request) {
+        assumeIsolated { port in port.ownRequests.assumeIsolated { $0.begin(request) } }
+    }
 
     nonisolated func askForTurn(of connection: UInt64) {
         assumeIsolated { $0.awaitTurn(connection) }
@@ -401,46 +399,6 @@ extension AppPort {
         for connection in next { askForTurn(of: connection) }
     }
 
-    nonisolated func admits(_ user: UserID) -> Bool {
-        assumeIsolated {
-            guard $0.userRates.isLimited else { return true }
-            return $0.userRates.admits(user.text, milliseconds: clock.milliseconds)
-        }
-    }
-
-    nonisolated func admits(from address: String) -> Bool {
-        assumeIsolated { $0.addressRates.admits(address, milliseconds: clock.milliseconds) }
-    }
-
-    nonisolated func checkUpload(
-        of bytes: Int, by user: UserID, counted isCounted: Bool
-    ) throws(LineError) {
-        let delay = assumeIsolated {
-            $0.uploads.delay(
-                of: UInt64(bytes), for: user.text, counted: isCounted,
-                milliseconds: clock.milliseconds)
-        }
-        guard delay > 0 else { return }
-        throw LineError(
-            429, "You have uploaded as much as one may in a day; go on later",
-            retryAfter: Int(delay / 1_000 + 1))
-    }
-
-    nonisolated func beginUpload(
-        on connection: UInt64, by user: UserID, promised: UInt64?
-    ) throws(LineError) {
-        let isAdmitted = assumeIsolated {
-            $0.arrivingUploads.begin(on: connection, by: user, promised: promised)
-        }
-        guard !isAdmitted else { return }
-        throw LineError(
-            429,
-            "Your uploads that are under way have \(File.unsentBytesMax >> 20) MiB together at "
-                + "most: begin another when one of them has ended", retryAfter: 1)
-    }
-
-    private static let dayMilliseconds: UInt64 = 86_400_000
-
     nonisolated var httpDate: String {
         assumeIsolated { $0.date.text(of: clock.wallMilliseconds) }
     }
@@ -451,7 +409,7 @@ extension AppPort {
 
     nonisolated var accounts: Accounts? { assumeIsolated { $0.ownAccounts } }
 
-    private var currentKeys: KeySet? {
+    var currentKeys: KeySet? {
         keySet ?? ownAccounts?.assumeIsolated { $0.keySet }
     }
 }
@@ -504,47 +462,5 @@ extension AppPort: PushHost {
 
     var pushCounts: [PushWorker.Outcome: UInt64] {
         pushWorker?.assumeIsolated { $0.counts } ?? [:]
-    }
-}
-
-// MARK: AccountHost
-
-extension AppPort: AccountHost {
-    nonisolated func openSession(replyingTo output: any SessionOutput) -> Session {
-        open(output, as: .none)
-    }
-
-    nonisolated func randomBytes(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    }
-
-    nonisolated func start(
-        _ work: PasswordWork, from address: String,
-        onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
-    ) {
-        passwordThread.start(from: address, { work.run() }, onDone: onDone)
-    }
-
-    nonisolated func takeSigningNews() -> SigningNews? {
-        assumeIsolated { port in port.node?.assumeIsolated { $0.takeSigningNews() } ?? nil }
-    }
-
-    nonisolated var makesFirstKey: Bool {
-        assumeIsolated { port in port.node?.assumeIsolated { $0.makesFirstKey } ?? false }
-    }
-
-    nonisolated func onKeysChanged() {
-        assumeIsolated { port in
-            for client in port.clients.values {
-                client.requests.assumeIsolated { $0.onKeysChanged() }
-            }
-            let keys = port.currentKeys
-            port.host?.assumeIsolated { $0.onTokensChanged(to: keys) }
-        }
-    }
-
-    nonisolated func log(_ line: String) {
-        assumeIsolated { $0.host?.log(.info, line) }
     }
 }

@@ -75,10 +75,8 @@ actor NodeHost: Host {
         }
         peerListener = try Listener(command.gossip, on: loop)
         clientListener = try Listener(command.admin, on: loop)
-        if let address = command.ops {
-            ops = try OpsPort(address, command: command, on: loop, clock: clock)
-        } else {
-            ops = nil
+        ops = try command.ops.map { [clock] address throws(NetworkError) in
+            try OpsPort(address, command: command, on: loop, clock: clock)
         }
         hostLimits = HostLimits(descriptors: Int(max(0, csystem_raise_descriptor_limit())))
         lingeringCloses = LingeringCloses(atMost: hostLimits.lingeringCloses)

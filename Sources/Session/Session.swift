@@ -2,7 +2,6 @@ import Admin
 import LineProtocol
 import Node
 import Replication
-import Wire
 
 /// A client's connection without its socket: requests come in, as lines or as values, and responses
 /// leave in the order of the requests.
@@ -12,7 +11,7 @@ import Wire
 package actor Session: ReplySink, SessionInput {
     package nonisolated let id: UInt64
     private nonisolated let executor: any SerialExecutor
-    private let node: Node
+    let node: Node
     private let admin: Admin
     private let ackLevel: Replication.AckLevel
     let clock: any Clock
@@ -20,7 +19,7 @@ package actor Session: ReplySink, SessionInput {
     /// The memory budget of all sessions; nil if there is no limit.
     let memory: ClientMemory?
     var state: ConnectionState
-    private(set) var signIn: SignIn
+    var signIn: SignIn
 
     var cutter = LineCutter()
     var ring = SlotRing()
@@ -29,7 +28,7 @@ package actor Session: ReplySink, SessionInput {
     /// Replies that have left and are not reported to the node yet; empty between turns.
     private var answered: [AnsweredRequest] = []
     /// The number of bytes of the reply at the head that have left.
-    private var headSent = 0
+    var headSent = 0
     var waiting: WaitingEvents
     var backlog = Backlog()
     /// Requests that are no lines and wait to be answered; whoever submits them stops where the
@@ -38,7 +37,7 @@ package actor Session: ReplySink, SessionInput {
     /// A request that waits for memory for its reply; all that follows it waits, too.
     private var crowdedOut: (request: Request, asked: RequestTrace)?
     var estimated = ReplySizeEstimate()
-    private var share = TurnShare()
+    var share = TurnShare()
     /// The number of bytes ever written.
     var written: UInt64 = 0
     /// The bytes that `ClientMemory` was last told of.
@@ -47,12 +46,12 @@ package actor Session: ReplySink, SessionInput {
     private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
-    private var isEnding = false
-    private var hasCutEnd = false
+    var isEnding = false
+    var hasCutEnd = false
     /// Whether nothing more is written.
     var hasFinished = false
     /// Whether further lines are ignored.
-    private var isTurnedAway = false
+    var isTurnedAway = false
 
     package init(
         _ id: UInt64, node: Node, clock: any Clock, output: any SessionOutput,
@@ -237,62 +236,7 @@ extension Session {
         return isTight || bytes >= SessionLimits.replyBytesMax
     }
 
-    private func answer(_ cut: LineCutter.LineEvent) {
-        guard !isTurnedAway else { return }
-        switch cut {
-        case .line(let line): answer(line)
-        case .tooLong: say(signIn.onNonsense(.lineTooLong), to: .nothing(readAt: readAt))
-        case .notEnded: say(signIn.onNonsense(.lineNotEnded), to: .nothing(readAt: readAt))
-        }
-        if memory != nil { share.noteLine(now: clock.microseconds) }
-    }
-
-    private func answer(_ line: UnsafeRawBufferPointer) {
-        var traits: Verb.Traits?
-        do throws(LineError) {
-            let request = try Request.parse(line, traits: &traits) { node.mintID() }
-            guard let request else { return }
-            let asked = RequestTrace(of: request, traits, readAt: readAt)
-            if isHeard(request, asked) { answer(signIn.made(request), asked) }
-        } catch {
-            let asked = RequestTrace(ofWrongLine: traits, readAt: readAt)
-            say(signIn.onNonsense(error), to: asked)
-        }
-    }
-
-    /// Whether the request may be answered; if not, the client has been told so.
-    private func isHeard(_ request: Request, _ asked: RequestTrace) -> Bool {
-        let verdict: SignIn.Verdict
-        if case .auth(let secret) = request {
-            verdict = signIn.onSecret(secret, of: id)
-        } else if signIn.isDone {
-            guard let refusal = signIn.user.flatMap({ request.refusal(for: $0) }) else {
-                return true
-            }
-            verdict = .told(refusal)
-        } else {
-            verdict = signIn.onEarly(request)
-        }
-        if verdict == .heard { return true }
-        say(verdict, to: asked)
-        return false
-    }
-
-    /// Replies to a line that is not answered as a request.
-    private func say(_ verdict: SignIn.Verdict, to asked: RequestTrace) {
-        switch verdict {
-        case .heard: break
-        case .signedIn: append(.done, to: asked)
-        case .told(let error): append(.failed(error), to: asked)
-        case .turnedAway(let error):
-            append(.failed(error), to: asked)
-            isTurnedAway = true
-            isEnding = true
-            hasCutEnd = true
-        }
-    }
-
-    private func answer(_ request: Request, _ asked: RequestTrace) {
+    func answer(_ request: Request, _ asked: RequestTrace) {
         let bytes = asked.replyBytesEstimated(of: request)
         guard bytes == 0 || hasMemory(for: bytes) else {
             crowdedOut = (request, asked)
@@ -354,7 +298,7 @@ extension Session {
         return wasMoving && moving == nil
     }
 
-    private var hasBacklog: Bool { !backlog.isEmpty || !submitted.isEmpty }
+    var hasBacklog: Bool { !backlog.isEmpty || !submitted.isEmpty }
 
     /// - Returns: whether any requests were taken.
     private func takeBacklog() -> Bool {
@@ -531,49 +475,5 @@ extension Session {
         node.assumeIsolated { [answered] in $0.recordAnswers(answered, now: now) }
         for request in answered { node.debug(request.line(for: id, now: now)) }
         answered.removeAll(keepingCapacity: true)
-    }
-}
-
-// MARK: Events
-
-extension Session {
-    /// Whether the client's input has ended and all of its requests are answered.
-    private var isOver: Bool { isEnding && hasCutEnd && ring.isEmpty && !hasBacklog }
-
-    /// Whether an event may be written at this point, which is not inside a reply.
-    private var mayTell: Bool { headSent == 0 && waiting.mayLeave(before: ring.headNumber) }
-
-    /// - Returns: whether the client is full.
-    func tell(_ event: WatchedEvent, _ token: String?) -> Bool {
-        guard !hasFinished, !isOver else { return false }
-        written += UInt64(waiting.appendEvent(event, token, mayLeave: mayTell))
-        noteHeld()
-        // A client that resumes with its last token gets the rest.
-        let isSpent = memory?.assumeIsolated { $0.isSpent } ?? false
-        let bytesMax = isSpent ? SessionLimits.freeBytes : SessionLimits.eventBytesMax
-        guard waiting.bytesUntaken < bytesMax else {
-            abort()
-            return false
-        }
-        return noteFull()
-    }
-
-    private func sendEvents() { written += UInt64(waiting.send(mayLeave: mayTell)) }
-
-    /// Notes whether the client is full, and disconnects one that has been so for too long: its
-    /// last token resumes.
-    func noteFull() -> Bool {
-        guard !hasFinished else { return false }
-        let pace = waiting.pace(isEnding: isOver, now: clock.milliseconds)
-        if pace == .tooLittleForLong { abort() }
-        return pace == .tooLittle
-    }
-
-    /// Ends the connection at once and drops all that waits for its client.
-    private func abort() {
-        hasFinished = true
-        waiting.removeAll()
-        memory?.assumeIsolated { [id] in $0.removeSession(id) }
-        output.abort()
     }
 }

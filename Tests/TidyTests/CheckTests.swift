@@ -88,7 +88,7 @@ import Testing
         #expect(longLines(in: read(path, columns)).isEmpty)
         #expect(longLines(in: read(path, "\n" + columns + "!")).map(\.line) == [2])
 
-        let file = String(repeating: "\n", count: 600)
+        let file = String(repeating: "\n", count: 500)
         #expect(longFile(read(path, file)).isEmpty)
         #expect(longFile(read(path, file + "\n")).count == 1)
 

@@ -51,7 +51,7 @@ package actor AppConnection: SessionInput {
     let clock: any Clock
     let output: any SessionOutput
     nonisolated let executor: any SerialExecutor
-    private let memory: ClientMemory?
+    let memory: ClientMemory?
 
     var phase = Phase.reading
     private var reader = RequestReader()
@@ -69,9 +69,9 @@ package actor AppConnection: SessionInput {
     /// When the client last sent something.
     var readAt: UInt64
     private var pace: TakingPace
-    private var written: UInt64 = 0
+    var written: UInt64 = 0
     /// The bytes that `ClientMemory` was last told of.
-    private var notedBytes = 0
+    var notedBytes = 0
     var isTurnAwaited = false
     /// What the answer to the request that has begun carries, whichever answer it is.
     private var context = AnswerContext.unread
@@ -496,64 +496,5 @@ extension AppConnection {
         guard let session else { return }
         self.session = nil
         host.closeSession(session)
-    }
-}
-
-// MARK: Memory
-
-extension AppConnection {
-    /// Reports to `ClientMemory` what this connection holds beside its session.
-    func noteHeld() {
-        guard let memory else { return }
-        var held = backlog.count + (request?.body.count ?? 0)
-        held += upload?.heldBytes ?? 0
-        // Nobody waits for the client of an upload whose parts are being stored.
-        var isItsTurn = request != nil && !(upload?.isFull ?? false)
-        let queued = output.queuedBytes
-        switch phase {
-        case .reading:
-            held += queued
-            isItsTurn = isItsTurn || queued > 0
-        case .awaiting(let awaited): held += awaited.heldBytes + queued
-        case .storing, .downloading: held += queued
-        case .answering(let exchange): held += exchange.heldBytes + queued
-        case .responding(let remainder):
-            held += remainder.pieces.byteCount + queued
-            isItsTurn = true
-        case .socket(let socket):
-            held += socket.heldBytes
-            isItsTurn = socket.reader.heldBytes > 0
-        case .events: break
-        case .closing:
-            held += queued
-            isItsTurn = true
-        }
-        // What is little is not counted there.
-        guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
-        notedBytes = held
-        let taken = written - min(written, UInt64(queued)) + UInt64(upload?.size ?? 0)
-        let now = clock.milliseconds
-        let source = signedIn.map { TurnSource.user($0.access.user) } ?? .session(id)
-        memory.assumeIsolated { [id, held, isItsTurn] in
-            $0.recordHeld(
-                id, of: source, holds: held, sharing: 0, isItsTurn: isItsTurn, taken: taken,
-                now: now)
-        }
-    }
-
-    /// Refuses a request that has not arrived as a whole and for which there is no memory.
-    private func refuseIfSpent() {
-        guard notedBytes > SessionLimits.freeBytes,
-            memory?.assumeIsolated({ $0.isSpent }) ?? false
-        else { return }
-        let reason = "Too much waits on all connections for a request this long; send it again"
-        switch phase {
-        case .reading where request != nil: fail(HTTPError(.unavailable, reason))
-        case .socket(let socket) where socket.reader.heldBytes > SessionLimits.freeBytes:
-            closeSocket(.tryAgainLater, reason)
-        case .reading, .socket, .answering, .responding, .awaiting, .storing, .downloading, .events,
-            .closing:
-            break
-        }
     }
 }

@@ -4,35 +4,6 @@ import Replication
 import StorePort
 import Wire
 
-/// The reasons for which a shard does not do what was requested.
-package enum ShardFailure: Error, Hashable, Sendable {
-    case refused(Refusal)
-    /// The replica must not be read yet: it may be older than others.
-    case notReady
-    /// No holder of the shard answers.
-    case unreachable
-    /// A member has been asked and has not answered: the request may have been executed.
-    case unanswered
-    /// No replica that can be reached is known to hold what the connection has seen.
-    case behind
-    /// Too many requests wait for other members already.
-    case overloaded
-    /// The offset of this node's wall clock from the cluster's, in milliseconds; positive if it is
-    /// ahead.
-    case clock(Int64)
-    case store(StoreFailure)
-    /// A co-owner sent an invalid frame.
-    case badFrame(WireError)
-    /// A write here has the same or a greater time: nothing was done, and a greater one is needed.
-    ///
-    /// Clients never get this: the node that read the line asks again with a greater time, or
-    /// replies that the request may be done.
-    case stale(HybridTimestamp)
-    /// The member that was asked does not know this request, or cannot read the document concerned:
-    /// they are of a later version.
-    case unsupported
-}
-
 /// The inputs of a shard for each event: time, random bits, and the documents on disk.
 package struct ShardWorld {
     package let milliseconds: UInt64
@@ -493,48 +464,4 @@ extension ShardMachine {
         derived = []
         return replica.onCommitFailed(now: now)
     }
-}
-
-// MARK: Peers and time
-
-extension ShardMachine {
-    /// Marks the replica complete, because the cluster is founded here and the shard is empty.
-    package mutating func found() { replica.found() }
-
-    package mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
-        replica.setOwnership(ownership, now: now)
-    }
-
-    /// Notes that the disk is told to drop the replica: every owner has all of it.
-    package mutating func beginDrop() { replica.beginDrop() }
-
-    package mutating func onDropFailed() { replica.onDropFailed() }
-
-    package mutating func onPeerUp(_ peer: NodeName, wire: UInt8 = Frame.wireVersion) {
-        replica.onPeerUp(peer, wire: wire)
-    }
-
-    package mutating func onPeerDown(_ peer: NodeName) { replica.onPeerDown(peer) }
-
-    /// Notes that the peer's replica is the same as what is on disk here.
-    package mutating func onCaughtUp(with peer: NodeName, isServing: Bool) {
-        replica.onCaughtUp(with: peer, isServing: isServing)
-    }
-
-    /// Notes that a frame of this shard was dropped, because too many waited for the peer.
-    package mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
-        replica.onDropped(frame, to: peer, now: now)
-    }
-
-    package mutating func offer(to peer: NodeName) { replica.offer(to: peer) }
-
-    package mutating func onNobodyReached() { replica.onNobodyReached() }
-
-    package mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] { replica.onTick(now: now) }
-
-    package mutating func takeSettled(now: UInt64) -> [(ReplySlot, Stored)] {
-        replica.takeSettled(now: now)
-    }
-
-    package mutating func takeDivergences() -> [NodeName] { replica.takeDivergences() }
 }
