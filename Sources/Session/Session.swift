@@ -33,7 +33,7 @@ package actor Session: ReplySink, SessionInput {
     var backlog = Backlog()
     /// Requests that are no lines and wait to be answered; whoever submits them stops where the
     /// session pauses reading.
-    private var submitted: [(request: Request, asked: RequestTrace)] = []
+    private(set) var submitted: [(request: Request, asked: RequestTrace)] = []
     /// A request that waits for memory for its reply; all that follows it waits, too.
     private var crowdedOut: (request: Request, asked: RequestTrace)?
     var estimated = ReplySizeEstimate()
@@ -113,7 +113,7 @@ package actor Session: ReplySink, SessionInput {
     ///   session stays as it is.
     package func startAnew() -> Bool {
         guard ring.isEmpty, !hasBacklog, crowdedOut == nil, !waiting.hasWatched, !isEnding,
-            !hasFinished
+            !hasFinished, !node.assumeIsolated({ [id] in $0.hasReadBarriers(of: id) })
         else { return false }
         state = ConnectionState(ackLevel: ackLevel)
         return true
@@ -303,19 +303,26 @@ extension Session {
     /// - Returns: whether any requests were taken.
     private func takeBacklog() -> Bool {
         guard hasBacklog, !isFull else { return false }
-        var taken = 0
-        while taken < submitted.count, !isFull {
-            let (request, asked) = submitted[taken]
-            taken += 1
-            if isHeard(request, asked) { answer(signIn.made(request), asked) }
-            if memory != nil { share.noteLine(now: clock.microseconds) }
-        }
-        submitted.removeFirst(taken)
-        guard !backlog.isEmpty else { return taken > 0 }
+        let hasTaken = takeSubmitted()
+        guard !backlog.isEmpty else { return hasTaken }
         var rest = Backlog()
         swap(&rest, &backlog)
         defer { backlog = rest }
         return rest.feed { cutter.feed($0, while: { !isFull }, { answer($0) }) }
+    }
+
+    private func takeSubmitted() -> Bool {
+        var taken = 0
+        var requests: [(request: Request, asked: RequestTrace)] = []
+        swap(&requests, &submitted)
+        while taken < requests.count, !isFull {
+            let (request, asked) = requests[taken]
+            taken += 1
+            if isHeard(request, asked) { answer(signIn.made(request), asked) }
+            if memory != nil { share.noteLine(now: clock.microseconds) }
+        }
+        submitted = requests.dropFirst(taken) + submitted
+        return taken > 0
     }
 
     private func updateReading() {
@@ -421,7 +428,7 @@ extension Session {
         case .value(let response, let bytes):
             guard output.queuedBytes < SessionLimits.aheadBytesMax else { return false }
             ring.subtractSent(bytes)
-            output.receive(response)
+            written += UInt64(output.receive(response))
             return true
         }
     }

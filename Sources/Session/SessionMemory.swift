@@ -1,6 +1,8 @@
 import Admin
+import Chat
 import LineProtocol
 import Node
+import Wire
 
 /// The memory that a session holds for its client.
 extension Session {
@@ -10,13 +12,15 @@ extension Session {
         } ?? true
     }
 
+    private var submittedBytes: Int { submitted.reduce(0) { $0 + $1.request.roughBytes } }
+
     /// Reports to `ClientMemory` what this session holds.
     func noteHeld() {
         guard let memory, !hasFinished else { return }
         let queued = output.queuedBytes
         let held =
-            cutter.keptCount + backlog.count + ring.bytes + estimated.bytes + queued
-            + waiting.ownBytes
+            cutter.keptCount + backlog.count + submittedBytes + ring.bytes + estimated.bytes
+            + queued + waiting.ownBytes
         let shared = waiting.sharedBytes
         guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held + shared
@@ -56,5 +60,18 @@ extension Session {
         cutter.skip()
         append(.failed(.noMemoryForLine), to: .nothing(readAt: readAt))
         noteHeld()
+    }
+}
+
+extension Request {
+    /// About as many bytes as the request holds; 0 for few.
+    var roughBytes: Int {
+        guard case .write(let mutation, _) = self else { return 0 }
+        return switch mutation.action {
+        case .message(_, .send(_, _, let text, _)), .message(_, .edit(let text)): text.utf8.count
+        case .part(_, _, .put(let bytes)): bytes.count
+        case .conversation(.create(let participants, _, _)): participants.count * nameBytesMax
+        default: 0
+        }
     }
 }

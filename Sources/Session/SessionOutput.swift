@@ -8,10 +8,13 @@ package protocol SessionOutput: AnyObject, Sendable {
     /// Takes the response to a request that was no line, in the order of the requests.
     ///
     /// It is called while the session works: the receiver asks nothing of the session meanwhile.
-    func receive(_ response: Response)
+    ///
+    /// - Returns: the bytes that were written for the client.
+    func receive(_ response: Response) -> Int
     /// The form in which events are written.
     var eventForm: EventForm { get }
-    func write(_ events: [ToldEvent])
+    /// - Returns: the bytes that were written for the client.
+    func write(_ events: [ToldEvent]) -> Int
     /// Sends what was written now, as far as the client takes it.
     func flush()
     /// The number of bytes that the client has not taken yet.
@@ -26,13 +29,15 @@ package protocol SessionOutput: AnyObject, Sendable {
 extension SessionOutput {
     package var eventForm: EventForm { .line }
 
-    package func write(_ events: [ToldEvent]) {
+    package func write(_ events: [ToldEvent]) -> Int {
         var writer = ReplyWriter(reserving: events.reduce(0) { $0 + $1.count })
         for event in events { event.appendLine(to: &writer) }
-        write(writer.removeAll())
+        let lines: [UInt8] = writer.removeAll()
+        write(lines)
+        return lines.count
     }
 
-    package func receive(_ response: Response) {
+    package func receive(_ response: Response) -> Int {
         preconditionFailure("a client of lines submits nothing else")
     }
 }

@@ -107,8 +107,7 @@ struct WaitingEvents {
         let told = ToldEvent(event, token: token, as: output.eventForm)
         var written = 0
         if mayLeave, isEmpty, told.fits(besides: output.queuedBytes) {
-            output.write([told])
-            written = told.count
+            written = output.write([told])
         } else {
             append(told)
             written = send(mayLeave: mayLeave)
@@ -129,8 +128,7 @@ struct WaitingEvents {
                 events = removeWritable(besides: output.queuedBytes)
             }
             if events.isEmpty { break }
-            written += events.reduce(0) { $0 + $1.count }
-            output.write(events)
+            written += output.write(events)
         }
         return written
     }

@@ -43,14 +43,25 @@ struct AppRequest {
 
     /// The session token that the request brings; nil for none.
     static func sessionToken(_ head: RequestHead) throws(LineError) -> Token? {
+        try tokenText(head).map(sessionToken)
+    }
+
+    /// The text of the session token that the request brings, which may be that of a token.
+    static func tokenText(_ head: RequestHead) throws(LineError) -> String? {
         let values = head.fields.values(of: "grapevine-token")
-        guard let token = values.first else { return nil }
+        guard let text = values.first else { return nil }
         guard values.count == 1 else { throw .tokenBad }
-        return try sessionToken(token)
+        return try checked(tokenText: text)
+    }
+
+    static func checked(tokenText text: String) throws(LineError) -> String {
+        guard !text.isEmpty, text.utf8.count <= LineLimits.tokenBytesMax,
+            Base64.decode(text) != nil
+        else { throw .tokenBad }
+        return text
     }
 
     static func sessionToken(_ text: String) throws(LineError) -> Token {
-        guard text.utf8.count <= LineLimits.tokenBytesMax else { throw .tokenBad }
         do throws(WireError) {
             return try Token(text: text)
         } catch {

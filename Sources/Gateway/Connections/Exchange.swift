@@ -86,6 +86,7 @@ extension AppConnection {
         with parameters: [JSONValue.Member]
     ) throws(LineError) {
         let resource = route.resource
+        let token = try AppRequest.tokenText(request.head)
         if resource.verb.name == "WATCH" {
             var parameters = parameters
             // A browser that reconnects sends the field beside the address that it began with.
@@ -97,7 +98,7 @@ extension AppConnection {
             return beginEvents(translated.request, resource.traits, of: user)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)
-        let since = try AppRequest.sessionToken(request.head)
+        let since = try token.map(AppRequest.sessionToken)
         let exchange = Exchange(
             translated, of: resource, head: request.head,
             stage: since == nil ? .answer : .since)

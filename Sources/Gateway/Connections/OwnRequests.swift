@@ -100,8 +100,9 @@ private final class CallOutput: SessionOutput {
         self.requests = requests
     }
 
-    func receive(_ response: Response) {
+    func receive(_ response: Response) -> Int {
         requests.assumeIsolated { [call] in $0.onResponse(response, to: call) }
+        return 0
     }
 
     func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }

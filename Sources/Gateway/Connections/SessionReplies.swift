@@ -13,11 +13,19 @@ final class SessionReplies: SessionOutput {
 
     func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
 
-    func receive(_ response: Response) { connection.assumeIsolated { $0.onResponse(response) } }
+    func receive(_ response: Response) -> Int {
+        connection.assumeIsolated { connection in
+            connection.countingWritten { connection.onResponse(response) }
+        }
+    }
 
     var eventForm: EventForm { .json }
 
-    func write(_ events: [ToldEvent]) { connection.assumeIsolated { $0.onEvents(events) } }
+    func write(_ events: [ToldEvent]) -> Int {
+        connection.assumeIsolated { connection in
+            connection.countingWritten { connection.onEvents(events) }
+        }
+    }
 
     func flush() { connection.assumeIsolated { $0.output.flush() } }
 
@@ -30,4 +38,13 @@ final class SessionReplies: SessionOutput {
     func finish() { connection.assumeIsolated { $0.close() } }
 
     func abort() { connection.assumeIsolated { $0.abort() } }
+}
+
+extension AppConnection {
+    /// Returns the bytes that are written during `work`.
+    func countingWritten(_ work: () -> Void) -> Int {
+        let before = written
+        work()
+        return Int(written - before)
+    }
 }

@@ -99,7 +99,7 @@ extension AppConnection {
         if let failure = upload.failure { return failUpload(failure) }
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
-        for request in upload.takeRequests() { submit(request) }
+        for (request, traits) in upload.takeRequests() { submit(request, traits) }
     }
 
     // MARK: Requests
@@ -133,7 +133,7 @@ extension AppConnection {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
         upload.endIfStored()
-        for request in upload.takeRequests() { submit(request) }
+        for (request, traits) in upload.takeRequests() { submit(request, traits) }
         guard upload.isDone, let stored else { return }
         self.stored = nil
         var response =

@@ -13,6 +13,9 @@ final class Upload {
     /// The parts after which it is asked again whether the user has too much that is not sent, two
     /// MiB of them: other uploads may have grown since this one began.
     private static let partsBetweenChecks = 64
+    private static let traitsOfAdd = Verb.traits(of: "FILE ADD")
+    private static let traitsOfPut = Verb.traits(of: "FILE PUT")
+    private static let traitsOfEnd = Verb.traits(of: "FILE END")
     /// The most milliseconds of an upload (408).
     static let millisecondsMax: UInt64 = 600_000
 
@@ -21,7 +24,7 @@ final class Upload {
     let file: FileID
     let began: UInt64
     /// The requests that the session has yet to be handed.
-    private var requests: [Request] = []
+    private var requests: [(request: Request, traits: Verb.Traits?)] = []
     private var requestsBytes = 0
     /// Of each request whose response is awaited, in their order, whether it stores a part.
     private var awaited: [Bool] = []
@@ -95,14 +98,15 @@ final class Upload {
         ask(
             .write(
                 Mutation(
-                    .end(size: UInt64(size), parts: parts), of: file, in: conversation, by: user)))
+                    .end(size: UInt64(size), parts: parts), of: file, in: conversation, by: user)),
+            Upload.traitsOfEnd)
         ask(.token)
     }
 
     private func begin() {
         let type = ContentType.sniff(unsent)
         self.type = type
-        ask(beginning(of: type))
+        ask(beginning(of: type), Upload.traitsOfAdd)
     }
 
     private func beginning(of type: String) -> Request {
@@ -113,26 +117,28 @@ final class Upload {
     /// it begins the upload again where that is to be checked again.
     func put() {
         if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
-            ask(beginning(of: type))
+            ask(beginning(of: type), Upload.traitsOfAdd)
         }
         let bytes = Array(unsent.prefix(LineLimits.filePartBytes))
         places += 1
         let part = PartID(ofPart: bytes)
         ask(
             .write(Mutation(.put(bytes), on: part, of: file, in: conversation, by: user)),
-            partBytes: bytes.count)
+            Upload.traitsOfPut, partBytes: bytes.count)
         parts.append(part)
         unsent.removeFirst(bytes.count)
     }
 
-    /// - Parameter partBytes: the bytes of the part that it stores; 0 where it stores none.
-    private func ask(_ request: Request, partBytes: Int = 0) {
-        requests.append(request)
+    /// - Parameters:
+    ///   - traits: those of its verb; nil for a request that the client has not made.
+    ///   - partBytes: the bytes of the part that it stores; 0 where it stores none.
+    private func ask(_ request: Request, _ traits: Verb.Traits? = nil, partBytes: Int = 0) {
+        requests.append((request, traits))
         requestsBytes += partBytes
         awaited.append(partBytes > 0)
     }
 
-    func takeRequests() -> [Request] {
+    func takeRequests() -> [(request: Request, traits: Verb.Traits?)] {
         defer { (requests, requestsBytes) = ([], 0) }
         return requests
     }

@@ -433,11 +433,18 @@ private final class WatchOutput: SessionOutput {
     // What changed is asked for; an event says only that something may have.
     var eventForm: EventForm { .none }
 
-    func write(_ events: [ToldEvent]) { worker.assumeIsolated { [user] in $0.onNews(of: user) } }
-
-    func receive(_ response: Response) {
-        guard response.error == nil else { return finish() }
+    func write(_ events: [ToldEvent]) -> Int {
         worker.assumeIsolated { [user] in $0.onNews(of: user) }
+        return 0
+    }
+
+    func receive(_ response: Response) -> Int {
+        if response.error == nil {
+            worker.assumeIsolated { [user] in $0.onNews(of: user) }
+        } else {
+            finish()
+        }
+        return 0
     }
 
     func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }

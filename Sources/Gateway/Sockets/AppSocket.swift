@@ -130,7 +130,7 @@ extension AppConnection {
         guard let key else {
             return refuse(head, HTTPError(.upgradeRequired, "This path is a WebSocket"))
         }
-        let since: Token?
+        let since: String?
         do throws(LineError) {
             since = try sinceToken(head)
         } catch {
@@ -150,9 +150,19 @@ extension AppConnection {
         // A client that does not wait for the answer has sent frames already.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }
-        // Its response is an answer without an id.
-        socket.append(Socket.Waiting(id: .null, resource: .taken, newID: nil))
-        submit(.since(since), Resource.taken.traits)
+        takeToken(since, of: socket)
+    }
+
+    /// Has the session take the client's token; the answer is one without an id.
+    private func takeToken(_ text: String, of socket: Socket) {
+        do throws(LineError) {
+            let token = try AppRequest.sessionToken(text)
+            socket.append(Socket.Waiting(id: .null, resource: .taken, newID: nil))
+            submit(.since(token), Resource.taken.traits)
+        } catch {
+            socket.write(.null, error)
+            sendFrames(of: socket)
+        }
     }
 
     /// Returns the protocol that is chosen: without one of those that it offers, a browser gives
@@ -173,15 +183,15 @@ extension AppConnection {
     }
 
     /// Returns the session token in the header or the query.
-    private func sinceToken(_ head: RequestHead) throws(LineError) -> Token? {
+    private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
         let query = head.target.query
         guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
             throw LineError(400, "Unknown key; the keys of this request are: since")
         }
         if let parameter = query.first {
-            return try AppRequest.sessionToken(parameter.value)
+            return try AppRequest.checked(tokenText: parameter.value)
         }
-        return try AppRequest.sessionToken(head)
+        return try AppRequest.tokenText(head)
     }
 
     private static func accept(_ key: String) -> String {

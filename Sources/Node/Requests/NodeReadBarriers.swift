@@ -233,6 +233,19 @@ extension Node {
         for session in sinks.keys.sorted() { sinks[session]?.forgetReplica(of: shard) }
     }
 
+    /// Whether anything here still brings a replica up to what a session has seen.
+    package func hasReadBarriers(of session: UInt64) -> Bool {
+        readBarriers.keys.contains { $0.session == session }
+            || sinces.keys.contains { $0.session == session }
+            || catchUps.contains { catchUp in
+                if case .here(let place) = catchUp.waiter {
+                    place.session == session
+                } else {
+                    false
+                }
+            }
+    }
+
     func forgetReadBarriers(of session: UInt64) {
         for place in readBarriers.keys.filter({ $0.session == session }) { drop(place) }
         for slot in sinces.keys.filter({ $0.session == session }) { sinces[slot] = nil }
