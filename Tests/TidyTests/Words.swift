@@ -56,7 +56,8 @@ private let retiredName =
     + "|Surroundings|Behind|Listed|Notice|Notifying|Seat|Course|Copy|CopyHeader|PeerCopy"
     + "|Holders|Parcel|Journal|Generation|Fold|Chore|PageGaps|LogRoom|Words|Door|Gate"
     + "|Farewells?|Shield|Distrust|Upkeep|Whole\\w*|Dice|Plant|Weather|Cables"
-    + "|\\w*(Errand|Keeper|Sight|Book))\\b"
+    + "|LineCall|LineShape|LineView|SignInName"
+    + "|\\w*(Errand|Keeper|Sight|Book|Desk))\\b"
 
 /// The same of functions, properties and variables, in Swift and in the pages' modules.
 private let retiredMember =

@@ -257,17 +257,17 @@ def addresses_are_compared_without_regard_to_case(cluster):
 @check
 def a_wrong_password_and_an_unknown_address_are_answered_alike(cluster):
     node = cluster.nodes[0]
-    known = sign_up(node, "known")
+    known = [sign_up(node, f"known{number}").email for number in range(2)]
+    unknown = [f"unknown{number}@example.org" for number in range(2)]
 
-    def fastest(email):
-        times = []
-        for _ in range(3):
-            began = time.monotonic()
-            sign_in_refused(node, email, password("wrong"))
-            times.append(time.monotonic() - began)
-        return min(times)
+    def seconds(email):
+        began = time.monotonic()
+        sign_in_refused(node, email, password("wrong"))
+        return time.monotonic() - began
 
-    times = sorted([fastest(known.email), fastest("unknown@example.org")])
+    # In turns, so that what else the machine does meanwhile concerns both.
+    pairs = [(seconds(one), seconds(other)) for one, other in zip(known, unknown) for _ in range(3)]
+    times = sorted(min(times) for times in zip(*pairs))
     assert times[0] > times[1] / 2, f"the time tells which addresses are known: {times}"
 
 
