@@ -18,7 +18,8 @@ package enum Response: Sendable {
     case copies(Int)
     /// The level that the connection's writes have from here on.
     case level(Request.SetLevel)
-    case report(Report)
+    /// Apart from the others: it is large, and every response has a place for it.
+    indirect case report(Report)
 
     /// An acknowledged write.
     package struct Acknowledgement: Sendable {

@@ -6,7 +6,7 @@ import Node
 enum MadeResponse {
     case lines([UInt8])
     /// - bytes: about as many as it will have.
-    case value(Response, bytes: Int)
+    indirect case value(Response, bytes: Int)
 
     var bytesCount: Int {
         switch self {
