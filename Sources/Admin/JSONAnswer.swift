@@ -104,8 +104,7 @@ package struct JSONAnswer: RowWriter {
 extension JSONAnswer.Fields {
     package mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
         guard let shown else { return writer.write(subject, fields) }
-        writer.write(
-            subject, fields.filter { field in shown.contains { $0 == field.key.description } })
+        writer.write(subject, fields.filter { shown.contains($0.key.description) })
     }
 }
 

@@ -12,8 +12,10 @@ package enum Response: Sendable {
     case failed(LineError)
     case found(Listing)
     case written(Acknowledgement)
-    /// A token: of what the connection has seen, or of what came before the events that follow.
-    case token(String)
+    /// A token of what the connection has seen.
+    case token(Token)
+    /// Events follow; the text is that of the token of all that came before.
+    case watching(String)
     /// The number of owners that store the connection's writes.
     case copies(Int)
     /// The level that the connection's writes have from here on.
@@ -45,8 +47,14 @@ package enum Response: Sendable {
         case backup(BackupReport)
     }
 
-    /// The token that was asked for; nil where the response has none.
-    package var token: String? { if case .token(let token) = self { token } else { nil } }
+    /// The text of the token that the response gives; nil where it gives none.
+    package var tokenText: String? {
+        switch self {
+        case .token(let token): token.text
+        case .watching(let text): text
+        case .done, .failed, .found, .written, .copies, .level, .report: nil
+        }
+    }
 
     /// The error of a request that failed; nil for another.
     package var error: LineError? { if case .failed(let error) = self { error } else { nil } }
@@ -81,7 +89,7 @@ extension Response {
         case .scrubbed(let report): self = .report(.scrub(report))
         case .backedUp(let report): self = .report(.backup(report))
         case .refused(let failure): self = .failed(LineError(failure))
-        case .watching(let token): self = .token(token)
+        case .watching(let token): self = .watching(token)
         case .level: self = .done
         case .copies(let copies, isEnough: true): self = .copies(copies)
         case .copies(let copies, isEnough: false):
@@ -94,11 +102,9 @@ extension Response {
 // MARK: Lines
 
 extension Response {
-    /// Returns the response as lines of the line protocol.
-    ///
-    /// - Parameter code: set to that of the error where there are too many of them.
-    package func lines(code: inout UInt16?) -> [UInt8] {
-        if let error { return error.reply }
+    /// The response as lines of the line protocol, and the error that they are, if they are one.
+    package var lines: (bytes: [UInt8], error: LineError?) {
+        if let error { return (error.reply, error) }
         var writer = ReplyWriter(reserving: max(96, min(roughBytes, LineLimits.replyBytesMax)))
         switch self {
         case .report(.pong): writer.ok(word: "pong")
@@ -108,10 +114,9 @@ extension Response {
         default: write(to: &writer)
         }
         guard !writer.isTooLong else {
-            code = UInt16(LineError.replyTooLong.code)
-            return LineError.replyTooLong.reply
+            return (LineError.replyTooLong.reply, .replyTooLong)
         }
-        return writer.removeAll()
+        return (writer.removeAll(), nil)
     }
 
     /// About as many bytes as its lines have; 0 for few.
@@ -128,7 +133,8 @@ extension Response {
         case .failed: preconditionFailure("an error has no rows")
         case .found(let listing): listing.write(to: &writer)
         case .written(let acknowledgement): writer.row(acknowledgement, as: .acknowledgement)
-        case .token(let token): writer.row(token, as: .token)
+        case .token(let token): writer.row(token.text, as: .token)
+        case .watching(let text): writer.row(text, as: .token)
         case .copies(let copies): writer.row(copies, as: .copies)
         case .level(let level): writer.row(level, as: .level)
         case .report(let report): report.write(to: &writer)

@@ -96,7 +96,7 @@ extension Admin {
             $0.token(of: connection.seen, first: first, after: connection.unsettled)
         }
         guard let token else { return .failed(LineError(ShardFailure.notReady)) }
-        return .token(token.text)
+        return .token(token)
     }
 
     /// Merges a token into the connection and the node's clock, so that later operations have later

@@ -74,12 +74,6 @@ public struct ReplyPairs: Sendable {
         bytes.appendValue(value)
     }
 
-    public mutating func pair(_ key: StaticString, _ name: (some Name)?) {
-        guard let name else { return }
-        begin(key)
-        bytes.append(contentsOf: name.text.utf8)
-    }
-
     /// Writes a name, which needs no quotes.
     public mutating func pair(_ key: StaticString, name: String?) {
         guard let name else { return }
@@ -91,23 +85,6 @@ public struct ReplyPairs: Sendable {
         guard let number else { return }
         begin(key)
         append(decimal: number)
-    }
-
-    public mutating func pair(_ key: StaticString, _ choice: (some RawRepresentable<String>)?) {
-        pair(key, choice?.rawValue)
-    }
-
-    public mutating func pair(_ key: StaticString, _ shard: ShardID) { pair(key, shard.number) }
-
-    /// Writes 32 hexadecimal digits.
-    public mutating func pair(_ key: StaticString, _ hash: Hash128?) {
-        guard let hash else { return }
-        pair(key, high: hash.high, low: hash.low)
-    }
-
-    /// Writes 32 hexadecimal digits.
-    public mutating func pair(_ key: StaticString, _ id: RandomID) {
-        pair(key, high: id.high, low: id.low)
     }
 
     /// Writes 16 hexadecimal digits, which sort as the numbers do.
@@ -124,13 +101,6 @@ public struct ReplyPairs: Sendable {
         bytes.appendTime(milliseconds)
     }
 
-    /// Writes milliseconds with up to three decimals: `rtt=0.412ms`.
-    public mutating func pair(_ key: StaticString, _ duration: Duration?) {
-        guard let duration else { return }
-        begin(key)
-        bytes.append(contentsOf: duration.asLineValue.utf8)
-    }
-
     /// Writes a part of a whole: `replicas=2/3`.
     public mutating func pair(_ key: StaticString, _ part: Int, of whole: Int) {
         pair(key, part)
@@ -143,16 +113,6 @@ public struct ReplyPairs: Sendable {
         guard isTrue else { return }
         begin(key)
         append("true")
-    }
-
-    /// Writes each name once, sorted, with commas between them.
-    public mutating func set<Kind: Name>(_ key: StaticString, _ names: some Sequence<Kind>) {
-        var last: Kind?
-        for name in names.sorted() where name != last {
-            if last == nil { begin(key) } else { bytes.append(UInt8(ascii: ",")) }
-            append(name.text)
-            last = name
-        }
     }
 
     /// Writes names in the given order, with commas between them.
@@ -202,12 +162,6 @@ public struct ReplyPairs: Sendable {
             rest /= 10
         } while rest > 0
         bytes[start...].reverse()
-    }
-
-    private mutating func pair(_ key: StaticString, high: UInt64, low: UInt64) {
-        begin(key)
-        append(hexadecimal: high)
-        append(hexadecimal: low)
     }
 
     private mutating func append(hexadecimal number: UInt64) {

@@ -44,10 +44,9 @@ struct RequestTrace: Sendable {
 
     /// Makes of a response the form in which it leaves.
     mutating func make(_ response: Response) -> MadeResponse {
-        code = response.error.map { UInt16($0.code) }
-        return isLine
-            ? .lines(response.lines(code: &code))
-            : .value(response, bytes: response.roughBytes)
+        let (bytes, error) = isLine ? response.lines : ([], response.error)
+        code = error.map { UInt16($0.code) }
+        return isLine ? .lines(bytes) : .value(response, bytes: response.roughBytes)
     }
 
     /// The request as the node counts it, once its response has left.

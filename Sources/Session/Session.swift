@@ -312,6 +312,7 @@ extension Session {
     }
 
     private func takeSubmitted() -> Bool {
+        guard !submitted.isEmpty else { return false }
         var taken = 0
         var requests: [(request: Request, asked: RequestTrace)] = []
         swap(&requests, &submitted)

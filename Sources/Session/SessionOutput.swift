@@ -41,3 +41,13 @@ extension SessionOutput {
         preconditionFailure("a client of lines submits nothing else")
     }
 }
+
+/// The output of a session to which requests are submitted as values, and never as lines.
+package protocol ValueOutput: SessionOutput {}
+
+extension ValueOutput {
+    package func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
+    package func flush() {}
+    package var queuedBytes: Int { 0 }
+    package func setReadingPaused(_ isPaused: Bool) {}
+}

@@ -85,8 +85,8 @@ import Wire
             answer(.one(.profile), to: found(.profile(profile(""))))
                 == #"{"user":"alice","name":"","photo":"x","#
                 + #""createdAt":"1970-01-01T00:00:00.000Z"}"#)
-        #expect(answer(.status(["token"]), to: .token("t")) == #"{"token":"t"}"#)
-        #expect(answer(.status(["id"]), to: .token("t")) == "{}")
+        #expect(answer(.status(["token"]), to: .watching("t")) == #"{"token":"t"}"#)
+        #expect(answer(.status(["id"]), to: .watching("t")) == "{}")
         #expect(answer(.status(["id"]), newID: "c1", to: .done) == #"{"id":"c1"}"#)
         #expect(answer(.status([]), to: .failed(.notUTF8)) == LineError.notUTF8.description)
     }

@@ -8,27 +8,27 @@ import Wire
     @Test func `a data line holds the pairs that are there`() {
         let text = written { writer in
             writer.line("MESSAGE") {
-                $0.pair("id", MessageID("m1"))
+                $0.pair("id", name: "m1")
                 $0.pair("at", time: 1_795_240_800_123)
-                $0.pair("type", MessageType.image)
+                $0.pair("type", MessageType.image.rawValue)
                 $0.pair("text", "see you at 6")
-                $0.pair("item", ItemID?.none)
+                $0.pair("item", name: nil)
                 $0.pair("title", String?.none)
                 $0.pair("edited", time: nil)
                 $0.flag("deletedForEveryone", false)
                 $0.flag("done", true)
-                $0.set("readBy", ["bob", "al", "bob"].compactMap { UserID($0) })
-                $0.set("deletedBy", [UserID]())
+                $0.list("readBy", words: ["al", "bob"])
+                $0.list("deletedBy", words: [])
                 $0.list("owners", ["n2", "n1", "n3"].compactMap { NodeName($0) })
                 $0.list("nobody", [NodeName]())
                 $0.pair("count", -12)
                 $0.pair("least", Int64.min)
                 $0.pair("most", UInt64.max)
-                $0.pair("hash", Hash128(high: 0xAB, low: 1))
-                $0.pair("digest", Hash128?.none)
+                $0.pair("hash", Hash128(high: 0xAB, low: 1).description)
+                $0.pair("digest", String?.none)
                 $0.pair("replicas", 2, of: 3)
-                $0.pair("rtt", Duration.microseconds(1_050))
-                $0.pair("shard", ShardID(7))
+                $0.pair("rtt", Duration.microseconds(1_050).asLineValue)
+                $0.pair("shard", ShardID(7).number)
             }
         }
         #expect(
@@ -55,7 +55,7 @@ import Wire
     @Test func `a status line is OK with pairs or ERR with a sentence of one line`() {
         #expect(written { $0.ok() } == "OK\n")
         #expect(written { $0.ok(word: "pong") } == "OK pong\n")
-        #expect(written { $0.ok { $0.pair("ack", AckLevel.local) } } == "OK ack=local\n")
+        #expect(written { $0.ok { $0.pair("ack", AckLevel.local.rawValue) } } == "OK ack=local\n")
         #expect(written { $0.error(.lineNotEnded) } == "ERR 400 line not ended\n")
         let sentence = "a\nOK\u{1B}b"
         #expect(written { $0.error(LineError(500, sentence)) } == #"ERR 500 a\nOK\u{1b}b"# + "\n")

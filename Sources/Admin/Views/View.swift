@@ -133,7 +133,7 @@ extension Field {
 
 extension HybridTimestamp {
     /// The time as responses show it: milliseconds since 1970.
-    var lineTime: Int64 { Int64(milliseconds) }
+    package var lineTime: Int64 { Int64(milliseconds) }
 }
 
 /// The fields of one kind of row, in the order in which a row shows them.

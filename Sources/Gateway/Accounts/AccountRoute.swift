@@ -1,3 +1,4 @@
+import Admin
 import CRDT
 import Chat
 import HTTP
@@ -194,7 +195,7 @@ extension AccountView {
         writer.object {
             $0.pair("user", user.text)
             $0.pair("email", email)
-            $0.pair("createdAt", LineTime.text(Int64(createdAt.milliseconds)))
+            $0.pair("createdAt", LineTime.text(createdAt.lineTime))
         }
         return writer.bytes
     }

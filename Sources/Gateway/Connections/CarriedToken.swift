@@ -1,6 +1,5 @@
 import Admin
 import CRDT
-import Wire
 
 /// The session token of a request that is answered in several steps.
 ///
@@ -22,11 +21,6 @@ actor CarriedToken {
 
     /// Takes the token of a response; another response changes nothing.
     func set(_ response: Response) {
-        guard let text = response.token else { return }
-        do throws(WireError) {
-            token = try Token(text: text)
-        } catch {
-            preconditionFailure("a node makes tokens that it reads")
-        }
+        if case .token(let token) = response { self.token = token }
     }
 }

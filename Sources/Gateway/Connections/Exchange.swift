@@ -183,7 +183,7 @@ extension AppConnection {
                 if let error = response.error { throw error }
                 exchange.stage = .taken
                 var answer = exchange.response(body)
-                answer.token = response.token
+                answer.token = response.tokenText
                 finish(exchange, answer)
             }
         } catch {

@@ -91,7 +91,7 @@ package actor OwnRequests {
 }
 
 /// The output of a session that carries out a node's own requests.
-private final class CallOutput: SessionOutput {
+private final class CallOutput: ValueOutput {
     private unowned let requests: OwnRequests
     private let call: UInt64
 
@@ -105,10 +105,6 @@ private final class CallOutput: SessionOutput {
         return 0
     }
 
-    func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
-    func flush() {}
-    var queuedBytes: Int { 0 }
-    func setReadingPaused(_ isPaused: Bool) {}
     func finish() { abort() }
     func abort() { requests.assumeIsolated { [call] in $0.onAbort(of: call) } }
 }

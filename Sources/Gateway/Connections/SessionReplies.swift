@@ -6,12 +6,10 @@ import Session
 ///
 /// It is called while the session works: the connection writes to its own output at once, and does
 /// everything that needs the session in its next turn.
-final class SessionReplies: SessionOutput {
+final class SessionReplies: ValueOutput {
     private unowned let connection: AppConnection
 
     init(of connection: AppConnection) { self.connection = connection }
-
-    func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
 
     func receive(_ response: Response) -> Int {
         connection.assumeIsolated { connection in

@@ -1,4 +1,5 @@
 import Admin
+import CRDT
 import Chat
 import HTTP
 import JSON
@@ -153,7 +154,7 @@ extension AppConnection {
             var response = AppResponse(error)
             response.closes = download.closes
             respond(response, isHead: download.isHead)
-        case .token(let token): sendHead(of: download, token)
+        case .token(let token): sendHead(of: download, token.text)
         case .found(let listing):
             switch listing.findings {
             case .file(let view) where download.rest == nil: begin(download, view)
@@ -167,7 +168,7 @@ extension AppConnection {
             }
         // The client's token was taken.
         case .done: break
-        case .written, .copies, .level, .report: abort()
+        case .written, .watching, .copies, .level, .report: abort()
         }
     }
 

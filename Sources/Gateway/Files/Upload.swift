@@ -148,7 +148,7 @@ final class Upload {
         guard !awaited.isEmpty else { return false }
         let isPart = awaited.removeFirst()
         if let error = response.error, failure == nil { failure = error }
-        token = response.token ?? token
+        token = response.tokenText ?? token
         guard isPart, places > 0 else { return false }
         places -= 1
         return true

@@ -421,7 +421,7 @@ package actor PushWorker {
 }
 
 /// The output of a session that watches a user for the pusher.
-private final class WatchOutput: SessionOutput {
+private final class WatchOutput: ValueOutput {
     private unowned let worker: PushWorker
     private let user: UserID
 
@@ -447,10 +447,6 @@ private final class WatchOutput: SessionOutput {
         return 0
     }
 
-    func write(_ bytes: [UInt8]) { preconditionFailure("no request here is a line") }
-    func flush() {}
-    var queuedBytes: Int { 0 }
-    func setReadingPaused(_ isPaused: Bool) {}
     func finish() { worker.assumeIsolated { [user] in $0.onWatchEnded(of: user) } }
     func abort() { finish() }
 }

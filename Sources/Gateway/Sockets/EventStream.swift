@@ -31,7 +31,7 @@ extension AppConnection {
             answer.closes = true
             return respond(answer, isHead: false)
         }
-        guard let token = response.token else { return }
+        guard let token = response.tokenText else { return }
         begin(stream)
         var json = JSONWriter(reserving: 96)
         json.object { $0.pair("token", token) }

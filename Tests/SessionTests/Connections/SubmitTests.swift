@@ -73,7 +73,7 @@ import Wire
         else { return #expect(Bool(false)) }
         #expect(written.receipt.message == MessageID(checked: "m1"))
         #expect(messages.map(\.text) == ["m1"])
-        #expect(output.responses[2].token != nil)
+        #expect(output.responses[2].tokenText != nil)
     }
 
     /// Whether a client takes what it is sent is judged by this: responses count as events do.
