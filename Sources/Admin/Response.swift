@@ -20,7 +20,7 @@ package enum Response: Sendable {
     case copies(Int)
     /// The level that the connection's writes have from here on.
     case level(Request.SetLevel)
-    /// Apart from the others: it is large, and every response has a place for it.
+    /// Indirect, since a report is large, and each unanswered request has memory for a response.
     indirect case report(Report)
 
     /// An acknowledged write.
