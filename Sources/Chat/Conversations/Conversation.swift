@@ -55,6 +55,9 @@ public struct Conversation: Hashable, Sendable {
     /// The times at which participants last left.
     public var departureTimes: ChangeTimes { shown.departureTimes }
 
+    /// Who joined and left, the latest of them.
+    public var changes: ParticipantChanges { shown.changes }
+
     /// The stamp of the last invitation of `user`; nil where there was none.
     public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
 
@@ -107,21 +110,67 @@ extension Conversation.Header: Comparable {
 
 /// The earliest creation is in fields of its own; where there is one alone, they are all.
 extension Conversation {
-    private static let othersNumber: UInt64 = 6
+    private enum FieldNumber {
+        static let others: UInt64 = 6
+        static let changes: UInt64 = 7
+    }
 
     func write(to fields: inout some FieldSink & ~Copyable) {
         shown.write(to: &fields)
-        fields.set(Conversation.othersNumber, toList: others)
+        fields.set(FieldNumber.others, toList: others)
+        let changed = ([shown] + others).filter { !$0.changes.isEmpty }
+        fields.set(
+            FieldNumber.changes,
+            toList: changed.map { ChangesOfCreation(created: $0.header.created, $0.changes) })
     }
 
     init(from fields: inout Fields) throws(WireError) {
         shown = try Creation(from: &fields)
-        others = try fields.take(Conversation.othersNumber, orEmpty: [], "other creations")
+        others = try fields.take(FieldNumber.others, orEmpty: [], "other creations")
+        let changes: [ChangesOfCreation] = try fields.take(
+            FieldNumber.changes, orEmpty: [], "changes of participants")
+        for part in changes { take(part) }
         let creations = [shown] + others
         let isInOrder = zip(creations, others).allSatisfy { $0.header < $1.header }
         guard isInOrder, Set(creations.map(\.account)).count == creations.count else {
             throw .invalid("the creations of a conversation")
         }
+    }
+
+    /// Gives a creation its changes.
+    ///
+    /// A node of an earlier version may have kept the changes of a creation, and not the creation.
+    private mutating func take(_ part: ChangesOfCreation) {
+        func isOwn(_ creation: Creation) -> Bool {
+            creation.header.created == part.created && creation.changes.isEmpty
+        }
+        if isOwn(shown) {
+            shown.changes = part.changes
+        } else if let index = others.firstIndex(where: isOwn) {
+            others[index].changes = part.changes
+        }
+    }
+}
+
+/// The latest changes of the participants that follow from one creation.
+private struct ChangesOfCreation: Hashable, WireValue {
+    let created: Stamp
+    let changes: ParticipantChanges
+
+    init(created: Stamp, _ changes: ParticipantChanges) {
+        self.created = created
+        self.changes = changes
+    }
+
+    func encode(into writer: inout ByteWriter) {
+        created.encode(into: &writer)
+        changes.encode(into: &writer)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        created = try Stamp(from: &reader)
+        changes = try ParticipantChanges(from: &reader)
+        guard !changes.isEmpty else { throw .invalid("changes of participants") }
     }
 }
 

@@ -11,6 +11,8 @@ extension Conversation {
         private(set) var invitations: [Invitation]
         /// The times at which participants last left.
         private(set) var departureTimes = ChangeTimes()
+        /// Who joined and left, the latest of them.
+        var changes = ParticipantChanges()
 
         init(header: Header) {
             self.header = header
@@ -34,7 +36,10 @@ extension Conversation {
         }
 
         var greatestTime: HybridTimestamp {
-            let times = [header.created.time, participants.greatestTime, departureTimes.greatest]
+            let times = [
+                header.created.time, participants.greatestTime, departureTimes.greatest,
+                changes.greatestTime,
+            ]
             return invitations.reduce(times.max() ?? .zero) { max($0, $1.stamp.time) }
         }
 
@@ -42,12 +47,19 @@ extension Conversation {
         mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
             let isIn = participants.contains(user)
             participants.insert(user, by: operation)
-            if !isIn { mergeInvitation(Invitation(user: user, stamp: operation, by: host)) }
+            guard !isIn else { return }
+            mergeInvitation(Invitation(user: user, stamp: operation, by: host))
+            changes.add(
+                ParticipantChange(stamp: operation, kind: .joined, user: user, by: host))
         }
 
         mutating func leave(_ user: UserID, by author: Authorship) {
+            let isIn = participants.contains(user)
             participants.remove(user, by: author)
             departureTimes.recordChange(user, .removed, at: author.stamp.time)
+            // A leave is also recorded where the user has left already.
+            guard isIn else { return }
+            changes.add(ParticipantChange(stamp: author.stamp, kind: .left, user: user, by: user))
         }
 
         /// Merges a creation by the same account, or one without an account where this is one.
@@ -60,6 +72,7 @@ extension Conversation {
                 mine.isEarlier(than: theirs) ? theirs : mine
             }
             departureTimes.merge(other.departureTimes)
+            changes.merge(other.changes)
         }
 
         /// Records an invitation; of two invitations of one user the later stays.

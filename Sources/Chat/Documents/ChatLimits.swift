@@ -14,6 +14,8 @@ import Wire
 /// | conversation | participants and invitations: about 120 bytes and two names for every user \
 /// who was ever in it, 20 more for each process that invited or removed the same user again | \
 /// `participantsMax` present ones; `keptBytesMax`, which is 1,500 to 5,000 users | × members |
+/// | | the latest changes of participants: about 40 bytes and two names each | \
+/// `ParticipantChanges.countMax` | the same |
 /// | message | texts: the first one and the edits, also of losing sends | `editsMax` | \
 /// the latest `editsKeptMax` |
 /// | | `deletedBy`: about 80 bytes and a name for every user who ever hid it; `losingSends`: 24 \
@@ -34,8 +36,8 @@ import Wire
 /// | later kind | fields that this version does not know | nothing | the greater bytes of each |
 ///
 /// Replication sends whole documents, so `keptBytesMax` is also the most that a small change can
-/// cost on disk and on the wire, apart from the texts of a message. Several changes of one document
-/// in one turn cost it once.
+/// cost on disk and on the wire, apart from the texts of a message and the latest changes of a
+/// conversation. Several changes of one document in one turn cost it once.
 public enum ChatLimits {
     public static let participantsMax = 1_000
     /// The most edits of one message.
@@ -51,8 +53,8 @@ public enum ChatLimits {
     public static let textBytesMax = 16_384
     /// The most UTF-8 bytes of a title.
     public static let titleBytesMax = 1_024
-    /// Returns the most bytes of a document, without its texts, that each of `members` nodes
-    /// accepts.
+    /// Returns the most bytes of a document, not counting texts and the latest changes of
+    /// participants, that each of `members` nodes accepts.
     ///
     /// It suffices for a conversation of `participantsMax` users with names of 64 characters, also
     /// in a cluster of a hundred nodes.
@@ -78,7 +80,8 @@ public enum ChatLimits {
 
 /// The size that a mutation adds to its document.
 extension Mutation {
-    /// Returns an upper bound of the bytes that the mutation adds, without texts.
+    /// Returns an upper bound of the bytes that the mutation adds, not counting those that have a
+    /// limit of their own.
     ///
     /// The bound holds for every encoding: an added name, counted twice for an invitation, and
     /// about 300 bytes for the stamps, contexts and numbers around it; a removal names up to four
@@ -99,7 +102,7 @@ extension Mutation {
     ) throws(Refusal) {
         guard action.growth != .empties else { return }
         let limit = ChatLimits.keptBytesMax(members: members)
-        let kept = size - target.textBytes + bytesAdded(hiding: hidden)
+        let kept = size - target.bytesLimitedByCount + bytesAdded(hiding: hidden)
         let isSettling = action.growth == .settles
         guard kept > (isSettling ? limit / 4 * ChatLimits.keptBytesQuarters : limit) else { return }
         switch target.key.kind {
@@ -111,10 +114,15 @@ extension Mutation {
 }
 
 extension Document {
-    /// The bytes of a message's texts, which are limited by their number instead.
-    var textBytes: Int {
-        guard let message else { return 0 }
-        return message.others.reduce(message.shown.textBytes) { $0 + $1.textBytes }
+    /// The bytes of a message's texts and of a conversation's latest changes, which are limited by
+    /// their number instead.
+    var bytesLimitedByCount: Int {
+        switch content {
+        case .message(let message):
+            message.others.reduce(message.shown.textBytes) { $0 + $1.textBytes }
+        case .conversation(let conversation): conversation.changes.encoded.count
+        default: 0
+        }
     }
 }
 

@@ -124,6 +124,27 @@ struct Model {
             .compactMap(\.stamp).max()
     }
 
+    /// Who joined and left, the latest first, each operation once, however often it was executed.
+    private var latestChanges: [ParticipantChange] {
+        let all = entriesThatCount.compactMap { entry -> ParticipantChange? in
+            let (stamp, user) = (entry.operation, entry.mutation.user)
+            if entry.mutation.isDeparture {
+                guard known(to: entry).participants.contains(user) else { return nil }
+                return ParticipantChange(stamp: stamp, kind: .left, user: user, by: user)
+            }
+            guard case .conversation(.invite(let guest)) = entry.mutation.action,
+                !known(to: entry).participants.contains(guest)
+            else { return nil }
+            return ParticipantChange(stamp: stamp, kind: .joined, user: guest, by: user)
+        }
+        return Array(Set(all).sorted(by: >).prefix(ParticipantChanges.countMax))
+    }
+
+    /// The document as the node saw it that made a change.
+    private func known(to entry: Ledger.Entry) -> Model {
+        Model(of: key, entries: entries.filter(entry.knew))
+    }
+
     /// Whether an archiving exists that no unarchiving undid.
     var isArchived: Bool {
         isElement(
@@ -201,6 +222,9 @@ struct Model {
         }
         for user in participants where conversation.invitation(of: user) != invitation(of: user) {
             throw violation(.claims, "has another invitation of \(user)")
+        }
+        guard Array(conversation.changes.latest) == latestChanges else {
+            throw violation(.claims, "has the changes \(Array(conversation.changes.latest))")
         }
     }
 
