@@ -32,6 +32,7 @@ package struct Listing: Sendable {
             writer.rows(chats.lazy.map { ListedChat(chat: $0, namesMax: namesMax) }, as: .chat)
         case .unread(let counts): writer.rows(counts, as: .unread)
         case .marks(let marks): writer.rows(marks, as: .mark)
+        case .changes(let changes): writer.rows(changes, as: .change)
         case .devices(let devices): writer.rows(devices, as: .device)
         case .blocks(let blocks): writer.rows(blocks.views, as: .block)
         case .blockViews(let blocks): writer.rows(blocks, as: .block)
@@ -72,6 +73,7 @@ package struct Listing: Sendable {
             }
         case .unread(let counts): counts.count * 64
         case .marks(let marks): marks.count * 128
+        case .changes(let changes): changes.count * 192
         case .profiles(let profiles): profiles.count * 256
         case .notifications(let notifications):
             notifications.reduce(0) { $0 + ($1.text?.utf8.count ?? 0) + 192 }

@@ -68,9 +68,9 @@ extension Verb {
             about: "Shows the newest messages, or those just before or after one."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            let limit = try words.number(.limit, in: 1...LineLimits.historyMax)
+            let limit = try words.number(.limit)
             let place = try words.place()
-            let bytes = try words.number(.bytes, in: 1...LineLimits.replyBytesMax)
+            let bytes = try words.number(.bytes)
             let query = Query.history(
                 conversation, place: place, limit: limit ?? LineLimits.historyDefault,
                 bytesMax: bytes)
@@ -219,6 +219,16 @@ extension Verb {
             return .read(.marks(conversation), of: user)
         },
         Verb(
+            "CHANGES", .reads, ["<conversation>", "<user>"], options: [.changeLimit],
+            reply: .list, example: "CHANGES lunch alice",
+            about: "Shows who joined and who left, the latest of the last "
+                + "\(ParticipantChanges.countMax) changes first."
+        ) { words throws(LineError) in
+            let (conversation, user) = try words.conversationAndUser()
+            let limit = try words.number(.changeLimit) ?? LineLimits.changesDefault
+            return .read(.changes(conversation, limit: limit), of: user)
+        },
+        Verb(
             "UNREAD", .reads, ["<user>"], options: .ofLists, reply: .list,
             example: "UNREAD alice", about: "Counts what a user has not read, by conversation."
         ) { words throws(LineError) in
@@ -247,13 +257,13 @@ extension ParsedLine {
 
     /// Returns the part of a list that is asked for.
     func page() throws(LineError) -> ListPage {
-        let limit = try number(.listLimit, in: 1...ListPage.limitMax)
+        let limit = try number(.listLimit)
         var after: ListPosition?
         if let cursor = try value(.from) {
             after = ListPosition(cursor: cursor)
             guard after != nil else { throw refusedOption("from= is what next= said") }
         }
-        let names = try number(.names, in: 1...ChatLimits.participantsMax)
+        let names = try number(.names)
         return ListPage(limit: limit, after: after, namesMax: names)
     }
 

@@ -36,6 +36,9 @@ public enum LineLimits {
     /// The number of messages that `HISTORY` returns without `limit=`.
     public static let historyDefault = 50
 
+    /// The number of changes that `CHANGES` returns without `limit=`.
+    public static let changesDefault = 50
+
     /// The most bytes of a node's address (400), which is also what a member's entry holds.
     public static let addressBytesMax = 256
     /// The greatest length of a session token, in bytes.

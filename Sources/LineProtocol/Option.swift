@@ -12,10 +12,14 @@ public struct Option: Sendable {
     public let isClearable: Bool
     /// Whether only the nodes give it, on behalf of a client: no client's request has it.
     public let isOfNodes: Bool
+    /// The numbers that the value may be; nil where it is no number, or one without a fixed bound.
+    public let range: ClosedRange<Int>?
+    /// The number that counts where the option is not given; nil for none.
+    public let standard: Int?
 
     init(
         _ name: String, _ placeholder: String, isRequired: Bool = false, isClearable: Bool = false,
-        isOfNodes: Bool = false
+        isOfNodes: Bool = false, in range: ClosedRange<Int>? = nil, standard: Int? = nil
     ) {
         keyword = Keyword(literal: name)
         self.name = name
@@ -23,15 +27,19 @@ public struct Option: Sendable {
         self.isRequired = isRequired
         self.isClearable = isClearable
         self.isOfNodes = isOfNodes
+        self.range = range
+        self.standard = standard
     }
 
-    /// The most lines of a list that can be asked for at once.
-    public static let listLimitMax = ListPage.limitMax
+    /// Creates an option for a number of lines.
+    private init(_ name: String, in range: ClosedRange<Int>, standard: Int? = nil) {
+        let placeholder = standard.map(String.init) ?? "<\(range.lowerBound)-\(range.upperBound)>"
+        self.init(name, placeholder, in: range, standard: standard)
+    }
+
     /// The form of a cursor, as a regular expression.
     public static let cursorPattern = ListPosition.cursorPattern
 
-    /// Whether the value is how many lines of a list are shown.
-    public var isLimit: Bool { placeholder == Option.listLimit.placeholder }
     /// Whether the value is where a page of a list begins.
     public var isCursor: Bool { placeholder == Option.from.placeholder }
 
@@ -49,7 +57,10 @@ extension Option {
     static let before = Option("before", "<id>")
     static let blob = Option("blob", "<id>")
     /// The most bytes of a page of a history.
-    static let bytes = Option("bytes", "<number>", isOfNodes: true)
+    static let bytes = Option(
+        "bytes", "<number>", isOfNodes: true, in: 1...LineLimits.replyBytesMax)
+    static let changeLimit = Option(
+        "limit", in: 1...ParticipantChanges.countMax, standard: LineLimits.changesDefault)
     static let chat = Option("chat", "<conversation>")
     static let due = Option("due", "<time>", isClearable: true)
     static let email = Option("email", "…", isClearable: true)
@@ -57,12 +68,14 @@ extension Option {
     static let from = Option("from", "<cursor>")
     static let id = Option("id", "<id>")
     static let item = Option("item", "<id>")
-    static let limit = Option("limit", "\(LineLimits.historyDefault)")
-    static let listLimit = Option("limit", "<1-\(ListPage.limitMax)>")
+    static let limit = Option(
+        "limit", in: 1...LineLimits.historyMax, standard: LineLimits.historyDefault)
+    static let listLimit = Option("limit", in: 1...ListPage.limitMax)
     static let message = Option("message", "<id>")
     static let name = Option("name", "\"…\"", isClearable: true)
     /// The most participants that a list names of each conversation.
-    static let names = Option("names", "<number>", isOfNodes: true)
+    static let names = Option(
+        "names", "<number>", isOfNodes: true, in: 1...ChatLimits.participantsMax)
     static let newTitle = Option("title", "\"…\"")
     static let only = Option("only", choices(of: Truth.self))
     static let photo = Option("photo", "…", isClearable: true)

@@ -113,6 +113,11 @@ extension ParsedLine {
         return choice
     }
 
+    /// Returns a number within the range of its option.
+    func number(_ option: Option) throws(LineError) -> Int? {
+        try number(option, in: option.range ?? 0...Int.max)
+    }
+
     func number(_ option: Option, in range: ClosedRange<Int>) throws(LineError) -> Int? {
         guard let value = try value(option) else { return nil }
         let number = Array(value.utf8).withUnsafeBytes { decimal($0) }

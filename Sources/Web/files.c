@@ -204,6 +204,8 @@ static const struct {
 #embed "chat/parts/spinner.js"
     FILE("chat/parts/swipe.js")
 #embed "chat/parts/swipe.js"
+    FILE("chat/conversation/system-lines.js")
+#embed "chat/conversation/system-lines.js"
     FILE("chat/conversation/text-content.js")
 #embed "chat/conversation/text-content.js"
     FILE("chat/parts/text-field.js")

@@ -10,7 +10,7 @@ import Testing
         .appending(path: "Corpus")
 
     static let names = [
-        "accounts", "http-conversations", "http-marks", "http-messages", "http-other",
+        "accounts", "changes", "http-conversations", "http-marks", "http-messages", "http-other",
         "http-people", "limits", "socket", "verbs-accounts", "verbs-conversations", "verbs-cut",
         "verbs-devices", "verbs-empty", "verbs-others", "verbs-people", "watching",
     ]

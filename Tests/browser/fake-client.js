@@ -137,7 +137,7 @@ export class Client {
     conversation(id) {
         const chat = this.#state().conversations[id];
         if (!chat || this.failsLoads) {
-            const none = { messages: [], pins: [], typing: [], marks: [] };
+            const none = { messages: [], pins: [], typing: [], marks: [], changes: [] };
             return { ...none, chat: undefined, isLoaded: true, hasEarlier: false };
         }
         const waiting = new Set(this.#pending.map(({ action }) => action.message));
@@ -153,6 +153,7 @@ export class Client {
             pins,
             typing,
             marks,
+            changes: [],
             isLoaded: true,
             hasEarlier: false,
         };

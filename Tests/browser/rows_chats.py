@@ -266,7 +266,7 @@ def w_back(browser, place):
 
 
 def w_leave_asks(browser, place):
-    """Leaving a chat asks first."""
+    """Leaving a chat asks first, and the others see who left."""
     with world(browser, place) as w:
         alice, bob = w.pair("noodles?")
         alice.button("Chat Options").click()
@@ -279,3 +279,7 @@ def w_leave_asks(browser, place):
         alice.button("Leave Chat", alice.dialog).click()
         expect(alice.chat("Lunch")).to_have_count(0)
         expect(bob.message("noodles?")).to_be_visible()
+        expect(bob.message("Alice left")).to_be_visible()
+        bob.page.reload()
+        bob.open_chat("Lunch")
+        expect(bob.message("Alice left")).to_be_visible()

@@ -220,6 +220,7 @@ export class ModelCluster {
         if (resource === "token") return { status: 200, body: { token: "" } };
         if (resource !== "conversations") return error(404, "No such path");
         if (part === "marks") return { status: 200, body: { marks: [], unread: 0 } };
+        if (part === "changes") return { status: 200, body: { changes: [] } };
         const all = node.messages(name, user);
         const shown = all.filter(({ isHidden }) => !isHidden);
         const clean = (/** @type {any[]} */ list) => list.map(({ isHidden: _, ...rest }) => rest);

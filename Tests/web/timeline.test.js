@@ -1,6 +1,8 @@
 import { firstUnread, makeTimeline } from "../../Sources/Web/chat/conversation/timeline.js";
 import { canEdit } from "../../Sources/Web/chat/conversation/message-rules.js";
 import { parseRoute } from "../../Sources/Web/chat/route.js";
+import { ConversationState } from "../../Sources/Web/client/views/conversation.js";
+import { withSystemLines } from "../../Sources/Web/chat/conversation/system-lines.js";
 import { RowHeights } from "../../Sources/Web/chat/conversation/row-heights.js";
 
 /** @typedef {import("../../Sources/Web/client/types.js").Message} Message */
@@ -52,6 +54,24 @@ Deno.test("messages of one sender within five minutes are a group", () => {
     });
     assertEqual(rows.map((row) => row.startsGroup), [true, false, true, true]);
     assertEqual(rows.map((row) => row.endsGroup), [false, true, true, true]);
+});
+
+Deno.test("who joined and left stands between the messages, as far back as they are loaded", () => {
+    const time = (/** @type {number} */ minutes) => new Date(noon + minutes * minute).toISOString();
+    const changes = [
+        { kind: /** @type {const} */ ("joined"), user: "bob", by: "alice", at: time(-5) },
+        { kind: /** @type {const} */ ("joined"), user: "carol", by: "bob", at: time(1) },
+        { kind: /** @type {const} */ ("left"), user: "carol", by: "carol", at: time(9) },
+    ];
+    const messages = [message("a", "bob", noon), message("b", "bob", noon + 2 * minute)];
+    const person = (/** @type {string} */ user) => ({ name: user.toUpperCase() });
+    const shown = (/** @type {boolean} */ hasEarlier) =>
+        withSystemLines({ id: "lunch", messages, changes, hasEarlier, person });
+    const lines = ["a", "BOB added CAROL", "b", "CAROL left"];
+    assertEqual(shown(true).map(({ text }) => text), lines);
+    assertEqual(shown(false).map(({ text }) => text), ["ALICE added BOB", ...lines]);
+    assertEqual(shown(true).filter(({ type }) => type === "system").length, 2);
+    assertEqual(new Set(shown(false).map(({ id }) => id)).size, 5);
 });
 
 Deno.test("the first row of each day has the day", () => {
@@ -129,4 +149,32 @@ Deno.test("rows that do not fill the space stand at its end", () => {
             1,
         ],
     );
+});
+
+Deno.test("initial participants have not joined, whatever events said before the chat was known", () => {
+    const time = (/** @type {number} */ minutes) => new Date(noon + minutes * minute).toISOString();
+    const state = new ConversationState("lunch");
+    const joined = (/** @type {string} */ user, /** @type {number} */ minutes) => (
+        { kind: /** @type {const} */ ("joined"), user, by: "alice", at: time(minutes) }
+    );
+    state.addChange(joined("alice", 0));
+    state.addChange(joined("bob", 0));
+    assertEqual(state.shownChanges, []);
+    state.row = /** @type {any} */ ({ id: "lunch", createdAt: time(0) });
+    assertEqual(state.shownChanges, []);
+    state.addChange(joined("carol", 2));
+    state.addChange(joined("carol", 2));
+    assertEqual(state.shownChanges, [joined("carol", 2)]);
+    // An answer that is at least as new as the events replaces what they told until then.
+    state.takeChanges([joined("dave", 3)], false);
+    assertEqual(state.shownChanges, [joined("carol", 2), joined("dave", 3)]);
+    state.addChange(joined("eve", 4));
+    state.takeChanges([joined("dave", 3)], true);
+    assertEqual(state.shownChanges, [joined("dave", 3), joined("eve", 4)]);
+    // After the chat was hidden, events of before are old; what a node answers is not.
+    state.clear(time(5));
+    state.addChange(joined("eve", 4));
+    assertEqual(state.shownChanges, []);
+    state.takeChanges([joined("eve", 4)], true);
+    assertEqual(state.shownChanges, [joined("eve", 4)]);
 });

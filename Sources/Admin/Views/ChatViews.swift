@@ -99,3 +99,24 @@ extension View where Subject == MarkView {
             .time("deliveredAt") { $0.delivered?.at },
         ])
 }
+
+extension View where Subject == ParticipantChange {
+    /// A change of who the participants of a conversation are.
+    static let change = View(
+        "CHANGE",
+        [
+            .text("kind") { $0.kind.name },
+            .name("user") { $0.user.text },
+            .name("by") { $0.by.text },
+            .time("at") { $0.stamp.time },
+        ])
+}
+
+extension ParticipantChange.Kind {
+    var name: String {
+        switch self {
+        case .joined: "joined"
+        case .left: "left"
+        }
+    }
+}

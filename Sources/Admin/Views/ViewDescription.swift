@@ -75,6 +75,7 @@ extension ViewDescription {
     package static let chat = ViewDescription(View<ListedChat>.chat)
     package static let unread = ViewDescription(View<UnreadCount>.unread)
     package static let mark = ViewDescription(View<MarkView>.mark)
+    package static let change = ViewDescription(View<ParticipantChange>.change)
     package static let profile = ViewDescription(View<ProfileView>.profile)
     package static let action = ViewDescription(View<ItemView>.action)
     package static let device = ViewDescription(View<DeviceView>.device)
@@ -92,7 +93,7 @@ extension ViewDescription {
         keys(View<Listing>.listing.fields), keys(View<String>.token.fields))
 
     package static let all = [
-        message, edit, chat, unread, mark, profile, action, device, block, notification,
+        message, edit, chat, unread, mark, change, profile, action, device, block, notification,
         event, status,
     ]
 

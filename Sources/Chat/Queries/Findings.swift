@@ -12,6 +12,8 @@ public enum Findings: Hashable, Sendable {
     case profile(ProfileView)
     case actions([ItemView])
     case marks([MarkView])
+    /// The latest first.
+    case changes([ParticipantChange])
     indirect case device(Device)
     case devices([DeviceView])
     case names([NameView])
@@ -44,7 +46,7 @@ extension Findings {
             (.file, .file), (.part, .part), (.standing, .signIn), (.holders, .holders),
             (.blocks, .blocks), (.users, .blockers), (.users, .accountUsers),
             (.acquaintance, .acquaintance), (.bytes, .unsentBytes), (.messages, .message),
-            (.actions, .action):
+            (.actions, .action), (.changes, .changes):
             true
         case (_, .without(_, let query)): answers(query)
         default: false
@@ -75,7 +77,8 @@ extension Query {
         case .due: .candidates([])
         case .history, .edits, .pinned, .participants, .chat, .marks, .profile, .profiles, .names,
             .device, .devices, .accounts, .allAccounts, .signing, .file, .part, .signIn,
-            .holders, .blocks, .blockers, .accountUsers, .unsentBytes, .message, .action:
+            .holders, .blocks, .blockers, .accountUsers, .unsentBytes, .message, .action,
+            .changes:
             nil
         case .without(_, let query): query.findsNothing
         }
@@ -109,7 +112,7 @@ extension Findings {
         case .chats(let views): runs(of: views, bytesMax).map(Findings.chats)
         case .unread(let counts): runs(of: counts, bytesMax).map(Findings.unread)
         case .profile, .device, .devices, .signing, .file, .part, .standing, .blocks, .blockViews,
-            .acquaintance, .bytes:
+            .acquaintance, .bytes, .changes:
             [self]
         case .holders(let holders): runs(of: holders, bytesMax).map(Findings.holders)
         case .accounts(let views): runs(of: views, bytesMax).map(Findings.accounts)
@@ -176,7 +179,7 @@ extension Findings {
         switch self {
         case .messages, .edits, .profile, .marks, .device, .devices, .names, .profiles, .candidates,
             .notifications, .signing, .file, .part, .standing, .blocks, .blockViews,
-            .acquaintance, .bytes:
+            .acquaintance, .bytes, .changes:
             return self
         case .holders(let holders):
             return .holders(Set(holders).sorted())

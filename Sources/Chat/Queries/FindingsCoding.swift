@@ -18,6 +18,7 @@ extension Findings: WireValue {
             writer.write(7)
             users.encode(into: &writer)
         case .marks(let views): write(8, views, to: &writer)
+        case .changes(let changes): write(38, changes, to: &writer)
         case .devices(let views): write(23, views, to: &writer)
         case .names(let views): write(24, views, to: &writer)
         case .profiles(let views): write(25, views, to: &writer)
@@ -94,6 +95,7 @@ extension Findings: WireValue {
         case 35: self = .blockViews(try reader.readList())
         case 36: self = .acquaintance(try Acquaintance(from: &reader))
         case 37: self = .bytes(try reader.readVarint())
+        case 38: self = .changes(try reader.readList(limit: ParticipantChanges.countMax))
         default: throw .unknown
         }
     }

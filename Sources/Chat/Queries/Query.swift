@@ -34,6 +34,8 @@ public enum Query: Hashable, Sendable {
     case chat(ConversationID)
     /// How far each participant has read a conversation.
     case marks(ConversationID)
+    /// Who joined and left a conversation, the latest first, at most `limit` of them.
+    case changes(ConversationID, limit: Int)
     /// The user's conversations with unread messages, and how many those are.
     case unread
     /// The profile of a user; anybody may ask.
@@ -103,6 +105,7 @@ public enum Query: Hashable, Sendable {
         case .action(let item): item.text
         case .pinned(let conversation), .participants(let conversation): conversation.text
         case .chat(let conversation), .marks(let conversation): conversation.text
+        case .changes(let conversation, _): conversation.text
         case .profile(let user), .device(_, let user), .devices(let user): user.text
         case .accounts(let address): address.text
         case .signIn(let signIn, _): signIn.address.text

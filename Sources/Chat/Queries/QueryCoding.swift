@@ -32,15 +32,7 @@ extension Query: WireValue {
             writer.write(6)
             writer.write(user)
         case .actions: writer.write(7)
-        case .participants(let conversation):
-            writer.write(8)
-            writer.write(conversation)
-        case .chat(let conversation):
-            writer.write(9)
-            writer.write(conversation)
-        case .marks(let conversation):
-            writer.write(10)
-            writer.write(conversation)
+        case .participants, .chat, .marks, .changes: encodeOfConversation(into: &writer)
         case .device(let device, let user):
             writer.write(20)
             writer.write(device)
@@ -74,6 +66,26 @@ extension Query: WireValue {
         case .message, .action: encodeOfOne(into: &writer)
         case .blocks, .blockers, .without, .accountUsers, .acquaintance, .unsentBytes:
             encodeOfOthers(into: &writer)
+        }
+    }
+
+    /// Encodes a query about a conversation and its participants.
+    private func encodeOfConversation(into writer: inout ByteWriter) {
+        switch self {
+        case .participants(let conversation):
+            writer.write(8)
+            writer.write(conversation)
+        case .chat(let conversation):
+            writer.write(9)
+            writer.write(conversation)
+        case .marks(let conversation):
+            writer.write(10)
+            writer.write(conversation)
+        case .changes(let conversation, let limit):
+            writer.write(45)
+            writer.write(conversation)
+            writer.write(count: limit)
+        default: preconditionFailure("a query about a conversation")
         }
     }
 
@@ -204,6 +216,13 @@ extension Query: WireValue {
             self = .unsentBytes(besides: try reader.readName(), in: try reader.readName())
         case 43: self = .message(try reader.readName(), in: try reader.readName())
         case 44: self = .action(try reader.readName())
+        case 45:
+            let conversation: ConversationID = try reader.readName()
+            let limit = try reader.readNumber()
+            guard (1...ParticipantChanges.countMax).contains(limit) else {
+                throw .tooLong(count: UInt64(limit), limit: ParticipantChanges.countMax)
+            }
+            self = .changes(conversation, limit: limit)
         default: throw .unknown
         }
     }

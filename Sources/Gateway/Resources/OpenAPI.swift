@@ -413,19 +413,12 @@ extension OpenAPI {
                 }
             }
         }
-        if let number = Int(placeholder) {
+        if let range = option.range {
             return {
                 $0.pair("type", "integer")
-                $0.pair("minimum", 1)
-                $0.pair("maximum", LineLimits.historyMax)
-                $0.pair("default", number)
-            }
-        }
-        if option.isLimit {
-            return {
-                $0.pair("type", "integer")
-                $0.pair("minimum", 1)
-                $0.pair("maximum", Option.listLimitMax)
+                $0.pair("minimum", range.lowerBound)
+                $0.pair("maximum", range.upperBound)
+                if let number = option.standard { $0.pair("default", number) }
             }
         }
         if option.isCursor {

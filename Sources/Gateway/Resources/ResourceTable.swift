@@ -29,6 +29,9 @@ extension Resource {
             .delete, "conversations/{conversation}", "HIDECHAT", as: "hideConversation",
             .status([])),
         Resource(
+            .get, "conversations/{conversation}/changes", "CHANGES", as: "listChanges",
+            .list("changes", .change, [])),
+        Resource(
             .put, "conversations/{conversation}/participants/{user}", "INVITE",
             as: "addParticipant", .status([]), sources: [1: .user]),
         Resource(

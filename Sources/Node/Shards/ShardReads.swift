@@ -28,6 +28,12 @@ extension ShardMachine {
             let listing = try listing(of: conversation, for: user, query, world)
             findings = .marks(
                 listing.chat.marks(by: try participantStates(of: conversation, in: world)))
+        case .changes(let conversation, let limit):
+            let listing = try listing(of: conversation, for: user, query, world)
+            let own = try find(.participantState(user, in: conversation), in: world)
+            let changes = listing.chat.changes(
+                shownTo: user, in: own?.document.participantState)
+            findings = .changes(Array(changes.prefix(limit)))
         case .file(let id, let conversation, let isTagged):
             _ = try listing(of: conversation, for: user, query, world)
             findings = .file(try file(id, in: conversation, isTagged: isTagged, world))
@@ -368,7 +374,7 @@ extension Query {
     /// Whether the answer shows who has read what, and leaves out what is hidden.
     var showsProgress: Bool {
         switch self {
-        case .edits, .participants, .chat, .marks, .file, .part: false
+        case .edits, .participants, .chat, .marks, .changes, .file, .part: false
         default: true
         }
     }

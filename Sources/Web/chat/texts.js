@@ -138,6 +138,8 @@ export const texts = {
         typing: (/** @type {string} */ names) => `${names} is typing…`,
         typingMany: (/** @type {string} */ names) => `${names} are typing…`,
         alone: "Only you",
+        joined: (/** @type {string} */ host, /** @type {string} */ name) => `${host} added ${name}`,
+        left: (/** @type {string} */ name) => `${name} left`,
         arrived: (/** @type {string} */ name, /** @type {string} */ text) => `${name}: ${text}`,
     },
 

@@ -242,9 +242,10 @@ export class Client {
         const { persistence, typing, views } = this.#engine;
         const { chat, messages, pins } = views.conversation(id);
         const state = persistence.confirmed.conversation(id);
-        const { hasEarlier, isLoaded } = state;
+        const { hasEarlier, isLoaded, shownChanges: changes } = state;
         const marks = [...state.marks.values()];
-        return { chat, messages, pins, isLoaded, hasEarlier, marks, typing: typing.users(id) };
+        const shown = { chat, messages, pins, isLoaded, hasEarlier, marks, changes };
+        return { ...shown, typing: typing.users(id) };
     }
 
     /**

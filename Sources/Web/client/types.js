@@ -94,6 +94,12 @@
  */
 
 /**
+ * A change of who takes part in a conversation; `by` is the user who invited, or who left.
+ *
+ * @typedef {{kind: "joined" | "left", user: string, by: string, at: string}} MemberChange
+ */
+
+/**
  * What a page shows of one conversation.
  *
  * @typedef {{
@@ -104,6 +110,7 @@
  *   hasEarlier: boolean,
  *   typing: string[],
  *   marks: Mark[],
+ *   changes: MemberChange[],
  * }} ConversationView
  */
 

@@ -31,7 +31,7 @@ import Wire
             .acquaintance(Acquaintance.Question(beside: room)),
             .acquaintance(Acquaintance.Question(beside: room, others: users)),
             .unsentBytes(besides: file, in: room), .message(id, in: room),
-            .action(ItemID(checked: "i")),
+            .action(ItemID(checked: "i")), .changes(room, limit: 100),
         ]
     private static let users = [UserID(checked: "a"), UserID(checked: "b")]
     private static let file = FileID(checked: "f")

@@ -84,6 +84,35 @@ import Testing
         #expect(client.ask("MARKS c bob", "MARKS x bob") == [Self.notIn, Self.notThere])
     }
 
+    @Test func `CHANGES tells who joined and left, the latest first`() {
+        // Those who were in from the beginning have not joined.
+        #expect(client.ask("CHANGES c alice") == ["OK"])
+        _ = ask("INVITE c alice dave")
+        _ = ask("INVITE c bob dave", after: 10)
+        _ = ask("LEAVECHAT c dave", after: 10)
+        _ = ask("INVITE c bob dave", after: 10)
+        func joined(_ by: String, _ time: String) -> String {
+            "CHANGE kind=joined user=dave by=\(by) at=2026-11-21T06:00:00.\(time)Z"
+        }
+        let left = "CHANGE kind=left user=dave by=dave at=2026-11-21T06:00:00.021Z"
+        let all = [joined("bob", "031"), left, joined("alice", "001")]
+        #expect(client.ask("CHANGES c alice") == all + ["OK"])
+        #expect(client.ask("CHANGES c dave limit=1") == [all[0], "OK"])
+        #expect(
+            client.ask("CHANGES c alice limit=101")
+                == [
+                    "ERR 400 limit= is a number from 1 to 100; usage: CHANGES <conversation> "
+                        + "<user> [limit=50]"
+                ])
+        #expect(client.ask("CHANGES c eve", "CHANGES x alice") == [Self.notIn, Self.notThere])
+        // What a user has hidden stays hidden; what comes later is shown.
+        _ = ask("HIDECHAT c alice", after: 10)
+        #expect(client.ask("CHANGES c alice") == ["OK"])
+        #expect(client.ask("CHANGES c bob") == all + ["OK"])
+        _ = ask("LEAVECHAT c dave", after: 10)
+        #expect(client.ask("CHANGES c alice").count == 2)
+    }
+
     @Test func `a node that holds nothing shows the same`() {
         let world = World(replicas: .count(1))
         let other = world.join("n2")

@@ -9,12 +9,14 @@ import { MessageList } from "./message-list.js";
 import { spinner } from "../parts/spinner.js";
 import { texts } from "../texts.js";
 import { makeTimeline } from "./timeline.js";
+import { withSystemLines } from "./system-lines.js";
 import { TypingIndicator } from "./typing-indicator.js";
 
 /**
  * @typedef {import("../../client/types.js").Message} Message
  * @typedef {import("../../client/types.js").Item} Item
  * @typedef {import("../../client/types.js").Mark} Mark
+ * @typedef {import("../../client/types.js").MemberChange} MemberChange
  * @typedef {import("./message-row.js").MessageActions} MessageActions
  * @typedef {import("./message-row.js").MessageRowView} MessageRowView
  */
@@ -31,6 +33,7 @@ import { TypingIndicator } from "./typing-indicator.js";
  *   messages: Message[],
  *   firstNew?: string,
  *   marks: Mark[],
+ *   changes: MemberChange[],
  *   items: Map<string, Item>,
  *   person: (user: string) => {name: string, photo?: string},
  *   typing: string[],
@@ -185,7 +188,7 @@ export class Conversation {
  * @returns {MessageRowView[]}
  */
 function makeRows(view) {
-    const timeline = makeTimeline(view);
+    const timeline = makeTimeline({ ...view, messages: withSystemLines(view) });
     const receipt = findReceipt(view);
     return timeline.map((row, index) => {
         const { message } = row;

@@ -6,6 +6,7 @@ import { icon } from "../parts/icons.js";
 import { onLongPress } from "../parts/long-press.js";
 import { contentKind, makeContent } from "./message-content.js";
 import { Swipe } from "../parts/swipe.js";
+import { isSystemLine } from "./system-lines.js";
 import { texts } from "../texts.js";
 
 /**
@@ -173,6 +174,7 @@ export class MessageRow {
         }
         setShown(this.#newLine, isFirstNew);
         const classes = this.#message.classList;
+        this.swipe.isLocked = isSystemLine(message);
         classes.toggle("mine", message.isMine);
         classes.toggle("system", message.type === "system");
         classes.toggle("starts-group", startsGroup);

@@ -55,6 +55,7 @@ export function conversation(view) {
             readAt: new Date().toISOString(),
             deliveredAt: new Date().toISOString(),
         }],
+        changes: [],
         items,
         person,
         typing: [],

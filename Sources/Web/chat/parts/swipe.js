@@ -24,6 +24,8 @@ export class Swipe {
     #offset = 0;
     #isSwiping = false;
     #wasSwiped = false;
+    /** Whether the row has no actions now. */
+    isLocked = false;
 
     /**
      * @param {HTMLElement} content
@@ -91,7 +93,7 @@ export class Swipe {
 
     /** @param {PointerEvent} event */
     #onMove(event) {
-        if (event.pointerType === "mouse") return;
+        if (event.pointerType === "mouse" || this.isLocked) return;
         const [x, y] = [event.clientX - this.#start.x, event.clientY - this.#start.y];
         if (!this.#isSwiping) {
             if (Math.abs(x) < startMin || Math.abs(x) < Math.abs(y)) return;

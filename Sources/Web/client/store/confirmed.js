@@ -117,6 +117,12 @@ export class ConfirmedState {
                     this.staleRows.delete(conversation.id);
                     return false;
                 }
+                conversation.addChange({
+                    kind: event.change === "left" ? "left" : "joined",
+                    user: event.user,
+                    by: event.by,
+                    at: event.at,
+                });
         }
         this.#rowIsStale(conversation);
         return false;

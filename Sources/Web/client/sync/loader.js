@@ -92,7 +92,7 @@ export class Loader {
     }
 
     /**
-     * Reads the newest messages of a conversation, its pins and its marks.
+     * Reads the newest messages of a conversation, its pins, its marks, and who joined and left.
      *
      * @param {string} id
      */
@@ -104,10 +104,12 @@ export class Loader {
             // What an event has left open may be anywhere in what is loaded.
             const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
             const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
-            const [history, pins, marks] = await Promise.all([
+            const [history, pins, marks, changes] = await Promise.all([
                 this.#read(`${path}/messages?limit=${limit}`),
                 this.#read(`${path}/pins`),
                 this.#read(`${path}/marks`),
+                // Nodes of earlier versions have no changes.
+                this.#read(`${path}/changes?limit=100`).catch(() => undefined),
             ]).catch((error) => {
                 const { code } = asFailure(error);
                 if (code === 403 || code === 404) this.#unknown.add(id);
@@ -129,6 +131,7 @@ export class Loader {
             const question = { asked, epoch, isApart: true, isSure: pins.isSure };
             conversation.mergeAnswer(pins.body.messages, question);
             for (const mark of marks.body.marks) conversation.mergeMark(mark);
+            if (changes) conversation.takeChanges(changes.body.changes, changes.isSure);
             this.#settleHistory(conversation);
             // The list names the first participants only.
             const { participants, participantCount = 0 } = conversation.row ?? {};
@@ -286,8 +289,9 @@ export class Loader {
             else confirmed.stalePins.delete(id);
         }
         const users = new Set([confirmed.user]);
-        for (const { row } of confirmed.conversations.values()) {
+        for (const { changes, row } of confirmed.conversations.values()) {
             for (const user of row?.participants ?? []) users.add(user);
+            for (const { user, by } of changes) users.add(user).add(by);
         }
         this.loadProfiles(users);
     }

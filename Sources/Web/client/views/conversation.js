@@ -2,6 +2,7 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
 
 /** @typedef {import("./message.js").StoredMessage} StoredMessage */
 /** @typedef {import("../types.js").Mark} Mark */
+/** @typedef {import("../types.js").MemberChange} MemberChange */
 
 /**
  * A chat as the cluster has told of it; `changed` as that of a message.
@@ -38,6 +39,10 @@ const TOMBSTONES_MAX = 1_000;
 const EDITS_MAX = 100;
 /** The most pins that are remembered of such messages. */
 const PINS_MAX = 100;
+/** The most changes of who takes part that are kept, as a node keeps them. */
+const CHANGES_MAX = 100;
+/** @type {MemberChange[]} */
+const NONE = [];
 /** The most messages that are kept of a conversation that is not open. */
 export const MESSAGES_KEPT_MAX = 500;
 
@@ -65,6 +70,8 @@ export class ConversationState {
     arePinsOpen = false;
     /** @type {Map<string, Mark>} */
     marks = new Map();
+    /** Who joined and who left, in the order of their times. @type {MemberChange[]} */
+    changes = [];
     /** @type {ChatRow | undefined} */
     row;
     /** The number of the last event that changes the row. */
@@ -80,7 +87,8 @@ export class ConversationState {
     /** @type {{version: number, list: StoredMessage[]} | undefined} */
     #sorted;
     /** @type {{row?: ChatRow, isLoaded: boolean, hasEarlier: boolean, clearedAt: string,
-     *   tombstones: [string, Tombstone][], marks: Mark[], unsure: string[], version: number}
+     *   tombstones: [string, Tombstone][], marks: Mark[], changes: MemberChange[],
+     *   unsure: string[], version: number}
      *   | undefined} */
     #record;
 
@@ -101,16 +109,17 @@ export class ConversationState {
     /** All but the messages, as it is stored: the same object until something changes. */
     get record() {
         if (this.#record?.version !== this.version) {
-            const { row, isLoaded, hasEarlier, clearedAt, version } = this;
+            const { row, isLoaded, hasEarlier, clearedAt, changes, version } = this;
             const [tombstones, marks] = [[...this.tombstones], [...this.marks.values()]];
-            const whole = { row, isLoaded, hasEarlier, clearedAt, tombstones, marks };
+            const whole = { row, isLoaded, hasEarlier, clearedAt, tombstones, marks, changes };
             this.#record = { ...whole, unsure: [...this.unsure], version };
         }
         return this.#record;
     }
 
     /** @param {NonNullable<ConversationState["record"]>} record */
-    restore({ row, isLoaded, hasEarlier, clearedAt, tombstones, marks, unsure }) {
+    restore({ row, isLoaded, hasEarlier, clearedAt, tombstones, marks, changes = [], unsure }) {
+        this.changes = changes;
         Object.assign(this, { row, isLoaded, hasEarlier, clearedAt });
         this.tombstones = new Map(tombstones);
         this.marks = new Map(marks.map((mark) => [mark.user, mark]));
@@ -294,6 +303,7 @@ export class ConversationState {
         this.messages.clear();
         this.unsure.clear();
         this.tombstones.clear();
+        this.changes = [];
         this.clearedAt = at;
         this.epoch += 1;
         this.hasEarlier = false;
@@ -313,6 +323,38 @@ export class ConversationState {
             this.version += 1;
         }
         return excess.map(({ id }) => id);
+    }
+
+    /** Who joined and left, in the order of their times; initial participants have not joined. */
+    get shownChanges() {
+        const { row } = this;
+        return row ? this.changes.filter(({ at }) => at !== row.createdAt) : NONE;
+    }
+
+    /**
+     * Takes in an answer to CHANGES, the latest first. What only events have told stays where it
+     * is later than the answer, or where the answer may be older than the events.
+     *
+     * @param {MemberChange[]} answer
+     * @param {boolean} isSure
+     */
+    takeChanges(answer, isSure) {
+        const newest = answer[0]?.at ?? this.row?.createdAt ?? "";
+        const told = this.changes.filter(({ at }) => !isSure || at > newest);
+        this.#setChanges([...told, ...answer]);
+    }
+
+    /** @param {MemberChange} change that an event has told of */
+    addChange(change) {
+        if (change.at > this.clearedAt) this.#setChanges([...this.changes, change]);
+    }
+
+    /** @param {MemberChange[]} list */
+    #setChanges(list) {
+        const keyed = new Map(list.map((each) => [`${each.at} ${each.kind} ${each.user}`, each]));
+        const sorted = [...keyed].sort(([a], [b]) => a < b ? -1 : 1);
+        this.changes = sorted.slice(-CHANGES_MAX).map(([, change]) => change);
+        this.version += 1;
     }
 
     /** @param {Mark} told */

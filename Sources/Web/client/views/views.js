@@ -94,10 +94,11 @@ export class Views {
         switch (change.kind) {
             case "conversation": {
                 const { conversation } = change;
-                const { hasEarlier, isLoaded, marks } = this.#parts.confirmed()
+                const { hasEarlier, isLoaded, marks, shownChanges } = this.#parts.confirmed()
                     .conversation(conversation);
                 const { chat, messages, pins } = this.conversation(conversation);
-                const value = [chat, hasEarlier, isLoaded, [...marks.values()], messages, pins];
+                const state = [hasEarlier, isLoaded, [...marks.values()], shownChanges];
+                const value = [chat, messages, pins, ...state];
                 return this.#differs(`conversation ${conversation}`, value);
             }
             case "chats":

@@ -9,6 +9,7 @@ import NetworkIO
         "EDITS edited m alice", "PINNED pinned alice", "ACTIONS alice",
         "ACTIONS alice limit=50", "CHATS alice", "CHATS alice limit=50", "CHATS alice find=nowhere",
         "CHATS hidden-from", "UNREAD alice", "CHAT wide0 alice", "MARKS wide0 alice",
+        "CHANGES wide0 alice limit=100",
         "NOTIFICATIONS alice phone", "NOTIFICATIONS alice phone limit=50", "BLOCKED alice",
         "DEVICES alice", "HISTORY wide0 alice limit=1000", "WATCH alice", "UNWATCH",
         "PROFILE alice name=another", "SEND wide0 alice hello", "READ long alice",

@@ -376,6 +376,7 @@ extension Query {
         case .chats: "chats"
         case .chat: "chat"
         case .marks: "marks"
+        case .changes: "changes"
         case .devices: "devices"
         case .names: "names"
         case .contacts: "contacts"
