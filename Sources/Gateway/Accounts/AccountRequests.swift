@@ -164,7 +164,10 @@ extension Accounts {
         }
         let items = try await find(.actions, of: user)
         guard !items.isPartial, case .actions(let views) = items.findings else {
-            throw LineError(503, "Some nodes did not say which items there are; try again")
+            throw LineError(
+                503,
+                "The account is not deleted: not all its action items could be listed; try again"
+            )
         }
         for item in views {
             try await write(Mutation(.delete, on: item.id, by: user))
@@ -348,7 +351,7 @@ extension Accounts {
     private func stamp(of mutation: Mutation) async throws(LineError) -> HybridTimestamp {
         guard case .written(let acknowledgement) = try await write(mutation),
             let stamp = acknowledgement.receipt.accountStamp
-        else { throw LineError(500, "A change of an account has no stamp") }
+        else { throw LineError(500, "The node changed an account and returned no time of it") }
         return HybridTimestamp(bits: stamp)
     }
 }

@@ -39,7 +39,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// The bytes of responses that the client has not taken from which on none is made for it.
+    /// The unsent bytes of responses from which on no further request is answered.
     static let queuedBytesMax = 64 << 10
 
     package nonisolated let id: UInt64
@@ -224,7 +224,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// The answer to a client for which there is no place.
+    /// The complete HTTP response (503) to a client that exceeds the limit of connections.
     package static func refusal(at milliseconds: UInt64, isEncrypted: Bool) -> [UInt8] {
         var response = AppResponse(.noPlace)
         response.closes = true

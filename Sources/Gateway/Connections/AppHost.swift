@@ -15,7 +15,7 @@ package protocol AppHost: AnyObject, Sendable {
         of user: UserID, signIn: DeviceSignIn?, replyingTo output: any SessionOutput
     ) -> Session
     func closeSession(_ session: Session)
-    /// Has the node carry out a request, as an operator would, whose response nobody waits for.
+    /// Executes a request with the rights of an operator, and ignores its response.
     func execute(_ request: Request)
     /// Has `AppConnection.onTurn` called at the end of this turn of the loop or a later one.
     func askForTurn(of connection: UInt64)

@@ -129,9 +129,12 @@ final class Upload {
         unsent.removeFirst(bytes.count)
     }
 
+    /// Queues a request for the session.
+    ///
     /// - Parameters:
-    ///   - traits: those of its verb; nil for a request that the client has not made.
-    ///   - partBytes: the bytes of the part that it stores; 0 where it stores none.
+    ///   - traits: the traits of the request's verb; nil for a request that the upload makes on its
+    ///     own, which the node does not count.
+    ///   - partBytes: the size of the file part that the request stores, in bytes; 0 if none.
     private func ask(_ request: Request, _ traits: Verb.Traits? = nil, partBytes: Int = 0) {
         requests.append((request, traits))
         requestsBytes += partBytes

@@ -13,7 +13,7 @@ package actor OpsConnection: SessionInput {
     package static let requestMillisecondsMax: UInt64 = 10_000
     /// The most milliseconds without a request; then the connection is closed.
     package static let idleMillisecondsMax: UInt64 = 60_000
-    /// The bytes of responses that the client has not taken from which on none is made for it.
+    /// The unsent bytes of responses from which on no further request is answered.
     package static let queuedBytesMax = 64 << 10
 
     private let reports: any NodeReports

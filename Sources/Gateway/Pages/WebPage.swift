@@ -7,7 +7,8 @@ struct WebPage: Equatable, Sendable {
     var body: [UInt8]
     var isCompressed = false
     let tag: String
-    /// What the page may load and whom it may send requests to; nil for a part of a page.
+    /// The value of `Content-Security-Policy`; nil for a module or style sheet, to which the policy
+    /// of the page that loads it applies.
     let policy: String?
 
     init(_ file: WebFile, _ tag: EntityTag, policy: String?) {

@@ -59,9 +59,9 @@ package actor PushWorker {
         var isThere = true
     }
 
-    /// How often the devices of some shards are looked at, in milliseconds, and of how many: a new
-    /// device is known within two seconds.
+    /// The interval between two scans for devices, in milliseconds.
     private static let scanMilliseconds: UInt64 = 100
+    /// The number of shards that one scan reads: of 64 shards, a new device is found within 2 s.
     private static let shardsPerScan = 4
     /// The most users whose devices one node tells.
     private static let usersMax = 50_000

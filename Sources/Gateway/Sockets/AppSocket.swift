@@ -114,7 +114,8 @@ final class Socket {
 // MARK: The handshake
 
 extension AppConnection {
-    /// What a client and a server of WebSocket both know (RFC 6455, section 1.3).
+    /// The fixed GUID that a server appends to `Sec-WebSocket-Key` before it computes the SHA-1
+    /// digest of `Sec-WebSocket-Accept` (RFC 6455, section 1.3).
     private static let handshakeID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
     /// The protocol that a client offers beside its token.
     private static let protocolName = "grapevine.v1"

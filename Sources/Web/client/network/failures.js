@@ -6,7 +6,9 @@ const finalCodes = new Set([400, 403, 404, 405, 409, 413]);
 /** Seconds until a request is repeated where the answer does not say. */
 const RETRY_SECONDS = 1;
 
-/** The most seconds that a node may make a client wait; a longer wait is tried in between. */
+/**
+ * The longest wait before a request is repeated, in seconds, even if the node asks for a longer one.
+ */
 const RETRY_SECONDS_MAX = 60;
 
 /** The failure of a request that no node has answered. */

@@ -184,7 +184,10 @@ export class Outbox {
         }
     }
 
-    /** Leaves the outbox to another tab, or to the next opening of the page. */
+    /**
+     * Stops sending and releases this tab's locks: another tab, or the page when it is opened next,
+     * sends the operations that are left.
+     */
     close() {
         this.#sender.close();
         this.#leftovers.stop();

@@ -120,7 +120,8 @@ export class Persistence {
     }
 
     /**
-     * Returns the writes that turn what was written into the entries.
+     * Compares the entries with those written last, and returns the writes of those that are new or
+     * changed and the removals of those that are gone. Remembers the entries as written.
      *
      * @param {Map<string, unknown>} entries
      */

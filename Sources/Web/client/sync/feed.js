@@ -14,7 +14,11 @@ import { ITEMS } from "../outbox/item-actions.js";
 
 /** @typedef {import("../types.js").Operation} Operation */
 
-/** What follows from an event, an answer, or a change of the connection. */
+/**
+ * The dispatcher of what arrives from the cluster: it applies events to the confirmed state, and
+ * after an event, a response or a change of the connection it tells the outbox, the loader, the
+ * store and the views.
+ */
 export class Feed {
     #parts;
 

@@ -72,7 +72,10 @@ export class Loader {
         });
     }
 
-    /** Reads everything again that was loaded: a user whose messages were kept back is heard again. */
+    /**
+     * Reads the lists and all loaded histories again, after the user has unblocked somebody: the
+     * nodes now also return that user's messages.
+     */
     reload() {
         const { conversations, staleHistories } = this.#parts.confirmed();
         for (const { id, isLoaded } of conversations.values()) {

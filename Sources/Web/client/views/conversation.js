@@ -15,7 +15,8 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  */
 
 /**
- * The deletion of a message, for the user and for everyone.
+ * A deletion kept for a message that has not been loaded. `isHidden`: this user deleted it from
+ * their own view; `isRetracted`: it was deleted for everyone. Both may be set.
  *
  * @typedef {{isHidden: boolean, isRetracted: boolean}} Tombstone
  */
