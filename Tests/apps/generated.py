@@ -84,6 +84,7 @@ def talk(alice, bob, carol, bob_id, carol_id):
     alice.call(
         "create_conversation", body={"id": chat, "title": "Lunch", "participants": [bob_id]})
     alice.call("add_participant", chat, carol_id)
+    assert [each.user for each in bob.call("list_changes", chat).changes] == [carol_id]
     sent = alice.call("send_message", chat, body={"id": "m1", "text": "noodles?"})
     assert (sent.replicas, sent.owners) == (1, 1), sent
     bob.call("send_message", chat, body={"id": "m2", "text": "at noon"})
