@@ -1,6 +1,6 @@
+import Chat
 import JSON
 import LineProtocol
-import Replication
 import Wire
 
 /// The form in which an answer in JSON shows a response.
@@ -16,7 +16,7 @@ package enum AnswerForm: Sendable {
 /// The answer to a request in JSON, in pieces: a long one is not moved while it grows.
 package struct JSONAnswer: RowWriter {
     /// A writer of the fields of a row as members of an object.
-    package struct Fields: FieldWriter {
+    package struct Fields: ViewWriter {
         var writer = JSONWriter(reserving: 128)
         /// The keys of the fields that are written; nil for all.
         var shown: [String]?
@@ -102,15 +102,15 @@ package struct JSONAnswer: RowWriter {
 }
 
 extension JSONAnswer.Fields {
-    package mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
+    public mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
         guard let shown else { return writer.write(subject, fields) }
         writer.write(subject, fields.filter { shown.contains($0.key.description) })
     }
 }
 
-extension JSONWriter: FieldWriter {
+extension JSONWriter: ViewWriter {
     /// Writes the fields as members of the present object.
-    package mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
+    public mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
         for field in fields {
             let key = field.key
             switch field.getter {
@@ -130,11 +130,11 @@ extension JSONWriter: FieldWriter {
             case .users(let get): list(key, get(subject).lazy.map(\.text))
             case .names(let get): list(key, get(subject))
             case .copies(let get):
-                guard let stored = get(subject) else { continue }
+                guard let copies = get(subject) else { continue }
                 name(key)
-                write(stored.on)
+                write(copies.on)
                 name("owners")
-                write(stored.owners)
+                write(copies.owners)
             }
         }
     }

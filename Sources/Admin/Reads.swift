@@ -6,7 +6,7 @@ import Wire
 
 extension Admin {
     func read(
-        _ query: Query, by user: UserID, _ page: ListPage = .whole, slot: ReplySlot,
+        _ query: AnyQuery, by user: UserID, _ page: ListPage = .whole, slot: ReplySlot,
         on connection: inout ConnectionState
     ) -> Answer {
         let handling = handle(query, of: user, for: slot, having: connection.sessionVectors)
@@ -16,7 +16,8 @@ extension Admin {
     }
 
     private func handle(
-        _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
+        _ query: AnyQuery, of user: UserID, for slot: ReplySlot,
+        having sessionVectors: SessionVectors
     ) -> Reply {
         node.assumeIsolated { $0.handle(query, of: user, for: slot, having: sessionVectors) }
     }

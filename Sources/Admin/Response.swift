@@ -175,7 +175,9 @@ extension View where Subject == Response.Acknowledgement {
             .name("id") { $0.receipt.message?.text ?? $0.receipt.item?.text },
             .time("at") { $0.receipt.editedAt ?? $0.receipt.sentAt },
             .number("stamp") { $0.receipt.accountStamp },
-            .copies("replicas") { $0.receipt.message == nil ? nil : $0.stored },
+            .copies("replicas") {
+                $0.receipt.message == nil ? nil : ($0.stored.on, $0.stored.owners)
+            },
             .count("unread") { $0.receipt.unread },
         ])
 }

@@ -21,10 +21,10 @@ extension Verb {
         ) { words throws(LineError) in
             let last = try words.name(.after, as: AddressID.self)
             guard let address: AddressID = try words.optionalName(0) else {
-                return .read(.allAccounts(after: last), of: Mutation.cluster)
+                return .read(AllAccountsQuery(after: last), of: Mutation.cluster)
             }
             guard last == nil else { throw words.refusedOption("after= is for all addresses") }
-            return .read(.accounts(address), of: Mutation.cluster)
+            return .read(AccountsQuery(address), of: Mutation.cluster)
         },
         Verb(
             "ACCOUNT ADD", .writes, [address, "<account>"], options: [.address, .password],
@@ -109,7 +109,7 @@ extension Verb {
             "KEYS", .reads, example: "KEYS",
             about: "Lists the keys with which the cluster signs access tokens, and which tokens "
                 + "are revoked."
-        ) { _ throws(LineError) in .read(.signing, of: UserID(checked: "cluster")) },
+        ) { _ throws(LineError) in .read(SigningQuery(), of: UserID(checked: "cluster")) },
         Verb(
             "KEY ADD", .writes, ["<key>"], options: [.secret],
             example: "KEY ADD k1 secret=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",

@@ -71,7 +71,7 @@ extension Verb {
             let limit = try words.number(.limit)
             let place = try words.place()
             let bytes = try words.number(.bytes)
-            let query = Query.history(
+            let query = HistoryQuery(
                 conversation, place: place, limit: limit ?? LineLimits.historyDefault,
                 bytesMax: bytes)
             guard let bytes else { return .read(query, of: user) }
@@ -84,7 +84,7 @@ extension Verb {
             example: "MESSAGE lunch m1 bob", about: "Shows one message as HISTORY does."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
-            return .read(.message(message, in: conversation), of: user)
+            return .read(MessageQuery(message, in: conversation), of: user)
         },
         Verb(
             "EDIT", .writes, ["<conversation>", "<message>", "<user>"], text: "<text>",
@@ -102,7 +102,7 @@ extension Verb {
             about: "Shows every text that a message has had, the current one last."
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
-            return .list(.edits(message, in: conversation), of: user, try words.page())
+            return .list(EditsQuery(message, in: conversation), of: user, try words.page())
         },
         Verb(
             "DELETE", .writes, ["<conversation>", "<message>", "<user>"], options: [.scope],
@@ -143,7 +143,7 @@ extension Verb {
             example: "PINNED lunch alice", about: "Shows the pinned messages, the newest pin first."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .list(.pinned(conversation), of: user, try words.page())
+            return .list(PinsQuery(conversation), of: user, try words.page())
         },
     ]
 
@@ -180,9 +180,9 @@ extension Verb {
                 + "participants and last text together contain all the words."
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
-            let shown = try words.choice(.show, of: Query.Shown.self) ?? .active
+            let shown = try words.choice(.show, of: ChatsQuery.Shown.self) ?? .active
             return .list(
-                .chats(shown, finding: try words.search()), of: user, try words.page())
+                ChatsQuery(shown, finding: try words.search()), of: user, try words.page())
         },
         Verb(
             "CHAT", .reads, ["<conversation>", "<user>"],
@@ -190,7 +190,7 @@ extension Verb {
             about: "Shows one conversation as CHATS does, and who has archived it."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .read(.chat(conversation), of: user)
+            return .read(ChatQuery(conversation), of: user)
         },
         Verb(
             "READ", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
@@ -216,7 +216,7 @@ extension Verb {
             about: "Shows up to where each participant has read, and when they marked it."
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .read(.marks(conversation), of: user)
+            return .read(MarksQuery(conversation), of: user)
         },
         Verb(
             "CHANGES", .reads, ["<conversation>", "<user>"], options: [.changeLimit],
@@ -226,13 +226,13 @@ extension Verb {
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             let limit = try words.number(.changeLimit) ?? LineLimits.changesDefault
-            return .read(.changes(conversation, limit: limit), of: user)
+            return .read(ChangesQuery(conversation, limit: limit), of: user)
         },
         Verb(
             "UNREAD", .reads, ["<user>"], options: .ofLists, reply: .list,
             example: "UNREAD alice", about: "Counts what a user has not read, by conversation."
         ) { words throws(LineError) in
-            .list(.unread, of: try words.name(0), try words.page())
+            .list(UnreadQuery(), of: try words.name(0), try words.page())
         },
     ]
 }
@@ -275,7 +275,7 @@ extension ParsedLine {
     }
 
     /// Returns the place of a page of messages.
-    func place() throws(LineError) -> Query.Place {
+    func place() throws(LineError) -> HistoryQuery.Place {
         let before = try name(.before, as: MessageID.self)
         let after = try name(.after, as: MessageID.self)
         switch (before, after) {

@@ -35,7 +35,7 @@ extension Verb {
             about: "Lists the devices that were registered with a token, the latest last."
         ) { words throws(LineError) in
             let token = FieldText(try words.field(.token) ?? "")
-            return .read(.holders(ofToken: token), of: Mutation.cluster)
+            return .read(HoldersQuery(ofToken: token), of: Mutation.cluster)
         },
         Verb(
             "DEVICES", .reads, ["<user>"], options: .ofLists, example: "DEVICES bob",
@@ -43,7 +43,7 @@ extension Verb {
         ) {
             words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
-            return .list(.devices(of: user), of: user, try words.page())
+            return .list(DevicesQuery(of: user), of: user, try words.page())
         },
         Verb(
             "VIEWING", .writes, ["<user>", "<device>"], optional: ["<conversation>"],

@@ -48,7 +48,7 @@ extension Verb {
             example: "FILE SHOW lunch f1 alice",
             about: "Shows the type and the size of a file."
         ) { words throws(LineError) in
-            .read(.file(try words.name(1), in: try words.name(0)), of: try words.name(2))
+            .read(FileQuery(try words.name(1), in: try words.name(0)), of: try words.name(2))
         },
         Verb(
             "FILE GET", .reads, ["<conversation>", "<file>", "<user>", "<number>"],
@@ -58,7 +58,7 @@ extension Verb {
                 + "has it."
         ) { words throws(LineError) in
             .read(
-                .part(
+                FilePartQuery(
                     try words.number(3, atMost: FilePart.countMax - 1), of: try words.name(1),
                     in: try words.name(0), tag: try words.tag()),
                 of: try words.name(2))
@@ -132,7 +132,7 @@ extension ParsedLine {
     /// Returns the name of a content, as `FILE SHOW` gives it.
     func tag() throws(LineError) -> String? {
         guard let tag = try value(.tag) else { return nil }
-        guard tag.utf8.count <= Query.tagBytesMax else { throw refusedOption("tag=: too long") }
+        guard tag.utf8.count <= FileView.tagBytesMax else { throw refusedOption("tag=: too long") }
         return tag
     }
 

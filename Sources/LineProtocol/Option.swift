@@ -85,7 +85,7 @@ extension Option {
     static let priority = Option(
         "priority", choices(of: ItemPriority.self), isClearable: true)
     static let scope = Option("for", choices(of: DeleteScope.self))
-    static let show = Option("show", choices(of: Query.Shown.self))
+    static let show = Option("show", choices(of: ChatsQuery.Shown.self))
     static let since = Option("since", "<token>")
     static let strict = Option("strict", choices(of: Truth.self))
     static let title = Option("title", "\"…\"", isClearable: true)

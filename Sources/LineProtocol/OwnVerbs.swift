@@ -26,7 +26,7 @@ extension Verb {
             about: "Lists whom a user has blocked, and since when."
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
-            return .list(.blocks(of: user), of: user, try words.page())
+            return .list(BlocksQuery(of: user), of: user, try words.page())
         },
     ]
 
@@ -40,7 +40,8 @@ extension Verb {
             let edit = Profile.Edit(
                 name: try words.clearable(.name), email: try words.clearable(.email),
                 photo: try words.clearable(.photo))
-            return edit.isEmpty ? .read(.profile(user), of: user) : .write(Mutation(edit, by: user))
+            return edit.isEmpty
+                ? .read(ProfileQuery(user), of: user) : .write(Mutation(edit, by: user))
         },
         Verb(
             "PROFILES", .reads, ["<user>", "<other>[,<other>…]"],
@@ -50,7 +51,7 @@ extension Verb {
             let user = try words.name(0, as: UserID.self)
             let others = Set(try words.names(1, as: UserID.self)).sorted()
             guard others.count <= LineLimits.participantsMax else { throw .tooManyProfiles }
-            return .read(.profiles(of: others), of: user)
+            return .read(ProfilesQuery(of: others), of: user)
         },
         Verb(
             "ACTION ADD", .writes, ["<user>"],
@@ -84,7 +85,7 @@ extension Verb {
             about: "Shows one action item as ACTIONS does."
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
-            return .read(.action(item), of: user)
+            return .read(ItemQuery(item), of: user)
         },
         Verb(
             "ACTION DONE", .writes, ["<user>", "<item>"], example: "ACTION DONE bob i1",
@@ -111,7 +112,7 @@ extension Verb {
             "ACTIONS", .reads, ["<user>"], options: .ofLists, example: "ACTIONS bob",
             about: "Lists a user's action items by due time."
         ) { words throws(LineError) in
-            .list(.actions, of: try words.name(0), try words.page())
+            .list(ItemsQuery(), of: try words.name(0), try words.page())
         },
         Verb(
             "SEED", .writes,

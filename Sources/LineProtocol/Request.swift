@@ -8,9 +8,9 @@ public enum Request: Hashable, Sendable {
     ///
     /// - isMinted: whether the id of the document was just created, so that none has it.
     case write(Mutation, isMinted: Bool = false)
-    case read(Query, of: UserID)
+    case read(AnyQuery, of: UserID)
     /// A part of a list.
-    case list(Query, of: UserID, ListPage)
+    case list(AnyQuery, of: UserID, ListPage)
     case seed
     case watch(Watch)
     case unwatch
@@ -50,6 +50,16 @@ public enum Request: Hashable, Sendable {
     case backup(String)
     case scrub
     case shutdown
+}
+
+extension Request {
+    public static func read(_ query: some Query, of user: UserID) -> Request {
+        .read(AnyQuery(query), of: user)
+    }
+
+    public static func list(_ query: some Query, of user: UserID, _ page: ListPage) -> Request {
+        .list(AnyQuery(query), of: user, page)
+    }
 }
 
 /// The owners on which a write must be stored before it is acknowledged.

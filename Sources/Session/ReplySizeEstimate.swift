@@ -5,19 +5,25 @@ extension RequestTrace {
     /// An estimate of the reply's size in bytes, before the reply is made; 0 if it is certainly
     /// short.
     func replyBytesEstimated(of request: Request) -> Int {
-        switch (reply, request) {
-        case (.page, .read(.history(_, _, let limit, _), _)):
-            limit * SessionLimits.messageBytesEstimated
-        case (.page, .list(.history(_, _, let limit, let bytesMax), _, _)):
+        switch (reply, request.query) {
+        case (.page, let history as HistoryQuery):
             // A page has one message at least.
             min(
-                limit * SessionLimits.messageBytesEstimated,
-                max(bytesMax ?? .max, SessionLimits.messageBytesEstimated))
-        case (_, .read(.pinned, _)), (_, .read(.edits, _)), (_, .list(.pinned, _, _)),
-            (_, .list(.edits, _, _)):
-            SessionLimits.textsBytesEstimated
+                history.limit * SessionLimits.messageBytesEstimated,
+                max(history.bytesMax ?? .max, SessionLimits.messageBytesEstimated))
+        case (_, is PinsQuery), (_, is EditsQuery): SessionLimits.textsBytesEstimated
         case (.list, _), (.page, _): SessionLimits.listBytesEstimated
         case (.short, _): 0
+        }
+    }
+}
+
+extension Request {
+    /// The query that the request asks; nil for another request.
+    var query: (any Query)? {
+        switch self {
+        case .read(let query, _), .list(let query, _, _): query.base
+        default: nil
         }
     }
 }

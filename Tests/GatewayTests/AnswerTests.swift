@@ -23,8 +23,8 @@ import Wire
         }
     }
 
-    private func found(_ findings: Findings, isPartial: Bool = false) -> Response {
-        .found(Listing(findings, .whole, isPartial: isPartial))
+    private func found(_ findings: some Findings, isPartial: Bool = false) -> Response {
+        .found(Listing(AnyFindings(findings), .whole, isPartial: isPartial))
     }
 
     private func profile(_ name: String) -> ProfileView {
@@ -38,7 +38,7 @@ import Wire
             at: HybridTimestamp(milliseconds: 0), text: String(repeating: "x", count: 16_384))
         func edits(_ count: Int) -> String {
             answer(
-                .list("edits", .edit, []), to: found(.edits(Array(repeating: edit, count: count))))
+                .list("edits", .edit, []), to: found(Array(repeating: edit, count: count)))
         }
         let value = try JSONValue(reading: Array(edits(400).utf8))
         guard case .list(let list)? = value["edits"] else { return #expect(Bool(false)) }
@@ -56,7 +56,7 @@ import Wire
             let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in
                 pieces[Int.random(in: 0..<pieces.count, using: &random)]
             }.joined()
-            let json = answer(.one(.profile), to: found(.profile(profile(text))))
+            let json = answer(.one(.profile), to: found(profile(text)))
             let value = try JSONValue(reading: Array(json.utf8))
             #expect(value["name"] == .text(text))
             #expect(value["photo"] == .text("x"))
@@ -69,20 +69,20 @@ import Wire
             chat: nil, message: nil, title: #"a "b""#)
         #expect(
             answer(
-                .list("items", .action, ["partial"]), to: found(.actions([item]), isPartial: true))
+                .list("items", .action, ["partial"]), to: found([item], isPartial: true))
                 == #"{"items":[{"id":"7","done":true,"due":"1970-01-01T00:00:00.000Z","#
                 + #""priority":"high","title":"a \"b\""}],"partial":true}"#)
     }
 
     @Test func `an empty list is one`() {
         #expect(
-            answer(.list("unread", .unread, ["total"]), to: found(.unread([])))
+            answer(.list("unread", .unread, ["total"]), to: found([UnreadCount]()))
                 == #"{"unread":[],"total":0}"#)
     }
 
     @Test func `a single row is its object, and a status shows the keys that it has`() {
         #expect(
-            answer(.one(.profile), to: found(.profile(profile(""))))
+            answer(.one(.profile), to: found(profile("")))
                 == #"{"user":"alice","name":"","photo":"x","#
                 + #""createdAt":"1970-01-01T00:00:00.000Z"}"#)
         #expect(answer(.status(["token"]), to: .watching("t")) == #"{"token":"t"}"#)

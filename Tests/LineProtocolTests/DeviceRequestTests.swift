@@ -30,7 +30,7 @@ struct DeviceRequestTests {
             ("DEVICE REMOVE alice phone signin=*", write(.removeSignedOut(nil))),
             ("DEVICE remove alice phone", write(.remove)),
             ("DEVICE REMOVE alice phone token=t", write(.removeToken(FieldText("t")))),
-            ("DEVICES alice", .list(.devices(of: alice), of: alice, .whole)),
+            ("DEVICES alice", .list(DevicesQuery(of: alice), of: alice, .whole)),
             ("VIEWING alice phone", write(.view(nil))),
             ("VIEWING alice phone c1", write(.view(ConversationID(checked: "c1")))),
             (

@@ -42,8 +42,10 @@ import Testing
         case .success(nil): "nothing"
         case .success(.write(let change, _)?):
             "\(change.user) changes \(plain(change.key)): \(plain(change.action))"
-        case .success(.read(let query, let user)?): "\(user) reads \(plain(query))"
-        case .success(.list(let query, let user, .whole)?): "\(user) reads \(plain(query))"
+        case .success(.read(let query, let user)?), .success(.list(let query, let user, .whole)?):
+            "\(user) reads \(plain(query.base))"
+        case .success(.list(let query, let user, let page)?):
+            "\(user) reads \(plain(page)) of \(plain(query.base))"
         case .success(let request?): plain(request)
         case .failure(let error): error.description
         }
@@ -51,7 +53,7 @@ import Testing
 
     private static func plain(_ value: some Any) -> String {
         String(describing: value)
-            .replacing(/(LineProtocol|Chat|Wire|Request|Query|[A-Za-z]+\.Action)\./, with: "")
+            .replacing(/(LineProtocol|Chat|Wire|Request|[A-Za-z]+(Query|\.Action))\./, with: "")
     }
 
     private static func plain(_ key: DocumentKey) -> String {

@@ -1,4 +1,5 @@
 import Admin
+import Chat
 import LineProtocol
 import Testing
 import Wire

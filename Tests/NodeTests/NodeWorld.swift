@@ -125,7 +125,7 @@ final class WorldNode: Sendable {
         note(run { $0.handle(mutation, isMinted: isMinted, level: level, for: slot) }, number)
     }
 
-    func handle(_ query: Query, of user: String, number: UInt64) {
+    func handle(_ query: some Query, of user: String, number: UInt64) {
         let slot = ReplySlot(session: 1, number: number)
         note(run { $0.handle(query, of: UserID(checked: user), for: slot) }, number)
     }

@@ -195,7 +195,8 @@ import Wire
         func show(_ views: [MessageView], limit: Int = 10) throws -> Invariant? {
             let number = try request(
                 .query(
-                    .history(conversation, place: .newest, limit: limit), .messages(views),
+                    AnyQuery(HistoryQuery(conversation, place: .newest, limit: limit)),
+                    AnyFindings(views),
                     deletionsKnown: node.deletions.count), in: world, shard: shard)
             return invariant { try world.onShown(number) }
         }

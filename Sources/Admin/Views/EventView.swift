@@ -6,7 +6,7 @@ import Wire
 
 extension Event {
     /// Writes the fields of the event, but for its token.
-    func write(to fields: inout some FieldWriter) {
+    func write(to fields: inout some ViewWriter) {
         fields.write(self, Event.common)
         switch kind {
         case .message(let view), .edit(let view), .restore(let view):

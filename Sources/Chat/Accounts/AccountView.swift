@@ -63,7 +63,7 @@ extension [AccountView] {
         let sorted = enumerated().sorted {
             ($0.element.address, $0.offset) < ($1.element.address, $1.offset)
         }.map(\.element).filter { seen.insert($0.user).inserted }
-        guard let last = sorted.dropFirst(Query.accountsMax - 1).first?.address else {
+        guard let last = sorted.dropFirst(AllAccountsQuery.accountsMax - 1).first?.address else {
             return sorted
         }
         return Array(sorted.prefix { $0.address <= last })

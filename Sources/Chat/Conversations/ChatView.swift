@@ -30,7 +30,7 @@ public struct ChatView: Hashable, Sendable {
     public var latest: HybridTimestamp { last?.at ?? createdAt }
 
     /// About what it has as it is encoded, in bytes.
-    var roughBytes: Int {
+    public var roughBytes: Int {
         participants.reduce(64 + (title?.utf8.count ?? 0) + (last?.text.utf8.count ?? 0)) {
             $0 + $1.text.utf8.count + 1
         }

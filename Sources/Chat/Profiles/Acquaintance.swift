@@ -117,6 +117,6 @@ extension Acquaintance.Question: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         beside = try reader.readName()
-        others = try Query.readUsers(from: &reader)
+        others = try NamesQuery.readUsers(from: &reader)
     }
 }

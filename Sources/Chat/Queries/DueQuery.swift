@@ -31,20 +31,35 @@ public struct DueQuery: Hashable, Sendable {
     }
 }
 
-extension DueQuery: WireValue {
+extension DueQuery: Query {
+    public typealias Answer = [NotificationCandidate]
+    /// 21 was one whose rule had a single vector of what was acknowledged.
+    public static let codes: [UInt8] = [32]
+    public static let showsMessages = true
+    /// Of a conversation that has not arrived in a shard, no notification is withdrawn there.
+    public static let nothing: Answer? = []
+
     public func encode(into writer: inout ByteWriter) {
         rule.encode(into: &writer)
         shown.encode(into: &writer)
         writer.write(count: countMax)
     }
 
-    public init(from reader: inout ByteReader) throws(WireError) {
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
         rule = try NotificationRule(from: &reader)
         shown = try reader.readList(limit: DueQuery.shownMax)
         countMax = try reader.readNumber()
         guard countMax <= ListedNotification.countMax else {
             throw .tooLong(count: UInt64(countMax), limit: ListedNotification.countMax)
         }
+    }
+
+    public var partition: String? { nil }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [NotificationCandidate] {
+        try source.candidates(self, for: viewer)
     }
 }
 

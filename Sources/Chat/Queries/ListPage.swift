@@ -84,81 +84,19 @@ extension ListPosition {
 }
 
 /// An element of a list that is shown in pages.
-protocol ListElement: WireValue {
+public protocol ListElement: Finding {
+    /// The position of the element in its list.
     var position: ListPosition { get }
 }
 
-extension ChatView: ListElement {
-    /// The latest first.
-    var position: ListPosition { ListPosition(order: ~latest.milliseconds, id: id.text) }
-}
-
-extension UnreadCount: ListElement {
-    var position: ListPosition { ListPosition(order: 0, id: conversation.text) }
-}
-
-extension MessageView: ListElement {
-    /// The newest pin first.
-    var position: ListPosition {
-        ListPosition(order: ~(pinnedAt ?? .zero).bits, id: id.text)
-    }
-}
-
-extension EditView: ListElement {
-    var position: ListPosition { ListPosition(order: at.bits, id: "") }
-}
-
-extension ItemView: ListElement {
-    /// By due time, those without one last.
-    var position: ListPosition {
-        // Times before 1970 are negative.
-        let order = due.map { UInt64(bitPattern: $0.milliseconds) ^ 1 << 63 }
-        return ListPosition(order: order ?? .max, id: id.text)
-    }
-}
-
-extension DeviceView: ListElement {
-    var position: ListPosition { ListPosition(order: 0, id: id.text) }
-}
-
-extension BlockView: ListElement {
-    var position: ListPosition { ListPosition(order: 0, id: user.text) }
-}
-
-extension NotificationView: ListElement {
-    /// The oldest first: the id begins with the time.
-    var position: ListPosition { ListPosition(order: 0, id: id.text) }
-}
-
-extension Findings {
-    /// Returns a page of a list, and what stands for the position behind which the next one begins;
-    /// nil where nothing was left out.
-    ///
-    /// Only lists whose elements have positions are cut. Of a history, the message beside which the
-    /// next page begins stands for that position.
-    public func page(_ page: ListPage) -> (findings: Findings, next: String?) {
-        guard page.isPart else { return (self, nil) }
-        switch self {
-        case .messages(let views) where page.historyCut != nil:
-            return page.historyCut.map { Findings.page(views, $0) } ?? (self, nil)
-        case .chats(let views): return Findings.page(views, page, Findings.chats)
-        case .unread(let counts): return Findings.page(counts, page, Findings.unread)
-        case .messages(let views): return Findings.page(views, page, Findings.messages)
-        case .edits(let views): return Findings.page(views, page, Findings.edits)
-        case .actions(let views): return Findings.page(views, page, Findings.actions)
-        case .devices(let views): return Findings.page(views, page, Findings.devices)
-        case .blocks(let blocks):
-            return Findings.page(blocks.views, page, Findings.blockViews)
-        case .notifications(let views):
-            return Findings.page(views, page, Findings.notifications)
-        default: return (self, nil)
-        }
+extension ListElement {
+    public static func page(_ list: [Self], _ page: ListPage) -> (list: [Self], next: String?) {
+        listPage(list, page)
     }
 
-    private static func page<Element: ListElement>(
-        _ elements: [Element], _ page: ListPage, _ findings: ([Element]) -> Findings
-    ) -> (Findings, String?) {
-        var left = elements.map { (position: $0.position, element: $0) }
+    /// Returns the elements behind the page's beginning, up to its limits.
+    static func listPage(_ list: [Self], _ page: ListPage) -> (list: [Self], next: String?) {
+        var left = list.map { (position: $0.position, element: $0) }
         if let after = page.after { left.removeAll { $0.position <= after } }
         left.sort { $0.position < $1.position }
         var bytes = 0
@@ -168,18 +106,6 @@ extension Findings {
             return bytes < ListPage.bytesMax
         }
         let next = taken.count < left.count ? taken.last?.position.cursor : nil
-        return (findings(taken.map(\.element)), next)
-    }
-
-    private static func page(_ messages: [MessageView], _ cut: HistoryCut) -> (Findings, String?) {
-        var bytes = 0
-        let within = (cut.isForward ? messages : messages.reversed()).prefix { message in
-            bytes += message.encoded.count
-            return bytes <= cut.bytesMax
-        }
-        let count = max(1, within.count)
-        guard count < messages.count else { return (.messages(messages), nil) }
-        let taken = Array(cut.isForward ? messages.prefix(count) : messages.suffix(count))
-        return (.messages(taken), (cut.isForward ? taken.last : taken.first)?.id.text)
+        return (taken.map(\.element), next)
     }
 }

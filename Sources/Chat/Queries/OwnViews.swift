@@ -31,7 +31,7 @@ public struct ItemView: Hashable, Sendable {
     public let title: String
 
     /// About what it has as it is encoded, in bytes.
-    var roughBytes: Int { 64 + title.utf8.count }
+    public var roughBytes: Int { 64 + title.utf8.count }
 
     public init(
         id: ItemID, isDone: Bool, due: DueTime?, priority: ItemPriority?, chat: ConversationID?,

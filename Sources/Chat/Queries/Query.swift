@@ -1,160 +1,117 @@
 import CRDT
 import Wire
 
-/// A request that changes nothing.
-public enum Query: Hashable, Sendable {
-    public enum Place: Hashable, Sendable {
-        case newest
-        case before(MessageID)
-        case after(MessageID)
-    }
+/// A request that changes nothing: what it asks for, how a shard answers it, and its bytes between
+/// nodes.
+///
+/// A query is added by one type with its entry in the list of its file, and the result by one
+/// conformance to `Findings` or `Finding`.
+public protocol Query: Hashable, Sendable {
+    associatedtype Answer: Findings
 
-    /// The conversations that a list contains.
-    public enum Shown: String, CaseIterable, Hashable, Sendable {
-        case active
-        case archived
-        case all
-    }
-
-    /// A page of messages as the user sees them, oldest first; it may end once the messages have
-    /// more than `bytesMax` bytes, which is no part of the query's own encoding.
-    case history(ConversationID, place: Place, limit: Int, bytesMax: Int? = nil)
-    /// A message as the user sees it.
-    case message(MessageID, in: ConversationID)
-    /// The texts of a message, oldest first.
-    case edits(MessageID, in: ConversationID)
-    /// The pinned messages that the user sees, newest pin first.
-    case pinned(ConversationID)
-    /// The participants of a conversation.
-    case participants(ConversationID)
-    /// The user's conversations; with a search, those of which the title, the participants and the
-    /// last text together contain its words.
-    case chats(Shown, finding: WordSearch? = nil)
-    /// One of the user's conversations.
-    case chat(ConversationID)
-    /// How far each participant has read a conversation.
-    case marks(ConversationID)
-    /// Who joined and left a conversation, the latest first, at most `limit` of them.
-    case changes(ConversationID, limit: Int)
-    /// The user's conversations with unread messages, and how many those are.
-    case unread
-    /// The profile of a user; anybody may ask.
-    case profile(UserID)
-    /// The user's action items.
-    case actions
-    /// One of the user's action items.
-    case action(ItemID)
-    /// A device's document.
-    case device(DeviceID, of: UserID)
-    /// A user's devices.
-    case devices(of: UserID)
-    /// The names that these users have given, without users who have given none; at most `namesMax`
-    /// users, ascending.
-    case names(of: [UserID])
-    /// The users who share a conversation with the user.
-    case contacts
-    /// The profiles of these users, without users who have none; at most `namesMax` users,
-    /// ascending.
-    case profiles(of: [UserID])
-    /// The accounts that sign in with an e-mail address.
-    case accounts(AddressID)
-    /// All accounts, those of the first addresses after one.
-    case allAccounts(after: AddressID?)
-    /// What access tokens are signed with, and which are revoked.
-    case signing
-    /// Whether the sign-in that registered a user's device goes on.
-    case signIn(DeviceSignIn, of: UserID)
-    /// The devices that were registered with a push token.
-    case holders(ofToken: FieldText)
-    /// A file of a conversation; nodes of earlier versions read no tag.
-    case file(FileID, in: ConversationID, isTagged: Bool = true)
-    /// The bytes of a part of a file; with a tag, of the content that has it.
-    case part(Int, of: FileID, in: ConversationID, tag: String? = nil)
-    /// The messages of which a device is to be notified.
-    indirect case due(DueQuery)
-    /// The users whom a user has blocked.
-    case blocks(of: UserID)
-    /// Those of these users who have blocked the user; at most `ChatLimits.participantsMax` users,
-    /// ascending.
-    case blockers(among: [UserID])
-    /// Those of these users who have an account; at most `ChatLimits.participantsMax` users,
-    /// ascending.
-    case accountUsers(among: [UserID])
-    /// Whom the user knows of those who have added them to conversations.
-    indirect case acquaintance(Acquaintance.Question)
-    /// The bytes that the user has uploaded and not sent; of a file that they upload again, only
-    /// those beyond the greatest size of a file.
-    case unsentBytes(besides: FileID, in: ConversationID)
-    /// A query that shows messages, answered without those of senders whom the user has blocked.
-    indirect case without(BlockedSenders, Query)
-
-    /// The most bytes of a file's tag.
-    public static let tagBytesMax = 64
-
-    /// As many users as one list of notifications may have as senders.
-    public static let namesMax = DueQuery.shownMax + ListedNotification.countMax
-
-    /// The accounts from which on no further address is listed at once.
-    public static let accountsMax = 256
+    /// The bytes that stand for the type between nodes: one, or one for each form of a query.
+    static var codes: [UInt8] { get }
+    /// The one of `codes` with which this query is written.
+    var code: UInt8 { get }
+    /// Writes what follows the code.
+    func encode(into writer: inout ByteWriter)
+    /// Reads what follows the code; all counts and lengths are bounded.
+    init(code: UInt8, from reader: inout ByteReader) throws(WireError)
 
     /// The partition key whose shard answers; nil for a list over all shards.
-    public var partition: String? {
-        switch self {
-        case .history(let conversation, _, _, _), .edits(_, let conversation): conversation.text
-        case .message(_, let conversation): conversation.text
-        case .action(let item): item.text
-        case .pinned(let conversation), .participants(let conversation): conversation.text
-        case .chat(let conversation), .marks(let conversation): conversation.text
-        case .changes(let conversation, _): conversation.text
-        case .profile(let user), .device(_, let user), .devices(let user): user.text
-        case .accounts(let address): address.text
-        case .signIn(let signIn, _): signIn.address.text
-        case .file(_, let conversation, _), .part(_, _, let conversation, _): conversation.text
-        case .signing: Mutation.Subject.signingPartition
-        case .blocks(let user): user.text
-        case .without(_, let query): query.partition
-        case .chats, .unread, .actions, .due, .names, .contacts, .profiles, .allAccounts,
-            .holders, .blockers, .accountUsers, .acquaintance, .unsentBytes:
-            nil
-        }
-    }
-
-    /// The bytes of messages after which the page of a history may end; nil where it may not.
-    public var bytesMax: Int? {
-        switch self {
-        case .history(_, _, _, let bytesMax): bytesMax
-        case .without(_, let query): query.bytesMax
-        default: nil
-        }
-    }
-
-    /// Returns the query for the page of a history that may end after so many bytes; nil for
-    /// another query.
-    public func ending(after bytes: Int) -> Query? {
-        switch self {
-        case .history(let conversation, let place, let limit, _):
-            .history(conversation, place: place, limit: limit, bytesMax: bytes)
-        case .without(let senders, let query):
-            query.ending(after: bytes).map { .without(senders, $0) }
-        default: nil
-        }
-    }
+    var partition: String? { get }
+    /// Returns the findings in one shard.
+    ///
+    /// - Throws: the refusal of the query, or the failure of a read.
+    func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> Answer
 
     /// Whether the answer shows messages, which others have sent.
-    public var showsMessages: Bool {
-        switch self {
-        case .history, .message, .edits, .pinned, .chats, .chat, .unread, .due: true
-        default: false
+    static var showsMessages: Bool { get }
+    /// Whether only nodes and operators may ask.
+    static var isForOperators: Bool { get }
+    /// The findings in a shard in which nothing is or was the user's (`Term.concerning`); nil if
+    /// the query may find something there.
+    static var nothing: Answer? { get }
+    /// The query as a list that is read in slices; nil for another query.
+    var list: (any ListQuery)? { get }
+    /// The users in whose shards alone a part of the list may be; nil for all shards.
+    var users: [UserID]? { get }
+    /// The bytes of messages after which the page of a history may end; nil where it may not.
+    var bytesMax: Int? { get }
+    /// Returns the query for the page of a history that may end after so many bytes; nil for
+    /// another query.
+    func ending(after bytes: Int) -> Self?
+}
+
+extension Query {
+    public var code: UInt8 { Self.codes[0] }
+    public static var showsMessages: Bool { false }
+    public static var isForOperators: Bool { false }
+    public static var nothing: Answer? { nil }
+    public var list: (any ListQuery)? { nil }
+    public var users: [UserID]? { nil }
+    public var bytesMax: Int? { nil }
+    public func ending(after bytes: Int) -> Self? { nil }
+}
+
+/// A user for whom a query is answered.
+public struct Viewer: Hashable, Sendable {
+    public let user: UserID
+    /// The senders whom the user has blocked: their messages are left out.
+    public let senders: BlockedSenders
+
+    public init(_ user: UserID, without senders: BlockedSenders = .none) {
+        self.user = user
+        self.senders = senders
+    }
+}
+
+/// A query for a list of a user's to which documents of all shards each give a part.
+///
+/// A shard reads it in slices, over several turns of the event loop.
+public protocol ListQuery: Query {
+    /// The kind of the documents that give the parts: conversations, or items.
+    static var kind: DocumentKey.Kind { get }
+    /// The list without parts.
+    static var empty: Answer { get }
+
+    /// Returns what one document gives to the list; nil for nothing.
+    func part<Source: QuerySource>(
+        of document: Document, for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> Answer?
+}
+
+extension ListQuery {
+    public static var nothing: Answer? { empty }
+    public var list: (any ListQuery)? { self }
+    public var partition: String? { nil }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> Answer {
+        var answer = Self.empty
+        for key in try source.keys(
+            of: Self.kind, carrying: Self.term(of: viewer.user), partition: nil)
+        {
+            guard let document = try source.document(key),
+                let part = try part(of: document, for: viewer, in: &source)
+            else { continue }
+            _ = answer.append(part)
         }
+        return answer
     }
 
-    /// Whether only nodes and operators may ask.
-    public var isForOperators: Bool {
-        switch self {
-        case .accounts, .allAccounts, .signing, .signIn, .holders, .blockers, .accountUsers,
-            .acquaintance, .unsentBytes, .without:
-            true
-        default: false
-        }
+    /// The term of the index under which the documents of a user's list are.
+    public static func term(of user: UserID) -> String {
+        kind == .item ? Term.owner(user) : Term.participant(user)
+    }
+
+    /// Returns the keys of the documents of a partition that may each give a part of a user's list.
+    public static func keys(in partition: String, of user: UserID) -> [DocumentKey] {
+        let shared = DocumentKey(checked: kind, partition: partition, id: "")
+        guard kind == .item else { return [shared] }
+        return [shared, DocumentKey(checked: kind, partition: partition, id: user.text)]
     }
 }

@@ -24,8 +24,6 @@ extension Accounts {
     }
 
     func devices(of user: UserID) async throws(LineError) -> [DeviceView] {
-        guard case .devices(let devices) = try await find(.devices(of: user), of: user).findings
-        else { preconditionFailure("a query is answered with what it asks for") }
-        return devices
+        try await find(DevicesQuery(of: user), of: user).found
     }
 }

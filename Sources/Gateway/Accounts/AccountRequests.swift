@@ -162,14 +162,14 @@ extension Accounts {
         for device in try await devices(of: user) {
             try await write(Mutation(.remove, on: device.id, by: user))
         }
-        let items = try await find(.actions, of: user)
-        guard !items.isPartial, case .actions(let views) = items.findings else {
+        let items = try await find(ItemsQuery(), of: user)
+        guard !items.isPartial else {
             throw LineError(
                 503,
                 "The account is not deleted: not all its action items could be listed; try again"
             )
         }
-        for item in views {
+        for item in items.found {
             try await write(Mutation(.delete, on: item.id, by: user))
         }
         try await remove(account, at: address)
@@ -228,10 +228,7 @@ extension Accounts {
     }
 
     private func accounts(at address: AddressID) async throws(LineError) -> [AccountView] {
-        guard case .accounts(let accounts) = try await find(.accounts(address)).findings else {
-            preconditionFailure("a query is answered with what it asks for")
-        }
-        return accounts
+        try await find(AccountsQuery(address)).found
     }
 
     /// Returns the account of a user who shows that they know its password.
@@ -266,9 +263,8 @@ extension Accounts {
     /// Replaces the e-mail address of a profile, where it has one.
     private func showInProfile(_ email: EmailAddress, of user: UserID) async throws(LineError) {
         do throws(LineError) {
-            let found = try await find(.profile(user), of: user).findings
-            guard case .profile(let profile) = found, let shown = profile.email, !shown.isEmpty
-            else { return }
+            let profile = try await find(ProfileQuery(user), of: user).found
+            guard let shown = profile.email, !shown.isEmpty else { return }
         } catch {
             guard error.code == 404 else { throw error }
             return

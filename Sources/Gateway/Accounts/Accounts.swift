@@ -155,14 +155,16 @@ package actor Accounts {
     // MARK: Requests
 
     /// Has the node answer a query of a user, or of the cluster.
-    func find(
-        _ query: Query, of user: UserID = Mutation.cluster
-    ) async throws(LineError) -> Listing {
+    ///
+    /// - Returns: the findings, and whether the parts of some shards are missing.
+    func find<Asked: Query>(
+        _ query: Asked, of user: UserID = Mutation.cluster
+    ) async throws(LineError) -> (found: Asked.Answer, isPartial: Bool) {
         let response = try await requests.ask([.read(query, of: user)]).get()
-        guard case .found(let listing) = response else {
-            preconditionFailure("a query is answered with what it found")
-        }
-        return listing
+        guard case .found(let listing) = response,
+            let found = listing.findings.value(as: Asked.Answer.self)
+        else { preconditionFailure("a query is answered with what it asks for") }
+        return (found, listing.isPartial)
     }
 
     /// Has the node carry out a write, and waits until all owners that are alive have stored it:

@@ -41,7 +41,7 @@ final class Download {
     }
 
     /// The request whose response says what the answer's head has.
-    var firstRequest: Request { .read(.file(file, in: conversation), of: user) }
+    var firstRequest: Request { .read(FileQuery(file, in: conversation), of: user) }
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
@@ -103,7 +103,7 @@ final class Download {
             UInt64(next * LineLimits.filePartBytes) < rest.upperBound
         {
             requests.append(
-                .read(.part(next, of: file, in: conversation, tag: tagName), of: user))
+                .read(FilePartQuery(next, of: file, in: conversation, tag: tagName), of: user))
             next += 1
             waiting += 1
         }

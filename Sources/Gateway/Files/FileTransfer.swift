@@ -156,10 +156,10 @@ extension AppConnection {
             respond(response, isHead: download.isHead)
         case .token(let token): sendHead(of: download, token.text)
         case .found(let listing):
-            switch listing.findings {
-            case .file(let view) where download.rest == nil: begin(download, view)
-            case .part(let bytes) where download.rest != nil:
-                guard let part = download.take(bytes, number: download.number) else {
+            switch listing.findings.base {
+            case let view as FileView where download.rest == nil: begin(download, view)
+            case let found as FileBytes where download.rest != nil:
+                guard let part = download.take(found.bytes, number: download.number) else {
                     return abort()
                 }
                 download.onResponse()

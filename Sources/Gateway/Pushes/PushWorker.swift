@@ -273,7 +273,7 @@ package actor PushWorker {
             self[target]?.onListFailed(now: clock.milliseconds)
             return
         }
-        guard case .notifications(let views) = listing.findings else { return }
+        guard let views: [NotificationView] = listing.findings.value() else { return }
         let listed = views.map(ListedPush.init)
         await push(listed, to: target)
         // Some nodes did not answer: what is missing was told, or is to be told.
@@ -356,18 +356,20 @@ package actor PushWorker {
     /// Whether a device is told by its token: a token is told for one user, the one who registered
     /// it last.
     private func isHolder(_ target: Target) async -> Bool {
-        let query = Query.holders(ofToken: FieldText(target.token))
+        let query = HoldersQuery(ofToken: FieldText(target.token))
         guard
             case .success(.found(let listing)) = await requests.ask([
                 .read(query, of: Mutation.cluster)
             ]),
-            case .holders(let holders) = listing.findings, let last = holders.max()
+            let holders: [TokenHolder] = listing.findings.value(), let last = holders.max()
         else { return true }
         return last.user == target.user
     }
 
     private func unread(of user: UserID) async -> Int {
-        guard case .success(.found(let listing)) = await requests.ask([.read(.unread, of: user)])
+        guard
+            case .success(.found(let listing)) = await requests.ask([.read(UnreadQuery(), of: user)]
+            )
         else { return 0 }
         return listing.total ?? 0
     }

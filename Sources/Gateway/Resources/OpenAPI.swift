@@ -1,4 +1,5 @@
 import Admin
+import Chat
 import HTTP
 import JSON
 import LineProtocol

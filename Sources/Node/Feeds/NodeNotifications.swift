@@ -68,7 +68,7 @@ extension Node {
         let sink = StepSink(self, for: sinks[slot.session]) { $0.onStep(of: id, $1, $2) }
         attach(sink, as: id)
         beginStep(.reading, of: id, in: user.text) {
-            $0.handle(.device(device, of: user), of: user, for: $1, having: sessionVectors)
+            $0.handle(DeviceQuery(device, of: user), of: user, for: $1, having: sessionVectors)
         }
     }
 
@@ -109,18 +109,10 @@ extension Node {
     private func goOn(_ id: UInt64, with outcome: Completion) {
         guard let notifying = notifyings[id] else { return }
         switch (notifying.step, outcome) {
-        case (.reading, .found(.device(let device), _)):
-            judge(device, notifying, id)
-        case (.judging(let device), .found(.standing(.goesOn), _)):
-            gather(for: device, notifying, id)
-        case (.judging(let device), .found(.standing(.ended), _)):
-            remove(device, notifying, id)
-        case (.judging, .found(.standing(.unknown), _)):
-            finishRequest(id, .failed(.refused(.signInBehind)))
+        case (_, .found(let findings, let isPartial)):
+            goOn(id, notifying, knowing: findings, isPartial)
         case (.removing, .written), (.removing, .done):
             finishRequest(id, .failed(.refused(.deviceNotFound)))
-        case (.scatterGather(let device), .found(.candidates(let candidates), let isPartial)):
-            recordShown(candidates, of: device, isPartial, notifying, id)
         case (.noting(let views, let isPartial, _), .written(let receipt, let shard)):
             let write = Write(shard: shard, context: receipt.context, nil)
             sinks[notifying.slot.session]?.onWritten(write, isHere: false)
@@ -128,14 +120,36 @@ extension Node {
         // All of them are on the device's list already: they are shown although the disk is full.
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
             name(views, isPartial, notifying, id)
-        case (.naming(let views, let isPartial), .found(.names(let names), _)):
-            finishRequest(id, .found(.notifications(views.named(names)), isPartial: isPartial))
         // The notifications are recorded as shown: better without names than not at all.
         case (.naming(let views, let isPartial), _):
-            finishRequest(id, .found(.notifications(views), isPartial: isPartial))
+            finishRequest(id, .found(views, isPartial: isPartial))
         case (_, .failed(let failure)):
             finishRequest(id, .failed(failure))
-        case (_, .found), (_, .written), (_, .done):
+        case (_, .written), (_, .done):
+            // A member's response that does not fit the step.
+            finishRequest(id, .failed(.unanswered))
+        }
+    }
+
+    private func goOn(
+        _ id: UInt64, _ notifying: NotificationRequest, knowing findings: AnyFindings,
+        _ isPartial: Bool
+    ) {
+        switch (notifying.step, findings.base) {
+        case (.reading, let device as Device): judge(device, notifying, id)
+        case (.judging(let device), let standing as SignInStanding):
+            switch standing {
+            case .goesOn: gather(for: device, notifying, id)
+            case .ended: remove(device, notifying, id)
+            case .unknown: finishRequest(id, .failed(.refused(.signInBehind)))
+            }
+        case (.scatterGather(let device), let candidates as [NotificationCandidate]):
+            recordShown(candidates, of: device, isPartial, notifying, id)
+        case (.naming(let views, let isPartial), let names):
+            // The notifications are recorded as shown: better without names than not at all.
+            let named = (names as? [NameView]).map(views.named) ?? views
+            finishRequest(id, .found(named, isPartial: isPartial))
+        default:
             // A member's response that does not fit the step.
             finishRequest(id, .failed(.unanswered))
         }
@@ -147,7 +161,7 @@ extension Node {
         guard let signIn = device.signIn else { return gather(for: device, notifying, id) }
         beginStep(.judging(device), of: id, in: signIn.address.text) {
             $0.handle(
-                .signIn(signIn, of: notifying.user), of: notifying.user, for: $1,
+                SignInQuery(signIn, of: notifying.user), of: notifying.user, for: $1,
                 having: notifying.sessionVectors)
         }
     }
@@ -168,7 +182,7 @@ extension Node {
             return finishRequest(id, .failed(.refused(.deviceNotFound)))
         }
         beginStep(.scatterGather(device), of: id, in: nil) {
-            $0.handle(.due(query), of: notifying.user, for: $1, having: notifying.sessionVectors)
+            $0.handle(query, of: notifying.user, for: $1, having: notifying.sessionVectors)
         }
     }
 
@@ -179,7 +193,7 @@ extension Node {
     ) {
         let list = NotificationList(of: device, candidates)
         guard !list.views.isEmpty else {
-            return finishRequest(id, .found(.notifications([]), isPartial: isPartial))
+            return finishRequest(id, .found([NotificationView](), isPartial: isPartial))
         }
         let mutation = Mutation(
             .list(list.entries, foundBy: device), on: notifying.device, by: notifying.user)
@@ -197,10 +211,10 @@ extension Node {
         _ views: [NotificationView], _ isPartial: Bool, _ notifying: NotificationRequest,
         _ id: UInt64
     ) {
-        let users = Set(views.map(\.from)).sorted().prefix(Query.namesMax)
+        let users = Set(views.map(\.from)).sorted().prefix(NamesQuery.usersMax)
         beginStep(.naming(views, isPartial: isPartial), of: id, in: nil) {
             $0.handle(
-                .names(of: Array(users)), of: notifying.user, for: $1,
+                NamesQuery(of: Array(users)), of: notifying.user, for: $1,
                 having: notifying.sessionVectors)
         }
     }

@@ -72,10 +72,10 @@ extension Node {
             self, onSeen: { $0.noteSeen($1, for: id) },
             onStep: { $0.onProfileStep(of: id, $1, $2) })
         attach(sink, as: id)
-        ask(.contacts, for: id)
+        ask(ContactsQuery(), for: id)
     }
 
-    private func ask(_ query: Query, for id: UInt64) {
+    private func ask(_ query: some Query, for id: UInt64) {
         guard var running = profiles.running[id] else { return }
         running.number += 1
         running.kept = nil
@@ -121,16 +121,16 @@ extension Node {
         guard let running = profiles.running[id], case .found(let findings, let isPartial) = outcome
         else { return endSurvey(id, isFound: false) }
         if isPartial { profiles.running[id]?.isPartial = true }
-        switch (findings, running.job) {
-        case (.users(let contacts), .change(let user)):
-            let isPartial = running.isPartial || isPartial
-            announce(changeOf: user, to: contacts, isPartial: isPartial)
-            return endSurvey(id, isFound: !isPartial)
-        case (.users(let contacts), .survey), (.users(let contacts), .sum):
+        if let contacts: [UserID] = findings.value() {
+            if case .change(let user) = running.job {
+                let isPartial = running.isPartial || isPartial
+                announce(changeOf: user, to: contacts, isPartial: isPartial)
+                return endSurvey(id, isFound: !isPartial)
+            }
             profiles.running[id]?.left = ([running.user] + contacts).sorted()[...]
-        case (.profiles(let profiles), .survey), (.profiles(let profiles), .sum):
-            self.profiles.running[id]?.found += profiles
-        default:
+        } else if let found: [DatedProfile] = findings.value() {
+            profiles.running[id]?.found += found
+        } else {
             return endSurvey(id, isFound: false)
         }
         askForProfiles(for: id)
@@ -139,10 +139,10 @@ extension Node {
     /// Asks for the next profiles of a survey, or ends it.
     private func askForProfiles(for id: UInt64) {
         guard let left = profiles.running[id]?.left else { return }
-        let asked = Array(left.prefix(Query.namesMax))
+        let asked = Array(left.prefix(NamesQuery.usersMax))
         profiles.running[id]?.left = left.dropFirst(asked.count)
         guard asked.isEmpty, let running = profiles.running[id] else {
-            return ask(.profiles(of: asked), for: id)
+            return ask(ProfilesQuery(of: asked), for: id)
         }
         if !running.isPartial { finish(running) }
         endSurvey(id, isFound: !running.isPartial)

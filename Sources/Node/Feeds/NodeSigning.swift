@@ -129,7 +129,7 @@ extension Node {
 
     /// The answer to who asks for the keys and revocations.
     var signingFound: Completion {
-        .found(.signing(Signing(signing.table)), isPartial: false)
+        .found(Signing(signing.table), isPartial: false)
     }
 
     // MARK: The port for apps

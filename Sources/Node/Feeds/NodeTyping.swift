@@ -14,20 +14,19 @@ extension Node {
         guard !isOn || typing.hasCapacity(for: slot.session, at: place) else {
             return .failure(.tooManyTyping)
         }
-        let handling = handle(.participants(conversation), of: user, for: slot)
+        let handling = handle(ParticipantsQuery(conversation), of: user, for: slot)
         var asked = Typing.Asked(place: place, word: isOn ? .on : .off, participants: nil)
         switch handling {
         case .awaited:
             typing.asked[slot] = asked
-        case .here(.found(.users(let participants), _), let isSettled):
+        case .here(let outcome, let isSettled):
+            guard let participants: [UserID] = outcome.findings() else { break }
             asked.participants = participants
             typing.asked[slot] = asked
             // The same session may be a watcher, and is in the middle of a line: it gets the event
             // later.
             if isSettled { typing.allowed.append(slot) }
             ports.host.turnAgain()
-        case .here:
-            break
         }
         return .success(handling)
     }
@@ -63,13 +62,10 @@ extension Node {
         guard !typing.asked.isEmpty, let asked = typing.asked.removeValue(forKey: slot) else {
             return
         }
-        var participants = asked.participants
-        switch outcome {
-        case .found(.users(let users), _)?: participants = users
-        case .failed?: return
-        default: break
+        if case .failed? = outcome { return }
+        guard let participants = outcome?.findings(as: [UserID].self) ?? asked.participants else {
+            return
         }
-        guard let participants else { return }
         typing.dropRequests(before: slot, at: asked.place)
         switch asked.word {
         case .on:

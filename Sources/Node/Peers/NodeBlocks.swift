@@ -25,7 +25,8 @@ extension Node {
 
     /// Answers a query that shows messages, without those of senders whom the user has blocked.
     func handleUnblocked(
-        _ query: Query, of user: UserID, for slot: ReplySlot, having sessionVectors: SessionVectors
+        _ query: AnyQuery, of user: UserID, for slot: ReplySlot,
+        having sessionVectors: SessionVectors
     ) -> Reply {
         guard let blocks = blocksHere(of: user, having: sessionVectors) else {
             return begin(
@@ -220,7 +221,7 @@ extension Node {
     ///
     /// - Parameter outcome: the answer to who has blocked whom.
     private func execute(_ check: BlockCheck, _ id: UInt64, knowing outcome: Completion) {
-        if case .found(.users(let blockers), _) = outcome, !blockers.isEmpty {
+        if let blockers: [UserID] = outcome.findings(), !blockers.isEmpty {
             return end(id, .failed(.refused(.blockedByUser)), nil)
         }
         let slot = advance(id, to: .execution)
@@ -241,7 +242,7 @@ extension Node {
                 in: mutation.partition, of: id)
         case .watch:
             end(id)
-            guard case .found(.blocks(let blocks), _) = outcome else {
+            guard let blocks: Blocks = outcome.findings() else {
                 let known = blockChecks.senders(blockedBy: check.user)
                 return subscriptions.hideKnown(known, from: check.user)
             }
@@ -272,7 +273,7 @@ extension Node {
     /// Returns whom a user has blocked, by the answer to the question; where there is none, what
     /// was known last.
     private func senders(blockedBy user: UserID, by outcome: Completion) -> BlockedSenders {
-        guard case .found(.blocks(let blocks), _) = outcome else {
+        guard let blocks: Blocks = outcome.findings() else {
             return blockChecks.senders(blockedBy: user)
         }
         #if PlantedBugs

@@ -27,7 +27,7 @@ package struct PeerLimits: Hashable, Sendable {
 
     package init(
         queueBytesMax: Int, queueBytesShort: Int, controlBytesMax: Int, answerBytesMax: Int,
-        vectorBytesMax: Int, listBytesMax: Int = Findings.partBytesMax
+        vectorBytesMax: Int, listBytesMax: Int = AnyFindings.partBytesMax
     ) {
         self.queueBytesMax = queueBytesMax
         self.queueBytesShort = queueBytesShort

@@ -10,10 +10,22 @@ package enum Completion: Hashable, Sendable {
     /// The findings of a query.
     ///
     /// - isPartial: whether the parts of some shards are missing.
-    case found(Findings, isPartial: Bool)
+    case found(AnyFindings, isPartial: Bool)
     /// Several writes, each of them acknowledged or without effect.
     case done
     case failed(ShardFailure)
+}
+
+extension Completion {
+    /// Returns the findings as those of a type; nil for other findings and other results.
+    package func findings<Value: Findings>(as _: Value.Type = Value.self) -> Value? {
+        guard case .found(let findings, _) = self else { return nil }
+        return findings.value()
+    }
+
+    static func found(_ findings: some Findings, isPartial: Bool) -> Completion {
+        .found(AnyFindings(findings), isPartial: isPartial)
+    }
 }
 
 /// The two forms of a node's answer to a request: now, or later.

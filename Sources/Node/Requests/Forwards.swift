@@ -30,7 +30,7 @@ struct Forward: Sendable {
     /// How many times it got a greater time.
     var raises = 0
     /// What the target has found so far.
-    var found: Findings?
+    var found: AnyFindings?
     /// How many parts `found` is made of.
     var parts = 0
     /// The failure that is reported if it is given up; nil for `unreachable`.

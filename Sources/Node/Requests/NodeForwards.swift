@@ -187,7 +187,7 @@ extension Node {
         case .failed(.stale(let time)):
             raise(response.number, on: forward, above: time)
         // A node of an earlier version knows of no blocks, and neither will the next one.
-        case .failed(.unsupported) where forward.request.asksForBlocks:
+        case .failed(.unsupported) where forward.request.asks(BlocksQuery.self):
             finishForward(response.number, with: .failed(.unsupported), nil)
         case .failed(let failure) where failure.isOfItsMember:
             pass(response.number, on: forward, because: failure)
@@ -219,9 +219,9 @@ extension Node {
         return held < Forwards.partsHeldMax || held == own
     }
 
-    private func appendPart(_ part: Findings, isLast: Bool, for number: UInt64) {
+    private func appendPart(_ part: AnyFindings, isLast: Bool, for number: UInt64) {
         guard let forward = forwards[number], forward.parts < Forwards.partsMax,
-            case .read(let query, _) = forward.request, part.answers(query)
+            case .read(let query, _) = forward.request, query.isAnswered(by: part)
         else { return }
         guard isLast || hasCapacity(forPartBehind: forward.parts) else {
             return finishForward(number, with: .failed(.overloaded), nil)
@@ -335,9 +335,10 @@ extension ShardFailure {
 }
 
 extension PeerRequest.Request {
-    var asksForBlocks: Bool {
-        guard case .read(.blocks, _) = self else { return false }
-        return true
+    /// Whether it is a query of a type about one partition.
+    func asks<Asked: Query>(_: Asked.Type) -> Bool {
+        guard case .read(let query, _) = self else { return false }
+        return query.base is Asked
     }
 
     /// About how many bytes the texts and names of a write have; 0 for other requests.

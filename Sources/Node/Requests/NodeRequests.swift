@@ -118,10 +118,17 @@ extension Node {
     }
 
     package func handle(
-        _ query: Query, of user: UserID, for slot: ReplySlot,
+        _ query: some Query, of user: UserID, for slot: ReplySlot,
         having sessionVectors: SessionVectors = SessionVectors()
     ) -> Reply {
-        if query == .signing { return .here(signingFound, isSettled: true) }
+        handle(AnyQuery(query), of: user, for: slot, having: sessionVectors)
+    }
+
+    package func handle(
+        _ query: AnyQuery, of user: UserID, for slot: ReplySlot,
+        having sessionVectors: SessionVectors = SessionVectors()
+    ) -> Reply {
+        if query.base is SigningQuery { return .here(signingFound, isSettled: true) }
         guard !query.showsMessages else {
             return handleUnblocked(query, of: user, for: slot, having: sessionVectors)
         }
@@ -135,7 +142,8 @@ extension Node {
     ///     before.
     ///   - sessionVectors: what the connection has seen; nil for what its sink says.
     func handle(
-        filtered query: Query, of user: UserID, for slot: ReplySlot, behind place: ReplySlot? = nil,
+        filtered query: AnyQuery, of user: UserID, for slot: ReplySlot,
+        behind place: ReplySlot? = nil,
         _ sessionVectors: SessionVectors?
     ) -> Reply {
         guard let partition = query.partition else {
@@ -216,7 +224,7 @@ extension Node {
         if isRefusing, let failure = refusal(of: request) {
             return (.failed(.store(failure)), isSettled: true)
         }
-        if case .read(.signing, _) = request { return (signingFound, isSettled: true) }
+        if request.asks(SigningQuery.self) { return (signingFound, isSettled: true) }
         return recordResult(within(shard) { $0.carryOut(request, for: slot) })
     }
 

@@ -158,8 +158,8 @@ extension Node {
     ///
     /// - Parameter last: makes the last part out of findings and their index.
     func sendFindings(
-        _ findings: Findings, to slot: ReplySlot, _ round: UInt64, seen: [ObservedShard],
-        last: (Findings, Int) -> PeerResponse.Completion
+        _ findings: AnyFindings, to slot: ReplySlot, _ round: UInt64, seen: [ObservedShard],
+        last: (AnyFindings, Int) -> PeerResponse.Completion
     ) {
         let parts = findings.split()
         for (index, part) in parts.enumerated() {

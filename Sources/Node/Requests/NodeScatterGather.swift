@@ -5,7 +5,7 @@ import Wire
 
 /// A user's list that is being put together from the shards held here and from members' answers.
 struct ScatterGather: Sendable {
-    let query: Query
+    let query: AnyQuery
     let user: UserID
     /// When it was begun, in milliseconds.
     var since: UInt64
@@ -13,7 +13,7 @@ struct ScatterGather: Sendable {
     var isTaken = false
     /// How large the list may be to be sent at once to the member that asked; nil for any size.
     var bytesMax: Int?
-    private(set) var findings: Findings?
+    private(set) var findings: AnyFindings?
     /// The parts taken from answers of several parts; answers of a single part do not count.
     private(set) var parts = 0
     /// The states of the replicas that the list was read from.
@@ -49,7 +49,7 @@ struct ScatterGather: Sendable {
     /// How long the shards that are missing are asked for again, in milliseconds.
     static let patienceMilliseconds: UInt64 = 1_000
 
-    init(_ query: Query, of user: UserID, now: UInt64) {
+    init(_ query: AnyQuery, of user: UserID, now: UInt64) {
         self.query = query
         self.user = user
         since = now
@@ -78,8 +78,8 @@ struct ScatterGather: Sendable {
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
 
     /// - Returns: false if the findings do not answer the query.
-    mutating func appendPart(_ part: Findings, isOfMany: Bool = false) -> Bool {
-        guard part.answers(query) else { return false }
+    mutating func appendPart(_ part: AnyFindings, isOfMany: Bool = false) -> Bool {
+        guard query.isAnswered(by: part) else { return false }
         if isOfMany { parts += 1 }
         guard var findings else {
             findings = part
@@ -104,7 +104,7 @@ extension Node {
     /// - Parameter place: the client's request that it belongs to; where that is another one, what
     ///   the connection has seen is looked at when the list is begun.
     func list(
-        _ query: Query, of user: UserID, for slot: ReplySlot, behind place: ReplySlot,
+        _ query: AnyQuery, of user: UserID, for slot: ReplySlot, behind place: ReplySlot,
         having sessionVectors: SessionVectors?
     ) -> Reply {
         let isHeld =
@@ -189,7 +189,7 @@ extension Node {
     ///
     /// - Parameter isCaughtUp: whether the nodes that answer hold what the connection has seen.
     private func gather(
-        _ query: Query, for user: UserID, slot: ReplySlot, isCaughtUp: Bool
+        _ query: AnyQuery, for user: UserID, slot: ReplySlot, isCaughtUp: Bool
     ) -> Reply {
         guard let cluster else { return .here(.failed(.notReady), isSettled: true) }
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
@@ -275,7 +275,7 @@ extension Node {
     private func shardsToRead(
         for scatterGather: ScatterGather, among shards: [ShardID]
     ) -> Set<ShardID>? {
-        guard scatterGather.query.findsNothing != nil else { return nil }
+        guard scatterGather.query.nothing != nil else { return nil }
         let here = shards.compactMap(shard)
         guard here.count > Node.shardsReadUnasked else { return nil }
         return concerned(by: scatterGather.user, among: here)
@@ -290,7 +290,7 @@ extension Node {
     private func add(
         _ shard: Shard, among concerned: Set<ShardID>?, to scatterGather: inout ScatterGather
     ) {
-        if let nothing = scatterGather.query.findsNothing, let concerned,
+        if let nothing = scatterGather.query.nothing, let concerned,
             !concerned.contains(shard.id), shard.assumeIsolated({ $0.mayAnswer })
         {
             scatterGather.seen.append(observation(of: shard))
@@ -322,7 +322,7 @@ extension Node {
     ///
     /// - Parameter bytesMax: how large the part may be to be sent at once, in bytes; nil for any.
     func list(
-        _ query: Query, of user: UserID, in shards: [ShardID], upTo bytesMax: Int?,
+        _ query: AnyQuery, of user: UserID, in shards: [ShardID], upTo bytesMax: Int?,
         for slot: ReplySlot
     ) {
         var scatterGather = ScatterGather(query, of: user, now: ports.clock.milliseconds)
@@ -412,7 +412,7 @@ extension Node {
     }
 
     /// Takes the answer of a member; one without parts if the member is given up.
-    func mergeParts(_ parts: [Findings], missing: [ShardID], of call: ShardCall) {
+    func mergeParts(_ parts: [AnyFindings], missing: [ShardID], of call: ShardCall) {
         guard isAwaited(call), var scatterGather = scatterGathers[call.slot] else { return }
         scatterGather.asks -= 1
         var missing = missing.filter(call.shards.contains)

@@ -9,11 +9,11 @@ import Wire
 package struct PeerRequest: Hashable, Sendable {
     package enum Request: Hashable, Sendable {
         case write(Operation, AckLevel, Attempt)
-        case read(Query, UserID)
+        case read(AnyQuery, UserID)
         /// The part of a user's list that lies in these shards.
         ///
         /// - bytesMax: the approximate size up to which it is sent at once; nil for any size.
-        case list(Query, UserID, [ShardID], bytesMax: Int? = nil)
+        case list(AnyQuery, UserID, [ShardID], bytesMax: Int? = nil)
         /// On how many owners these changes are stored.
         ///
         /// - forToken: whether the answer waits until that is a majority.
@@ -71,9 +71,9 @@ package struct PeerResponse: Hashable, Sendable {
         case taken
         case written(Receipt, Stored)
         /// A part of the findings of a query; parts are counted from 0.
-        case found(Findings, part: Int, isLast: Bool)
+        case found(AnyFindings, part: Int, isLast: Bool)
         /// The last part of a list, and the shards that are missing from the list.
-        case listed(Findings, part: Int, missing: [ShardID])
+        case listed(AnyFindings, part: Int, missing: [ShardID])
         case copies(Int)
         /// The list has about this size, which is more than was asked for; nothing is kept of it.
         case large(bytes: Int)
@@ -176,7 +176,7 @@ extension PeerRequest.Request {
             if !reader.isAtEnd { operation.senders = try BlockedSenders(from: &reader) }
             self = .write(operation, level, attempt)
         case 2:
-            var query = try Query(from: &reader)
+            var query = try AnyQuery(from: &reader)
             let user: UserID = try reader.readName()
             if !reader.isAtEnd, let part = query.ending(after: max(1, try reader.readNumber())) {
                 query = part
@@ -184,7 +184,7 @@ extension PeerRequest.Request {
             self = .read(query, user)
         case 3:
             self = .list(
-                try Query(from: &reader), try reader.readName(), try reader.readShards(),
+                try AnyQuery(from: &reader), try reader.readName(), try reader.readShards(),
                 bytesMax: reader.isAtEnd ? nil : max(1, try reader.readNumber()))
         case 4:
             self = .copies(
@@ -265,11 +265,11 @@ extension PeerResponse.Completion {
         case 2: self = .written(try Receipt(from: &reader), try Stored(from: &reader))
         case 3:
             self = .found(
-                try Findings(from: &reader), part: try reader.readNumber(),
+                try AnyFindings(from: &reader), part: try reader.readNumber(),
                 isLast: try reader.readFlag())
         case 4:
             self = .listed(
-                try Findings(from: &reader), part: try reader.readNumber(),
+                try AnyFindings(from: &reader), part: try reader.readNumber(),
                 missing: try reader.readShards())
         case 5: self = .copies(try reader.readNumber())
         case 6: self = .failed(try ShardFailure(from: &reader))

@@ -16,7 +16,7 @@ struct ShardCall: Sendable {
     var heardAt: UInt64
     /// Whether the target waits for disks.
     var isTaken = false
-    var found: [Findings] = []
+    var found: [AnyFindings] = []
     /// The states of the replicas shown in the answer; at most one entry for each shard asked for.
     private(set) var seen: [ObservedShard] = []
 
@@ -37,7 +37,7 @@ struct ShardCall: Sendable {
 
 /// A list that has not been begun, because earlier requests of its connection wait for others.
 struct DeferredQuery: Sendable {
-    let query: Query
+    let query: AnyQuery
     let user: UserID
     let slot: ReplySlot
     /// The number of the client's request.

@@ -13,7 +13,7 @@ import Wire
 /// blocked user sends is hidden at each read in any case.
 struct BlockCheck: Sendable {
     enum Request: Sendable {
-        case read(Query)
+        case read(AnyQuery)
         case write(Mutation, isMinted: Bool, AckLevel, after: Unsettled)
         /// What is told to the watchers of the user; nothing is executed.
         case watch
@@ -80,21 +80,22 @@ extension BlockCheck {
 
     /// The query of the present step, and the user in whose name it is asked; nil where the request
     /// itself is executed.
-    var question: (query: Query, user: UserID)? {
+    var question: (query: AnyQuery, user: UserID)? {
         switch step {
-        case .accounts: return (.accountUsers(among: guests), user)
+        case .accounts: return (AnyQuery(AccountUsersQuery(among: guests)), user)
         case .acquaintance(let guests, let others):
             guard let guest = guests.first, let conversation = mutation?.conversation else {
                 return nil
             }
-            return (.acquaintance(.init(beside: conversation, others: others)), guest)
+            let question = Acquaintance.Question(beside: conversation, others: others)
+            return (AnyQuery(AcquaintanceQuery(question)), guest)
         case .unsentBytes:
             guard case .file(let file, _)? = mutation?.action,
                 let conversation = mutation?.conversation
             else { return nil }
-            return (.unsentBytes(besides: file, in: conversation), user)
-        case .blocks where guests.isEmpty: return (.blocks(of: user), user)
-        case .blocks: return (.blockers(among: guests), user)
+            return (AnyQuery(UnsentBytesQuery(besides: file, in: conversation)), user)
+        case .blocks where guests.isEmpty: return (AnyQuery(BlocksQuery(of: user)), user)
+        case .blocks: return (AnyQuery(BlockersQuery(among: guests)), user)
         case .execution: return nil
         }
     }
@@ -103,30 +104,40 @@ extension BlockCheck {
     ///
     /// Where not all shards have answered, they may: see above.
     func step(after outcome: Completion) -> Result<Step, Refusal> {
-        switch (step, outcome) {
-        case (.accounts, .found(.users(let users), isPartial: false)):
+        switch step {
+        // Each further question might take as long to go unanswered.
+        case .accounts where !outcome.isWhole, .acquaintance where !outcome.isWhole:
+            return .success(.blocks)
+        case .accounts:
+            guard let users: [UserID] = outcome.findings() else { return .success(.blocks) }
             let haveAccounts = Set(users).isSuperset(of: guests)
             return haveAccounts ? .success(step(for: guests[...])) : .failure(.userNotFound)
-        case (
-            .acquaintance(let left, among: let others),
-            .found(.acquaintance(let found), isPartial: false)
-        ) where found.isFull && !found.isIn && !found.knows(user):
+        case .acquaintance(let left, among: let others):
+            guard let found: Acquaintance = outcome.findings(), found.isFull, !found.isIn,
+                !found.knows(user)
+            else { return .success(step(for: left.dropFirst())) }
             guard others.isEmpty else { return .failure(.tooManyStrangers) }
             // Nearly always the number of conversations is enough, and no message has to be read.
-            let adders = found.adders.filter { $0 != user }.prefix(Query.namesMax - 1)
+            let adders = found.adders.filter { $0 != user }.prefix(NamesQuery.usersMax - 1)
             return .success(.acquaintance(of: left, among: (adders + [user]).sorted()))
-        case (.acquaintance(let left, _), .found(_, isPartial: false)):
-            return .success(step(for: left.dropFirst()))
-        // Each further question might take as long to go unanswered.
-        case (.acquaintance, _), (.accounts, _): return .success(.blocks)
-        case (.unsentBytes, .found(.bytes(let count), _)) where count >= File.unsentBytesMax:
-            return .failure(.tooManyUnsentBytes)
-        case (.unsentBytes, _), (.blocks, _), (.execution, _): return .success(.execution)
+        case .unsentBytes:
+            let unsent: UnsentBytes? = outcome.findings()
+            return unsent.map { $0.count >= File.unsentBytesMax } ?? false
+                ? .failure(.tooManyUnsentBytes) : .success(.execution)
+        case .blocks, .execution: return .success(.execution)
         }
     }
 
     private func step(for guests: ArraySlice<UserID>) -> Step {
         guests.isEmpty ? .blocks : .acquaintance(of: guests, among: [])
+    }
+}
+
+extension Completion {
+    /// Whether all shards have answered a query.
+    var isWhole: Bool {
+        if case .found(_, isPartial: false) = self { return true }
+        return false
     }
 }
 

@@ -65,8 +65,8 @@ package actor Shard {
     var greatestTime: HybridTimestamp { machine.greatestTime }
 
     package func answer(
-        _ query: Query, for user: UserID, slot: ReplySlot
-    ) -> Result<(findings: Findings, isSettled: Bool), ShardFailure> {
+        _ query: AnyQuery, for user: UserID, slot: ReplySlot
+    ) -> Result<(findings: AnyFindings, isSettled: Bool), ShardFailure> {
         do throws(ShardFailure) {
             return .success(
                 try machine.answer(query, for: user, slot: slot, in: world))
@@ -90,7 +90,7 @@ package actor Shard {
     /// Begins to read the shard's part of a user's list in slices.
     ///
     /// - Returns: nil where the query is answered as a whole, by `answer`.
-    func beginReading(_ query: Query, of user: UserID) -> Result<ListReading?, ShardFailure> {
+    func beginReading(_ query: AnyQuery, of user: UserID) -> Result<ListReading?, ShardFailure> {
         do throws(ShardFailure) {
             return .success(try machine.beginReading(query, of: user, in: world))
         } catch {

@@ -6,15 +6,6 @@ import Wire
 
 /// A shard's answers about devices, and about what a device is to be notified of.
 extension ShardMachine {
-    mutating func device(
-        _ id: DeviceID, of user: UserID, in world: ShardWorld
-    ) throws(ShardFailure) -> Device {
-        guard let device = try find(.device(id, of: user), in: world)?.document.device,
-            device.isRegistered
-        else { throw .refused(.deviceNotFound) }
-        return device
-    }
-
     /// Refuses to register more devices than a user may have; all other mutations pass.
     mutating func checkDeviceCount(
         for mutation: Mutation, over target: Document?, in world: ShardWorld
@@ -24,7 +15,10 @@ extension ShardMachine {
         else {
             return
         }
-        let count = try devices(of: mutation.user, in: world).count
+        let devices = DevicesQuery(of: mutation.user)
+        let count = try reading(in: world) { source throws(ShardFailure) in
+            try devices.find(for: Viewer(mutation.user), in: &source).count
+        }
         guard count < ChatLimits.devicesMax else { throw .refused(.tooManyDevices) }
     }
 
@@ -48,54 +42,14 @@ extension ShardMachine {
         return devices
     }
 
-    /// Whether the sign-in that registered a user's device goes on.
-    mutating func standing(
-        of signIn: DeviceSignIn, of user: UserID, in world: ShardWorld
-    ) throws(ShardFailure) -> SignInStanding {
-        let found = try find(.credentials(signIn.address), in: world)
-        return found?.document.credentials?.standing(of: signIn, of: user) ?? .unknown
-    }
-
-    /// The devices that were registered with a push token.
-    mutating func holders(
-        of token: String, in world: ShardWorld
-    ) throws(ShardFailure) -> [TokenHolder] {
-        var holders: [TokenHolder] = []
-        for key in try keys(of: .device, carrying: Term.token(token), in: world) {
-            guard let user = UserID(key.partition),
-                let device = try find(key, in: world)?.document.device,
-                let holder = device.holder(of: token, as: DeviceID(checked: key.id), of: user)
-            else { continue }
-            holders.append(holder)
-        }
-        return holders
-    }
-
-    /// A user's devices, ascending by id.
-    mutating func devices(
-        of user: UserID, in world: ShardWorld
-    ) throws(ShardFailure) -> [DeviceView] {
-        var devices: [DeviceView] = []
-        for key in try keys(
-            of: .device, carrying: Term.registered, partition: user.text, in: world)
-        {
-            guard let device = try find(key, in: world)?.document.device, device.isRegistered
-            else { continue }
-            devices.append(
-                device.view(
-                    as: DeviceID(checked: key.id), at: world.judge.wallMilliseconds))
-        }
-        return devices
-    }
-
     /// Returns the state of the messages in this shard that a device was shown, and the oldest
     /// messages in it of which the device is to be notified.
+    ///
+    /// - Parameter pending: the messages that wait for the disk, by conversation.
     mutating func candidates(
-        _ query: DueQuery, without senders: BlockedSenders, in world: ShardWorld
+        _ query: DueQuery, without senders: BlockedSenders, among pending: [String: [Document]],
+        in world: ShardWorld
     ) throws(ShardFailure) -> [NotificationCandidate] {
-        let pending = Dictionary(
-            grouping: documents.pending.values.map(\.document).filter { $0.key.kind == .message },
-            by: \.key.partition)
         var due: [NotificationCandidate] = []
         var areAll = true
         // The dots of a message that was sent more than once: its entry states one of them.

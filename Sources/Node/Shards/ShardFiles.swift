@@ -177,54 +177,6 @@ extension ShardMachine {
 
     // MARK: Answers
 
-    mutating func file(
-        _ id: FileID, in conversation: ConversationID, isTagged: Bool, _ world: ShardWorld
-    ) throws(ShardFailure) -> FileView {
-        let found = try find(.file(id, in: conversation), in: world)
-        guard let view = found?.document.file?.view(as: id, isTagged: isTagged) else {
-            throw .refused(.fileNotFound)
-        }
-        return view
-    }
-
-    mutating func part(
-        _ index: Int, of id: FileID, in conversation: ConversationID, tag: String?,
-        _ world: ShardWorld
-    ) throws(ShardFailure) -> [UInt8] {
-        let file = try find(.file(id, in: conversation), in: world)?.document.file
-        guard let parts = file?.parts(tagged: tag), parts.indices.contains(index)
-        else { throw .refused(.fileNotFound) }
-        let found = try find(.part(parts[index], of: id, in: conversation), in: world)
-        guard let part = found?.document.part, !part.isPurged else {
-            throw .refused(.fileNotFound)
-        }
-        return part.bytes
-    }
-
-    /// The size of what a user has uploaded and not sent, in bytes, up to `File.unsentBytesMax`.
-    ///
-    /// - Parameter other: a file that is uploaded again, which counts as far as more has arrived of
-    ///   it than a file has.
-    mutating func unsentBytes(
-        of user: UserID, besides other: DocumentKey, in world: ShardWorld
-    ) throws(ShardFailure) -> UInt64 {
-        var bytes: UInt64 = 0
-        for key in try keys(of: .file, carrying: Term.unsent(by: user), in: world)
-        where bytes < File.unsentBytesMax {
-            guard let (file, id, conversation) = try file(at: key, in: world) else { continue }
-            var arrived = 0
-            if file.isArriving(from: user) {
-                let parts = try keys(
-                    of: .filePart, carrying: Term.part(of: id), partition: conversation.text,
-                    in: world)
-                arrived = parts.count { $0.partOfFile?.file == id } * FilePart.bytesMax
-            }
-            let unsent = file.unsentBytes(of: user, arrived: UInt64(arrived))
-            bytes += key == other ? unsent - min(unsent, File.bytesMax) : unsent
-        }
-        return bytes
-    }
-
     /// Returns files of the shard that wait to be purged or closed, at most `limit`.
     mutating func dueFiles(
         limit: Int, unsentBy deadline: HybridTimestamp, in world: ShardWorld

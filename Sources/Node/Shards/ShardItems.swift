@@ -26,15 +26,6 @@ extension ShardMachine {
         return document.isUnreadable || document.item?.owner == owner ? shared : nil
     }
 
-    /// Whether the owner of an item sees it under a key: not under that of an earlier version where
-    /// the owner has an item under the key of this version.
-    mutating func counts(
-        _ item: Item, at key: DocumentKey, in world: ShardWorld
-    ) throws(ShardFailure) -> Bool {
-        guard key.id.isEmpty, let id = ItemID(key.partition) else { return true }
-        return try find(.item(id, of: item.owner), in: world) == nil
-    }
-
     /// Returns why a mutation is refused: an item that the user does not have is not the user's
     /// where somebody else has it.
     mutating func refusal(

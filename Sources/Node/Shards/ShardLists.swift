@@ -5,30 +5,6 @@ import Wire
 
 /// A shard's part of the lists over all of a user's conversations; computed for each request.
 extension ShardMachine {
-    /// Returns one of the user's conversations, even if it is hidden, and the users who have
-    /// archived it.
-    mutating func chat(
-        _ id: ConversationID, _ chat: Conversation, of user: UserID,
-        without senders: BlockedSenders, in world: ShardWorld
-    ) throws(ShardFailure) -> ChatView {
-        let participantStates = try participantStates(of: id, in: world)
-        let participantState = participantStates.first { $0.user == user }?.participantState
-        let reading = Reading(
-            user: user, chat: chat, participantState: participantState, without: senders)
-        let tally = try tally(
-            id, for: reading, among: pendingMessages(of: id), wantsLast: true, in: world)
-        var view = ChatView(
-            of: chat, as: id, unread: tally.unread,
-            isArchived: participantState?.isArchived ?? false, last: tally.last)
-        view.archivedBy =
-            participantStates.filter {
-                $0.participantState.isArchived && chat.participants.contains($0.user)
-            }
-            .map(\.user).sorted()
-        view.isHidden = !tally.isSeen
-        return view
-    }
-
     /// Counts the messages of a conversation that `user` has not read.
     ///
     /// - Parameters:
@@ -47,29 +23,6 @@ extension ShardMachine {
             among: pendingMessages(of: conversation), in: world)
     }
 
-    /// Returns what a user's list shows of a conversation; nil where the list does not show it.
-    ///
-    /// - Parameters:
-    ///   - senders: whom the user has blocked.
-    ///   - shown: the conversations that are shown; nil for all of them, without previews.
-    mutating func listed(
-        _ id: ConversationID, _ chat: Conversation, for user: UserID,
-        without senders: BlockedSenders, _ shown: Query.Shown?, among pending: [Document],
-        in world: ShardWorld
-    ) throws(ShardFailure) -> (tally: Tally, isArchived: Bool)? {
-        let participantState = try find(.participantState(user, in: id), in: world)?.document
-            .participantState
-        let isArchived = participantState?.isArchived ?? false
-        guard shown?.admits(isArchived: isArchived) ?? true else { return nil }
-        let tally = try tally(
-            id,
-            for: Reading(
-                user: user, chat: chat, participantState: participantState, without: senders),
-            among: pending, wantsLast: shown != nil, in: world)
-        // A hidden conversation is in no list until another message has arrived.
-        return tally.isSeen ? (tally, isArchived) : nil
-    }
-
     /// Returns the conversations that the index or a document in memory names for the user,
     /// ascending; the user need not be a participant of all of them.
     mutating func conversations(
@@ -79,8 +32,10 @@ extension ShardMachine {
             .map(\.partition).compactMap(ConversationID.init)
     }
 
-    /// - Parameter wantsLast: whether a preview is needed.
-    private mutating func tally(
+    /// Returns the unread count of a conversation, and its preview.
+    ///
+    /// - Parameter wantsLast: whether the preview is needed.
+    mutating func tally(
         _ conversation: ConversationID, for reading: Reading, among pending: [Document],
         wantsLast: Bool, in world: ShardWorld
     ) throws(ShardFailure) -> Tally {
@@ -95,24 +50,5 @@ extension ShardMachine {
             tally.isSeen = try isSeen(conversation, for: reading, among: pending, in: world)
         }
         return tally
-    }
-}
-
-/// The unread count and the preview of a conversation for one user.
-struct Tally {
-    var unread = 0
-    /// Whether there is a message that the user has not hidden, placeholders included.
-    var isSeen = false
-    /// The newest message that the user sees and that is not deleted for everyone.
-    var last: ChatView.Preview?
-}
-
-extension Query.Shown {
-    func admits(isArchived: Bool) -> Bool {
-        switch self {
-        case .active: !isArchived
-        case .archived: isArchived
-        case .all: true
-        }
     }
 }

@@ -52,14 +52,11 @@ import Wire
 
     /// Whether a file can be read at a node.
     private func isOpen(_ file: String, _ number: UInt64, at index: Int = 0) -> Bool {
-        let query = Query.file(FileID(checked: file), in: lobby)
+        let query = FileQuery(FileID(checked: file), in: lobby)
         nodes[index].handle(query, of: "bob", number: number)
         world.endTurn(of: nodes[index])
         world.run(milliseconds: 300)
-        guard case .answered(.found(.file, _), _)? = nodes[index].sink.outcomes[number] else {
-            return false
-        }
-        return true
+        return nodes[index].sink.outcomes[number].findings(as: FileView.self) != nil
     }
 
     private func cut(_ index: Int) {

@@ -140,7 +140,7 @@ private enum Grapes {
 
 extension ReplyResult? {
     var views: [NotificationView]? {
-        guard case .answered(.found(.notifications(let views), _), _) = self else { return nil }
+        guard let views: [NotificationView] = findings() else { return nil }
         return views
     }
 
@@ -177,41 +177,37 @@ extension ReplyResult? {
         return document.device
     }
 
-    static let queries: [Query] =
-        [.device(phone, of: bob)]
-        + [device].compactMap(\.self).compactMap { DueQuery(for: $0, of: bob) }.map(Query.due)
-        + [.signIn(signIn, of: bob), .holders(ofToken: FieldText("t"))]
+    static let queries: [any Query] =
+        [DeviceQuery(phone, of: bob)]
+        + [device].compactMap(\.self).compactMap { DueQuery(for: $0, of: bob) }
+        + [SignInQuery(signIn, of: bob), HoldersQuery(ofToken: FieldText("t"))]
 
     private static let signIn = DeviceSignIn(
         address: AddressID(checked: "a1"), id: SignInID(checked: "s1"),
         began: HybridTimestamp(milliseconds: 7))
 
-    static let findings: [Findings] =
-        [
-            .candidates([
-                NotificationCandidate(
-                    conversation: lobby, message: listed.message, from: alice, text: "x",
-                    entry: listed),
-                NotificationCandidate(
-                    conversation: lobby, message: listed.message, from: alice, text: nil,
-                    entry: nil),
-            ]),
-            .notifications([
-                NotificationView(
-                    id: listed.place.id, conversation: lobby, message: listed.message, from: alice,
-                    text: nil)
-            ]),
-        ] + [device].compactMap(\.self).map(Findings.device)
-        + SignInStanding.allCases.map(Findings.standing)
-        + [
-            .holders([
-                TokenHolder(
-                    user: bob, device: phone,
-                    registered: Stamp(
-                        time: HybridTimestamp(milliseconds: 5),
-                        process: RandomID(high: 1, low: 1), counter: 1))
-            ])
+    static var findings: [any Findings] {
+        let candidates = [
+            NotificationCandidate(
+                conversation: lobby, message: listed.message, from: alice, text: "x",
+                entry: listed),
+            NotificationCandidate(
+                conversation: lobby, message: listed.message, from: alice, text: nil, entry: nil),
         ]
+        let notification = NotificationView(
+            id: listed.place.id, conversation: lobby, message: listed.message, from: alice,
+            text: nil)
+        let holder = TokenHolder(
+            user: bob, device: phone,
+            registered: Stamp(
+                time: HybridTimestamp(milliseconds: 5), process: RandomID(high: 1, low: 1),
+                counter: 1))
+        var findings: [any Findings] = [candidates, [notification]]
+        if let device { findings.append(device) }
+        findings += SignInStanding.allCases
+        findings.append([holder])
+        return findings
+    }
 
     private static func entry(_ message: String, _ dot: Dot, at time: UInt64, among: SeqSet)
         -> ListedNotification

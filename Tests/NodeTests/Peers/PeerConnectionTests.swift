@@ -28,7 +28,7 @@ import Wire
         let name = String(repeating: "x", count: 40)
         let names = (0..<max(1, bytes / 40)).map { UserID(checked: name + "\(100 + $0)") }
         return PeerResponse(
-            number: number, round: 0, outcome: .found(.users(names), part: 0, isLast: true))
+            number: number, round: 0, outcome: .found(AnyFindings(names), part: 0, isLast: true))
     }
 
     @Test func `an answer that finds no room is refused before those that follow it`() throws {

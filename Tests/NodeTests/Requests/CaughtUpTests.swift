@@ -40,7 +40,7 @@ private struct Moved {
     let owners: [WorldNode]
     let stranger: WorldNode
     let sink = SeeingSink()
-    private let history = Query.history(lobby, place: .newest, limit: 10)
+    private let history = HistoryQuery(lobby, place: .newest, limit: 10)
 
     init() {
         var nodes = [
@@ -202,13 +202,15 @@ private struct Moved {
         // The first owner, which it cannot hear, is asked first and given up.
         moved.world.run(milliseconds: 500)
         #expect(sink.outcomes[1] == .level)
-        let history = Query.history(lobby, place: .newest, limit: 10)
+        let history = HistoryQuery(lobby, place: .newest, limit: 10)
         let handling = lagging.run {
             $0.handle(
                 history, of: bob, for: ReplySlot(session: 8, number: 2), having: sink.sessionVectors
             )
         }
-        guard case .here(.found(.messages(let views), _), _) = handling else {
+        guard case .here(let outcome, _) = handling,
+            let views: [MessageView] = outcome.findings()
+        else {
             Issue.record("\(handling)")
             return
         }

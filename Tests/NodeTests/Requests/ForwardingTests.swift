@@ -76,7 +76,7 @@ struct Five {
         return node.sink.outcomes[number]
     }
 
-    func handle(_ query: Query, of user: String, at node: WorldNode, number: UInt64)
+    func handle(_ query: some Query, of user: String, at node: WorldNode, number: UInt64)
         -> ReplyResult?
     {
         node.handle(query, of: user, number: number)
@@ -104,8 +104,20 @@ extension ReplyResult? {
         }
     }
 
+    /// The findings as those of a type; nil for other results.
+    ///
+    /// - Parameter isPartial: whether parts have to be missing; nil for either.
+    func findings<Value: Findings>(
+        isPartial: Bool? = nil, as _: Value.Type = Value.self
+    ) -> Value? {
+        guard case .answered(.found(let findings, let isCut), _) = self,
+            isPartial.map({ $0 == isCut }) ?? true
+        else { return nil }
+        return findings.value()
+    }
+
     var messages: [String]? {
-        guard case .answered(.found(.messages(let views), isPartial: false), _) = self else {
+        guard let views: [MessageView] = findings(isPartial: false) else {
             return nil
         }
         return views.map(\.id.text)
@@ -113,7 +125,7 @@ extension ReplyResult? {
 }
 
 @Suite struct ForwardingTests {
-    private let history = Query.history(lobby, place: .newest, limit: 10)
+    private let history = HistoryQuery(lobby, place: .newest, limit: 10)
 
     @Test func `a node that does not hold a shard answers all the same`() {
         let five = Five()
@@ -143,12 +155,11 @@ extension ReplyResult? {
         let stranger = five.stranger(to: lobby)
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         five.fillQueue(of: stranger, to: five.owners(of: lobby)[0])
-        stranger.handle(.chats(.active), of: "bob", number: 2)
+        stranger.handle(ChatsQuery(.active), of: "bob", number: 2)
         five.world.endTurn(of: stranger)
         five.world.run(milliseconds: 1_500)
         guard
-            case .answered(.found(.chats(let chats), isPartial: false), _) =
-                stranger.sink.outcomes[2]
+            let chats: [ChatView] = stranger.sink.outcomes[2].findings(isPartial: false)
         else {
             Issue.record("\(String(describing: stranger.sink.outcomes[2]))")
             return
@@ -253,7 +264,7 @@ extension ReplyResult? {
         five.world.run(milliseconds: 2_000)
         for (node, number) in zip(owners, 5...) {
             let pinned = five.handle(
-                .pinned(lobby), of: "bob", at: node, number: UInt64(number))
+                PinsQuery(lobby), of: "bob", at: node, number: UInt64(number))
             #expect(pinned.messages == [], "at \(node.name)")
         }
     }
@@ -396,8 +407,8 @@ extension ReplyResult? {
         }
         for (index, node) in five.nodes.enumerated() {
             let list = five.handle(
-                .chats(.active), of: "bob", at: node, number: UInt64(100 + index))
-            guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
+                ChatsQuery(.active), of: "bob", at: node, number: UInt64(100 + index))
+            guard let chats: [ChatView] = list.findings(isPartial: false) else {
                 Issue.record("\(node.name) says \(String(describing: list))")
                 continue
             }
@@ -418,8 +429,8 @@ extension ReplyResult? {
                 five.handle(found(room), at: five.nodes[0], number: number).isWritten)
         }
         let node = five.stranger(to: rooms(1)[0])
-        let list = five.handle(.chats(.active), of: "bob", at: node, number: 100)
-        guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
+        let list = five.handle(ChatsQuery(.active), of: "bob", at: node, number: 100)
+        guard let chats: [ChatView] = list.findings(isPartial: false) else {
             Issue.record("it says \(String(describing: list))")
             return
         }
@@ -446,14 +457,14 @@ extension ReplyResult? {
         }
         let asked = five.stranger(to: rooms(1)[0])
         asked.sink.memory = 0
-        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        #expect(five.handle(ChatsQuery(.active), of: "bob", at: asked, number: 100) == nil)
         // Several members have large parts; what was estimated at first is dropped once.
         #expect(asked.sink.delayed == [100])
         // The first part takes it; the others come all the same.
         asked.sink.memory = 1
         five.world.run(milliseconds: 200)
         let list = asked.sink.outcomes[100]
-        guard case .answered(.found(.chats(let chats), isPartial: false), _) = list else {
+        guard let chats: [ChatView] = list.findings(isPartial: false) else {
             Issue.record("it says \(String(describing: list))")
             return
         }
@@ -473,8 +484,8 @@ extension ReplyResult? {
         five.world.settle()
         let left =
             five.nodes.first { !lost.contains($0.name) } ?? five.nodes[0]
-        let list = five.handle(.chats(.active), of: "bob", at: left, number: 100)
-        guard case .answered(.found(.chats(let chats), isPartial: true), _) = list else {
+        let list = five.handle(ChatsQuery(.active), of: "bob", at: left, number: 100)
+        guard let chats: [ChatView] = list.findings(isPartial: true) else {
             Issue.record("it says \(String(describing: list))")
             return
         }
@@ -492,10 +503,10 @@ extension ReplyResult? {
                     .isWritten)
         }
         five.world.paused = ["n2"]
-        #expect(five.handle(.unread, of: "bob", at: five.nodes[2], number: 100) == nil)
+        #expect(five.handle(UnreadQuery(), of: "bob", at: five.nodes[2], number: 100) == nil)
         five.world.run(milliseconds: 700)
         let list = five.nodes[2].sink.outcomes[100]
-        guard case .answered(.found(.unread, isPartial: false), _) = list else {
+        guard list.findings(isPartial: false, as: [UnreadCount].self) != nil else {
             Issue.record("it says \(String(describing: list))")
             return
         }
@@ -509,11 +520,11 @@ extension ReplyResult? {
         five.world.endTurn(of: stranger)
         five.world.settle()
         stranger.handle(send("m1"), number: 2)
-        stranger.handle(.unread, of: "bob", number: 3)
-        stranger.handle(.unread, of: "bob", number: 4)
+        stranger.handle(UnreadQuery(), of: "bob", number: 3)
+        stranger.handle(UnreadQuery(), of: "bob", number: 4)
         five.world.endTurn(of: stranger)
         five.world.settle()
-        let expected = Findings.unread([UnreadCount(conversation: lobby, count: 1)])
+        let expected = AnyFindings([UnreadCount(conversation: lobby, count: 1)])
         for number in UInt64(3)...4 {
             #expect(
                 stranger.sink.outcomes[number] == .answered(.found(expected, isPartial: false), nil)
@@ -535,7 +546,7 @@ extension ReplyResult? {
         }
         for round in UInt64(1)...20 {
             for node in five.nodes {
-                node.handle(.chats(.active), of: "bob", number: 100 * round)
+                node.handle(ChatsQuery(.active), of: "bob", number: 100 * round)
                 five.world.endTurn(of: node)
             }
             five.world.run(milliseconds: 100)
@@ -544,8 +555,8 @@ extension ReplyResult? {
         for node in five.nodes {
             for round in UInt64(1)...20 {
                 guard
-                    case .answered(.found(.chats(let chats), isPartial: false), _) =
-                        node.sink.outcomes[100 * round]
+                    let chats: [ChatView] = node.sink.outcomes[100 * round].findings(
+                        isPartial: false)
                 else {
                     Issue.record("\(node.name) has no whole list in round \(round)")
                     continue

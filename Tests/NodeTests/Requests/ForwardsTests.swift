@@ -107,7 +107,7 @@ import Wire
     @Test func `only a write may have been done by a member that fell silent`() {
         for (request, told) in [
             (.write(operation(send("m1")), .local, .minted), ShardFailure.unanswered),
-            (.read(.pinned(room), UserID(checked: "ann")), .unreachable),
+            (.read(AnyQuery(PinsQuery(room)), UserID(checked: "ann")), .unreachable),
         ] as [(PeerRequest.Request, ShardFailure)] {
             var forwards = Forwards()
             let slot = ReplySlot(session: 1, number: 1)
@@ -145,7 +145,9 @@ import Wire
         for number in UInt64(1)...3 {
             let slot = ReplySlot(session: 7, number: number)
             forwards.add(
-                Forward(.read(.unread, alice), of: shard, for: slot, size: 1, now: 0), as: number)
+                Forward(
+                    .read(AnyQuery(UnreadQuery()), alice), of: shard, for: slot, size: 1, now: 0),
+                as: number)
         }
         #expect(forwards.firstSlot(of: 7) == 1 && forwards.firstSlot(of: 8) == nil)
         #expect(forwards.remove(1) != nil)

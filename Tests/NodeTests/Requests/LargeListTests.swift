@@ -23,15 +23,14 @@ import Wire
 
     private func list(_ number: UInt64) -> Set<String>? {
         guard
-            case .answered(.found(.chats(let chats), isPartial: false), _) =
-                asked.sink.outcomes[number]
+            let chats: [ChatView] = asked.sink.outcomes[number].findings(isPartial: false)
         else { return nil }
         return Set(chats.map(\.id.text))
     }
 
     @Test func `a list without memory is dropped, and read anew as a whole`() {
         asked.sink.memory = 0
-        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        #expect(five.handle(ChatsQuery(.active), of: "bob", at: asked, number: 100) == nil)
         five.world.run(milliseconds: 2_000)
         #expect(list(100) == nil)
         #expect(asked.sink.delayed == [100])
@@ -49,7 +48,7 @@ import Wire
     @Test func `lists that have memory for a part end without more`() {
         asked.sink.memory = 2
         for number in 100..<104 as Range<UInt64> {
-            _ = five.handle(.chats(.active), of: "bob", at: asked, number: number)
+            _ = five.handle(ChatsQuery(.active), of: "bob", at: asked, number: number)
         }
         five.world.run(milliseconds: 2_000)
         let ended = (100..<104 as Range<UInt64>).filter { list($0) != nil }
@@ -63,7 +62,7 @@ import Wire
 
     @Test func `a list shows what its connection wrote while it waited`() {
         asked.sink.memory = 0
-        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        #expect(five.handle(ChatsQuery(.active), of: "bob", at: asked, number: 100) == nil)
         let room = ConversationID(checked: "late")
         #expect(five.handle(found(room), at: asked, number: 101).isWritten)
         asked.sink.memory = 1
@@ -73,7 +72,7 @@ import Wire
 
     @Test func `a list for which there is no memory for long is refused`() {
         asked.sink.memory = 0
-        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        #expect(five.handle(ChatsQuery(.active), of: "bob", at: asked, number: 100) == nil)
         five.world.run(milliseconds: LargeLists.patienceMilliseconds + 1_000)
         #expect(asked.sink.outcomes[100] == .answered(.failed(.overloaded), nil))
         #expect(asked.run { $0.load.isIdle })
@@ -81,7 +80,7 @@ import Wire
 
     @Test func `a list whose client has gone leaves nothing`() {
         asked.sink.memory = 0
-        #expect(five.handle(.chats(.active), of: "bob", at: asked, number: 100) == nil)
+        #expect(five.handle(ChatsQuery(.active), of: "bob", at: asked, number: 100) == nil)
         asked.run { $0.detach(1) }
         five.world.run(milliseconds: 500)
         #expect(asked.run { $0.load.isIdle })

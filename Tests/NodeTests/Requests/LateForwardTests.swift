@@ -48,8 +48,8 @@ import Wire
     }
 
     private var participants: [String] {
-        let found = five.handle(.participants(lobby), of: "alice", at: owners[1], number: 99)
-        guard case .answered(.found(.users(let users), _), _) = found else { return [] }
+        let found = five.handle(ParticipantsQuery(lobby), of: "alice", at: owners[1], number: 99)
+        guard let users: [UserID] = found.findings() else { return [] }
         return users.map(\.text)
     }
 
@@ -77,8 +77,8 @@ import Wire
         execute(archiving, at: owners[0], .first)
         heal()
         #expect(participants == ["alice", "bob"])
-        let archived = five.handle(.chats(.archived), of: "bob", at: stranger, number: 5)
-        #expect(archived == .answered(.found(.chats([]), isPartial: false), nil))
+        let archived = five.handle(ChatsQuery(.archived), of: "bob", at: stranger, number: 5)
+        #expect(archived == .answered(.found(AnyFindings([ChatView]()), isPartial: false), nil))
     }
 
     @Test func `an edit and a pin that come late show nothing that is older`() {
@@ -96,9 +96,9 @@ import Wire
             execute(pin, at: owner, .again)
         }
         heal()
-        let history = Query.history(lobby, place: .newest, limit: 10)
+        let history = HistoryQuery(lobby, place: .newest, limit: 10)
         let shown = five.handle(history, of: "bob", at: stranger, number: 6)
-        guard case .answered(.found(.messages(let views), _), _) = shown else {
+        guard let views: [MessageView] = shown.findings() else {
             Issue.record("it says \(String(describing: shown))")
             return
         }
@@ -107,8 +107,8 @@ import Wire
 
     /// Returns the number of messages that a user has not read, as an owner counts them.
     private func unread(of user: String, number: UInt64) -> Int? {
-        let found = five.handle(.unread, of: user, at: owners[0], number: number)
-        guard case .answered(.found(.unread(let counts), _), _) = found else { return nil }
+        let found = five.handle(UnreadQuery(), of: user, at: owners[0], number: number)
+        guard let counts: [UnreadCount] = found.findings() else { return nil }
         return counts.reduce(0) { $0 + $1.count }
     }
 
@@ -169,8 +169,8 @@ import Wire
         heal()
         #expect(participants == ["alice", "bob"])
         let shown = five.handle(
-            .history(lobby, place: .newest, limit: 10), of: "bob", at: stranger, number: 7)
-        guard case .answered(.found(.messages(let views), _), _) = shown else {
+            HistoryQuery(lobby, place: .newest, limit: 10), of: "bob", at: stranger, number: 7)
+        guard let views: [MessageView] = shown.findings() else {
             Issue.record("it says \(String(describing: shown))")
             return
         }
@@ -192,7 +192,7 @@ import Wire
         #expect(
             five.handle(by(alice, .message(message, .unpin)), at: stranger, number: 3).isWritten)
         #expect(five.handle(by(bob, .participant(.archive)), at: stranger, number: 4).isWritten)
-        let pinned = five.handle(.pinned(lobby), of: "bob", at: stranger, number: 5)
+        let pinned = five.handle(PinsQuery(lobby), of: "bob", at: stranger, number: 5)
         #expect(pinned.messages == [])
     }
 
@@ -210,8 +210,8 @@ import Wire
         five.world.endTurn(of: owners[0])
         execute(archiving, at: owners[1], .first)
         heal()
-        let archived = five.handle(.chats(.archived), of: "bob", at: stranger, number: 3)
-        #expect(archived == .answered(.found(.chats([]), isPartial: false), nil))
+        let archived = five.handle(ChatsQuery(.archived), of: "bob", at: stranger, number: 3)
+        #expect(archived == .answered(.found(AnyFindings([ChatView]()), isPartial: false), nil))
     }
 
     @Test func `who is told that it may be done hears which operation that is`() {

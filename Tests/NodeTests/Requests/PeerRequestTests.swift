@@ -14,8 +14,9 @@ import Wire
 
     private static let requests: [PeerRequest.Request] =
         [
-            .read(.pinned(room), alice),
-            .list(.chats(.all), alice, [ShardID(0), ShardID(63)]), .list(.unread, alice, []),
+            .read(AnyQuery(PinsQuery(room)), alice),
+            .list(AnyQuery(ChatsQuery(.all)), alice, [ShardID(0), ShardID(63)]),
+            .list(AnyQuery(UnreadQuery()), alice, []),
             .copies(ShardID(7), Vector()),
         ]
         + PeerRequest.Attempt.allCases.flatMap { attempt in
@@ -26,7 +27,8 @@ import Wire
 
     @Test func `earlier versions read a page without the bytes after which it may end`() throws {
         func request(_ bytesMax: Int?) -> PeerRequest {
-            let query = Query.history(Self.room, place: .newest, limit: 9, bytesMax: bytesMax)
+            let query = AnyQuery(
+                HistoryQuery(Self.room, place: .newest, limit: 9, bytesMax: bytesMax))
             return PeerRequest(number: 3, round: 4, deadline: 70, request: .read(query, alice))
         }
         let (whole, part) = (request(nil), request(1 << 20))
@@ -47,9 +49,10 @@ import Wire
         unread: 4, isRepeated: false, item: nil)
 
     private static let outcomes: [PeerResponse.Completion] = [
-        .taken, .found(.unread([]), part: 0, isLast: false),
-        .found(.messages([]), part: 300, isLast: true),
-        .listed(.chats([]), part: 1, missing: [ShardID(1)]), .copies(3), .failed(.notReady),
+        .taken, .found(AnyFindings([UnreadCount]()), part: 0, isLast: false),
+        .found(AnyFindings([MessageView]()), part: 300, isLast: true),
+        .listed(AnyFindings([ChatView]()), part: 1, missing: [ShardID(1)]), .copies(3),
+        .failed(.notReady),
         .failed(.unreachable), .failed(.overloaded), .failed(.unanswered), .failed(.behind),
         .failed(.stale(HybridTimestamp(milliseconds: 7))), .level, .notOwner,
     ]
@@ -71,7 +74,8 @@ import Wire
         func ask(_ bytesMax: Int?) -> PeerRequest {
             PeerRequest(
                 number: 300, round: 4, deadline: 70_000,
-                request: .list(.unread, alice, [ShardID(0)], bytesMax: bytesMax))
+                request: .list(
+                    AnyQuery(UnreadQuery()), alice, [ShardID(0)], bytesMax: bytesMax))
         }
         #expect(try PeerRequest.decode(ask(9).encoded) == ask(9))
         #expect(ask(9).encoded.starts(with: ask(nil).encoded))

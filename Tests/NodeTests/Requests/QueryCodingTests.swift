@@ -13,34 +13,35 @@ import Wire
     private static let id = MessageID(checked: "m")
     private static let time = HybridTimestamp(milliseconds: 7)
 
-    private static let queries: [Query] =
-        [
-            .history(room, place: .newest, limit: 1),
-            .history(room, place: .before(id), limit: 1_000),
-            .history(room, place: .after(id), limit: 50), .edits(id, in: room), .pinned(room),
-            .unread, .participants(room), .chat(room), .marks(room),
-            .devices(of: UserID(checked: "a")), .contacts, .profiles(of: [UserID(checked: "a")]),
-        ] + Query.Shown.allCases.map { .chats($0) } + NotificationTests.queries
-        + [.chats(.all, finding: WordSearch("a B"))]
-        + [
-            .file(file, in: room, isTagged: false), .part(3, of: file, in: room),
-            .file(file, in: room), .part(3, of: file, in: room, tag: "t"),
-        ]
-        + [
-            .blocks(of: users[0]), .blockers(among: users), .accountUsers(among: users),
-            .acquaintance(Acquaintance.Question(beside: room)),
-            .acquaintance(Acquaintance.Question(beside: room, others: users)),
-            .unsentBytes(besides: file, in: room), .message(id, in: room),
-            .action(ItemID(checked: "i")), .changes(room, limit: 100),
-        ]
+    private static let ofChats: [any Query] = [
+        HistoryQuery(room, place: .newest, limit: 1),
+        HistoryQuery(room, place: .before(id), limit: 1_000),
+        HistoryQuery(room, place: .after(id), limit: 50), EditsQuery(id, in: room),
+        PinsQuery(room), UnreadQuery(), ParticipantsQuery(room), ChatQuery(room), MarksQuery(room),
+        DevicesQuery(of: users[0]), ContactsQuery(), ProfilesQuery(of: [users[0]]),
+    ]
+
+    private static let ofOthers: [any Query] = [
+        ChatsQuery(.all, finding: WordSearch("a B")), FileQuery(file, in: room, isTagged: false),
+        FilePartQuery(3, of: file, in: room), FileQuery(file, in: room),
+        FilePartQuery(3, of: file, in: room, tag: "t"), BlocksQuery(of: users[0]),
+        BlockersQuery(among: users), AccountUsersQuery(among: users),
+        AcquaintanceQuery(Acquaintance.Question(beside: room)),
+        AcquaintanceQuery(Acquaintance.Question(beside: room, others: users)),
+        UnsentBytesQuery(besides: file, in: room), MessageQuery(id, in: room),
+        ItemQuery(ItemID(checked: "i")), ChangesQuery(room, limit: 100),
+    ]
+
+    private static let queries: [AnyQuery] =
+        (ofChats + ChatsQuery.Shown.allCases.map { ChatsQuery($0) } + NotificationTests.queries
+        + ofOthers).map { AnyQuery($0) }
     private static let users = [UserID(checked: "a"), UserID(checked: "b")]
     private static let file = FileID(checked: "f")
 
-    private static func view(tag: String?) -> Findings {
-        .file(
-            FileView(
-                id: file, owner: UserID(checked: "a"), type: "image/png", size: 7, message: id,
-                createdAt: time, tag: tag))
+    private static func view(tag: String?) -> FileView {
+        FileView(
+            id: file, owner: UserID(checked: "a"), type: "image/png", size: 7, message: id,
+            createdAt: time, tag: tag)
     }
 
     private static func chat(_ number: Int, at milliseconds: UInt64, unread: Int = 0) -> ChatView {
@@ -69,29 +70,30 @@ import Wire
     private static let profile = ProfileView(
         user: UserID(checked: "a"), name: "A", email: nil, photo: "p", createdAt: time)
 
-    private static func edits(_ count: Int) -> Findings {
-        .edits(
+    private static func edits(_ count: Int) -> AnyFindings {
+        AnyFindings(
             (0..<count).map {
                 EditView(at: time, text: String(repeating: "x", count: $0 % 900))
             })
     }
 
-    private static let findings: [Findings] =
+    private static let foundOfChats: [any Findings] = [
+        [MessageView](), edits(3).base, [preview, chat(1, at: 2), chat(2, at: 3)],
+        [UnreadCount(conversation: room, count: 7)], [UnreadCount](), users, marks,
         [
-            .messages([]), edits(3), .chats([preview, chat(1, at: 2), chat(2, at: 3)]),
-            .unread([UnreadCount(conversation: room, count: 7)]), .unread([]),
-            .users([UserID(checked: "a"), UserID(checked: "b")]), .marks(marks),
-            .devices([
-                DeviceView(id: DeviceID(checked: "d"), token: "t", viewing: room),
-                DeviceView(id: DeviceID(checked: "e"), token: nil, viewing: nil),
-            ]),
-            .profiles([DatedProfile(view: profile, at: time)]),
-        ] + NotificationTests.findings + [view(tag: nil), view(tag: "t")]
-        + [
-            .blockViews([BlockView(user: users[0], since: time)]),
-            .acquaintance(Acquaintance()), .acquaintance(acquaintance(isAnswered: false)),
-            .acquaintance(acquaintance(isAnswered: true)), .bytes(1 << 40),
-        ]
+            DeviceView(id: DeviceID(checked: "d"), token: "t", viewing: room),
+            DeviceView(id: DeviceID(checked: "e"), token: nil, viewing: nil),
+        ],
+        [DatedProfile(view: profile, at: time)],
+    ]
+
+    private static let foundOfOthers: [any Findings] = [
+        view(tag: nil), view(tag: "t"), [BlockView(user: users[0], since: time)], Acquaintance(),
+        acquaintance(isAnswered: false), acquaintance(isAnswered: true), UnsentBytes(1 << 40),
+    ]
+
+    private static let findings: [AnyFindings] =
+        (foundOfChats + NotificationTests.findings + foundOfOthers).map { AnyFindings($0) }
 
     /// What b has to do with a, who has created a conversation of both.
     private static func acquaintance(isAnswered: Bool) -> Acquaintance {
@@ -120,8 +122,8 @@ import Wire
     ]
 
     @Test func `each is read as it was written`() throws {
-        for query in Self.queries { #expect(try Query.decode(query.encoded) == query) }
-        for found in Self.findings { #expect(try Findings.decode(found.encoded) == found) }
+        for query in Self.queries { #expect(try AnyQuery.decode(query.encoded) == query) }
+        for found in Self.findings { #expect(try AnyFindings.decode(found.encoded) == found) }
         for receipt in Self.receipts { #expect(try Receipt.decode(receipt.encoded) == receipt) }
         for failure in Self.failures {
             #expect(try ShardFailure.decode(failure.encoded) == failure)
@@ -130,10 +132,10 @@ import Wire
 
     @Test func `what several shards know of a list is read as it was written`() throws {
         let users = ["a", "b", "c"].map { UserID(checked: $0) }
-        var found = Findings.users([users[0], users[2]])
-        let isSame = found.append(.users([users[1], users[2]]))
+        var found = AnyFindings([users[0], users[2]])
+        let isSame = found.append(AnyFindings([users[1], users[2]]))
         #expect(isSame)
-        #expect(try Findings.decode(found.gathered.encoded) == .users(users))
+        #expect(try AnyFindings.decode(found.gathered.encoded) == AnyFindings(users))
     }
 
     @Test func `a reason is cut, and a bad frame travels as one`() throws {
@@ -149,8 +151,8 @@ import Wire
     @Test func `damaged bytes never trap, and what is read is canonical`() throws {
         typealias Read = ([UInt8]) -> [UInt8]?
         let readers: [(good: [[UInt8]], read: Read)] = [
-            (Self.queries.map(\.encoded), { try? Query.decode($0).encoded }),
-            (Self.findings.map(\.encoded), { try? Findings.decode($0).encoded }),
+            (Self.queries.map(\.encoded), { try? AnyQuery.decode($0).encoded }),
+            (Self.findings.map(\.encoded), { try? AnyFindings.decode($0).encoded }),
             (Self.receipts.map(\.encoded), { try? Receipt.decode($0).encoded }),
             (Self.failures.map(\.encoded), { try? ShardFailure.decode($0).encoded }),
         ]
@@ -167,7 +169,8 @@ import Wire
         }
         #expect(accepted > 500)
         #expect(throws: WireError.self) {
-            try Query.decode(Query.history(Self.room, place: .newest, limit: 1_001).encoded)
+            let query = HistoryQuery(Self.room, place: .newest, limit: 1_001)
+            return try AnyQuery.decode(AnyQuery(query).encoded)
         }
     }
 
@@ -185,8 +188,8 @@ import Wire
         #expect(Self.edits(4_000).split().count > 1)
         // A finding that is too large by itself travels alone.
         #expect(Self.edits(30).split(bytesMax: 1).count == 30)
-        var other = Findings.messages([])
-        let isAlike = other.append(.edits([]))
+        var other = AnyFindings([MessageView]())
+        let isAlike = other.append(AnyFindings([EditView]()))
         #expect(!isAlike)
     }
 
@@ -196,8 +199,7 @@ import Wire
             numbers.map { Self.chat($0, at: UInt64($0 % 2), unread: $0) }
         }
         for whole in [views(one) + views(two), views(two) + views(one)] {
-            guard case .chats(let list) = Findings.chats(whole).gathered else { return }
-            #expect(list.map(\.id.text) == ["c1", "c3", "c5", "c2", "c4"])
+            #expect(whole.gathered.map(\.id.text) == ["c1", "c3", "c5", "c2", "c4"])
         }
         let counts = [("b", 2), ("a", 1), ("b", 3)].map {
             UnreadCount(conversation: ConversationID(checked: $0.0), count: $0.1)
@@ -205,7 +207,7 @@ import Wire
         let expected = [("a", 1), ("b", 3)].map {
             UnreadCount(conversation: ConversationID(checked: $0.0), count: $0.1)
         }
-        #expect(Findings.unread(counts).gathered == .unread(expected))
+        #expect(counts.gathered == expected)
     }
 
     @Test func `the bytes are those of earlier builds`() throws {

@@ -36,8 +36,9 @@ private let item = ItemID(checked: "i1")
 
     private mutating func titles(of user: UserID) throws -> [String] {
         let answer = try driven.machine.answer(
-            .actions, for: user, slot: ReplySlot(session: 2, number: 1), in: driven.world)
-        guard case .actions(let items) = answer.findings else { return [] }
+            AnyQuery(ItemsQuery()), for: user, slot: ReplySlot(session: 2, number: 1),
+            in: driven.world)
+        guard let items: [ItemView] = answer.findings.value() else { return [] }
         return items.map(\.title)
     }
 

@@ -155,19 +155,21 @@ struct Driven {
         return reads
     }
 
-    mutating func page(_ place: Query.Place, limit: Int) throws -> [String] {
+    mutating func page(_ place: HistoryQuery.Place, limit: Int) throws -> [String] {
         let slot = ReplySlot(session: 2, number: 0)
         let (findings, _) = try machine.answer(
-            .history(lobby, place: place, limit: limit), for: alice, slot: slot, in: world)
-        guard case .messages(let views) = findings else { return [] }
+            AnyQuery(HistoryQuery(lobby, place: place, limit: limit)), for: alice, slot: slot,
+            in: world)
+        guard let views: [MessageView] = findings.value() else { return [] }
         return views.map { "\($0.id) \($0.text)" }
     }
 
     /// Returns the number of messages that a user has not read.
     mutating func unread(of user: UserID) throws -> Int {
         let slot = ReplySlot(session: 2, number: 0)
-        let (findings, _) = try machine.answer(.unread, for: user, slot: slot, in: world)
-        guard case .unread(let counts) = findings else { return -1 }
+        let (findings, _) = try machine.answer(
+            AnyQuery(UnreadQuery()), for: user, slot: slot, in: world)
+        guard let counts: [UnreadCount] = findings.value() else { return -1 }
         return counts.reduce(0) { $0 + $1.count }
     }
 
@@ -176,9 +178,9 @@ struct Driven {
         of user: UserID, without senders: BlockedSenders = .none
     ) throws -> MessageID? {
         let slot = ReplySlot(session: 2, number: 0)
-        let query = Query.chats(.all).filtered(by: senders)
+        let query = AnyQuery(ChatsQuery(.all), without: senders)
         let (findings, _) = try machine.answer(query, for: user, slot: slot, in: world)
-        guard case .chats(let chats) = findings else { return nil }
+        guard let chats: [ChatView] = findings.value() else { return nil }
         return chats.first?.last?.id
     }
 
@@ -186,11 +188,12 @@ struct Driven {
         of user: UserID, bytesMax: Int
     ) throws -> (messages: [MessageView], goesOn: Bool) {
         let slot = ReplySlot(session: 2, number: 0)
-        let query = Query.history(lobby, place: .newest, limit: 1_000, bytesMax: bytesMax)
+        let query = AnyQuery(
+            HistoryQuery(lobby, place: .newest, limit: 1_000, bytesMax: bytesMax))
         let (findings, _) = try machine.answer(query, for: user, slot: slot, in: world)
-        let (page, next) = findings.page(
+        let (page, next) = findings.base.page(
             ListPage(historyCut: HistoryCut(isForward: false, bytesMax: bytesMax)))
-        guard case .messages(let messages) = page else { return ([], false) }
+        guard let messages: [MessageView] = page.value() else { return ([], false) }
         return (messages, next != nil)
     }
 
@@ -200,8 +203,8 @@ struct Driven {
         let question = Acquaintance.Question(
             beside: ConversationID(checked: "another"), others: [other])
         let (findings, _) = try machine.answer(
-            .acquaintance(question), for: user, slot: slot, in: world)
-        guard case .acquaintance(let acquaintance) = findings else { return false }
+            AnyQuery(AcquaintanceQuery(question)), for: user, slot: slot, in: world)
+        guard let acquaintance: Acquaintance = findings.value() else { return false }
         return acquaintance.knows(other)
     }
 
@@ -231,7 +234,7 @@ struct Driven {
     func modelPreview(of user: UserID) -> MessageID? { shown(to: user).last?.position.id }
 
     /// Returns the same page from the model.
-    func modelPage(_ place: Query.Place, limit: Int) -> [String] {
+    func modelPage(_ place: HistoryQuery.Place, limit: Int) -> [String] {
         guard let participants = model[.conversation(lobby)]?.conversation?.participants else {
             return []
         }
@@ -294,7 +297,7 @@ struct Driven {
             for _ in 0..<80 {
                 try driven.step(&remote)
                 let limit = 1 + driven.random.below(8)
-                let places: [Query.Place] =
+                let places: [HistoryQuery.Place] =
                     [.newest]
                     + driven.model.keys.filter { $0.kind == .message }.sorted().flatMap { key in
                         MessageID(key.id).map { [.before($0), .after($0)] } ?? []

@@ -66,9 +66,8 @@ package struct Coverage: Sendable {
             "add item", "done", "undone", "delete item", "leave unless left",
         ].flatMap { [$0, "repeated \($0)"] }
         + [
-            "history", "message shown", "edits", "pinned", "chats", "unread", "actions",
-            "profile shown",
-            "edit item",
+            "HistoryQuery", "MessageQuery", "EditsQuery", "PinsQuery", "ChatsQuery", "UnreadQuery",
+            "ItemsQuery", "ProfileQuery", "edit item",
         ]
         + ["push", "confirm", "summary", "hashes", "offer", "pull", "batch", "done", "broken"]
         + ["seek", "absent", "handover", "accept", "dropped", "left", "owner anew", "forwarded"]

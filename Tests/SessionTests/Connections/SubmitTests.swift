@@ -63,13 +63,13 @@ import Wire
         send("m1")
         submit(
             .read(
-                .history(SubmitTests.chat, place: .newest, limit: 9, bytesMax: nil),
+                HistoryQuery(SubmitTests.chat, place: .newest, limit: 9, bytesMax: nil),
                 of: SubmitTests.alice))
         submit(.token)
         #expect(output.responses.count == 3)
         guard case .written(let written) = output.responses[0],
             case .found(let listing) = output.responses[1],
-            case .messages(let messages) = listing.findings
+            let messages: [MessageView] = listing.findings.value()
         else { return #expect(Bool(false)) }
         #expect(written.receipt.message == MessageID(checked: "m1"))
         #expect(messages.map(\.text) == ["m1"])

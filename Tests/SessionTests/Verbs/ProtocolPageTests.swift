@@ -1,4 +1,5 @@
 import Admin
+import Chat
 import Foundation
 import LineProtocol
 import NodeKit

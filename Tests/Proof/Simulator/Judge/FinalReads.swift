@@ -23,14 +23,14 @@ extension World {
     }
 
     /// Returns a query's result; nil if the node refuses it to the user.
-    private func found(
-        _ query: Query, for user: UserID, _ shard: Int, _ node: SimNode
-    ) throws(Violation) -> Findings? {
+    private func found<Asked: Query>(
+        _ query: Asked, for user: UserID, _ shard: Int, _ node: SimNode
+    ) throws(Violation) -> Asked.Answer? {
         guard let shell = node.shell else { return nil }
-        let answer: (findings: Findings, isSettled: Bool)
+        let answer: (findings: AnyFindings, isSettled: Bool)
         do throws(ShardFailure) {
             answer = try shell.machines[shard].answer(
-                query, for: user, slot: ReplySlot(session: 0, number: 0),
+                AnyQuery(query), for: user, slot: ReplySlot(session: 0, number: 0),
                 in: world(of: node, shell))
         } catch {
             if case .refused = error { return nil }
@@ -39,22 +39,22 @@ extension World {
         guard answer.isSettled else {
             throw Violation(invariant: .reads, explanation: "\(node.name) is not settled")
         }
-        return answer.findings
+        return answer.findings.value()
     }
 
     private func checkConversation(
         _ conversation: Expected, for user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
-        let history = Query.history(conversation.id, place: .newest, limit: 1_000)
+        let history = HistoryQuery(conversation.id, place: .newest, limit: 1_000)
         let page = try found(history, for: user, shard, node)
-        let pins = try found(.pinned(conversation.id), for: user, shard, node)
+        let pins = try found(PinsQuery(conversation.id), for: user, shard, node)
         guard conversation.participants.contains(user) else {
             guard page == nil, pins == nil else {
                 throw shows(node, user, conversation, "a conversation of others")
             }
             return
         }
-        guard case .messages(let views) = page, case .messages(let pinned) = pins else {
+        guard let views = page, let pinned = pins else {
             throw shows(node, user, conversation, "nothing, though \(user) is in it")
         }
         try check(views, in: conversation, for: user, node)
@@ -102,7 +102,7 @@ extension World {
     private func checkItems(
         of user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
-        guard case .actions(let items) = try found(.actions, for: user, shard, node) else {
+        guard let items = try found(ItemsQuery(), for: user, shard, node) else {
             return
         }
         let disk = node.disk.state.shards[shard]
@@ -122,8 +122,8 @@ extension World {
     private func checkLists(
         _ rooms: [Expected], for user: UserID, _ shard: Int, _ node: SimNode
     ) throws(Violation) {
-        guard case .chats(let chats) = try found(.chats(.all), for: user, shard, node),
-            case .unread(let counts) = try found(.unread, for: user, shard, node)
+        guard let chats = try found(ChatsQuery(.all), for: user, shard, node),
+            let counts = try found(UnreadQuery(), for: user, shard, node)
         else { return }
         let mine = rooms.filter { $0.isListed(for: user) }
         guard chats.map(\.id).sorted() == mine.map(\.id).sorted() else {

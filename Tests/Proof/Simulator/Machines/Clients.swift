@@ -84,7 +84,7 @@ struct Request {
         /// The dots that are stored once the write is answered, the document whose changes they
         /// are, and the mutation.
         case write(Context, DocumentKey, Mutation)
-        case query(Query, Findings, deletionsKnown: Int)
+        case query(AnyQuery, AnyFindings, deletionsKnown: Int)
     }
 
     let session: Int
@@ -278,39 +278,41 @@ extension World {
 
     private func ask(_ index: Int, at node: Int) throws(Violation) {
         let conversationIndex = workRandom.below(clients.conversations.count)
-        let query: Query
+        let query: any Query
         if workRandom.chance(percent: 25) {
-            let shown = workRandom.pick(Query.Shown.allCases)
-            query = workRandom.pick(
-                [
-                    .pinned(clients.conversations[conversationIndex]), .chats(shown), .unread,
-                    .actions,
-                    .profile(workRandom.pick(clients.users)),
-                ])
+            let shown = workRandom.pick(ChatsQuery.Shown.allCases)
+            let queries: [any Query] = [
+                PinsQuery(clients.conversations[conversationIndex]), ChatsQuery(shown),
+                UnreadQuery(), ItemsQuery(), ProfileQuery(workRandom.pick(clients.users)),
+            ]
+            query = workRandom.pick(queries)
         } else if workRandom.chance(percent: 30) {
-            query = .edits(
+            query = EditsQuery(
                 workRandom.pick(clients.messages[conversationIndex]),
                 in: clients.conversations[conversationIndex])
         } else {
             let id = workRandom.pick(clients.messages[conversationIndex])
-            let place = workRandom.pick([Query.Place.newest, .newest, .before(id), .after(id)])
+            let place = workRandom.pick([
+                HistoryQuery.Place.newest, .newest, .before(id), .after(id),
+            ])
             let (conversation, limit) = (
                 clients.conversations[conversationIndex], workRandom.pick([1, 3, 10, 100])
             )
             query =
                 place == .after(id) && limit == 1
-                ? .message(id, in: conversation)
-                : .history(conversation, place: place, limit: limit)
+                ? MessageQuery(id, in: conversation)
+                : HistoryQuery(conversation, place: place, limit: limit)
         }
         try ask(query, index, at: node)
     }
 
-    func ask(_ query: Query, _ index: Int, at node: Int) throws(Violation) {
+    func ask(_ base: any Query, _ index: Int, at node: Int) throws(Violation) {
+        let query = AnyQuery(base)
         let shard = shard(of: query)
         guard let node = route(shard, from: nodes[node]), let shell = node.shell else { return }
         let user = clients.sessions[index].user
         let number = requests.count
-        let answer: (findings: Findings, isSettled: Bool)
+        let answer: (findings: AnyFindings, isSettled: Bool)
         do throws(ShardFailure) {
             answer = try shell.machines[shard].answer(
                 query, for: user,
@@ -326,7 +328,7 @@ extension World {
             Request(
                 session: index, user: user, address: shell.address, shard: shard, kind: kind,
                 askedAt: now))
-        coverage.count(query.name)
+        coverage.count("\(type(of: base))")
         try checkNotBehind(node, shard, shell)
         if answer.isSettled {
             try onShown(number)
@@ -338,7 +340,7 @@ extension World {
 
     /// Returns the shard of the query's partition; for a list over all shards, a random one, whose
     /// part is read.
-    private func shard(of query: Query) -> Int {
+    private func shard(of query: AnyQuery) -> Int {
         guard let partition = query.partition else { return workRandom.below(plan.shards) }
         return Int(ShardID(of: partition, count: UInt16(plan.shards)).number)
     }
@@ -360,42 +362,6 @@ extension World {
             throw Violation(
                 invariant: .badRecord,
                 explanation: "\(node.name), asked by a client, said \(failure)")
-        }
-    }
-}
-
-extension Query {
-    var name: String {
-        switch self {
-        case .history: "history"
-        case .message: "message shown"
-        case .action: "action item shown"
-        case .edits: "edits"
-        case .pinned: "pinned"
-        case .participants: "participants"
-        case .chats: "chats"
-        case .chat: "chat"
-        case .marks: "marks"
-        case .changes: "changes"
-        case .devices: "devices"
-        case .names: "names"
-        case .contacts: "contacts"
-        case .profiles: "profiles"
-        case .unread: "unread"
-        case .profile: "profile shown"
-        case .actions: "actions"
-        case .device: "device shown"
-        case .due: "notifications"
-        case .accounts, .allAccounts, .accountUsers: "accounts"
-        case .acquaintance: "acquaintance"
-        case .unsentBytes: "unsent bytes"
-        case .signIn: "sign-in"
-        case .holders: "holders"
-        case .signing: "keys"
-        case .file: "file"
-        case .part: "part"
-        case .blocks, .blockers: "blocks"
-        case .without(_, let query): query.name
         }
     }
 }

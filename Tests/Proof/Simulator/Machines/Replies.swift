@@ -93,25 +93,31 @@ extension World {
         else { return }
         requests[number].state = .answered
         let node = nodes[request.address.node]
-        trace(14, UInt64(number), "\(node.name) shows \(query.name) to \(request.user)")
-        switch (query, findings) {
-        case (.history(let conversation, _, let limit, _), .messages(let views)):
-            guard views.count <= limit else {
+        trace(14, UInt64(number), "\(node.name) shows \(type(of: query.base)) to \(request.user)")
+        guard query.isAnswered(by: findings) else {
+            throw Violation(invariant: .reads, explanation: "a reply to another question")
+        }
+        switch (query.base, findings.base) {
+        case (let history as HistoryQuery, let views as [MessageView]):
+            guard views.count <= history.limit else {
                 throw Violation(
-                    invariant: .bounded, explanation: "a page of \(views.count), not \(limit)")
+                    invariant: .bounded,
+                    explanation: "a page of \(views.count), not \(history.limit)")
             }
             for view in views {
-                let key = DocumentKey.message(view.id, in: conversation)
+                let key = DocumentKey.message(view.id, in: history.conversation)
                 try checkShown(view, key, request, known, node)
             }
             try checkOrder(views, node)
-        case (.message(let id, let conversation), .messages(let views)):
-            guard let view = views.first, views.count == 1, view.id == id else {
-                throw Violation(invariant: .reads, explanation: "not the message \(id)")
+        case (let query as MessageQuery, let views as [MessageView]):
+            guard let view = views.first, views.count == 1, view.id == query.message else {
+                throw Violation(
+                    invariant: .reads, explanation: "not the message \(query.message)")
             }
-            try checkShown(view, .message(id, in: conversation), request, known, node)
-        case (.edits(let id, let conversation), .edits(let views)):
-            let key = DocumentKey.message(id, in: conversation)
+            let key = DocumentKey.message(query.message, in: query.conversation)
+            try checkShown(view, key, request, known, node)
+        case (let query as EditsQuery, let views as [EditView]):
+            let key = DocumentKey.message(query.message, in: query.conversation)
             // Who sent or edited the text.
             let sender = ledger.entries(of: key).first {
                 $0.mutation.action.text == views.first?.text
@@ -122,18 +128,15 @@ extension World {
             for view in views {
                 try checkOnDisk(key, view.at, view.text, request, node)
             }
-        case (.pinned(let conversation), .messages(let views)):
+        case (let pins as PinsQuery, let views as [MessageView]):
             for view in views {
-                let key = DocumentKey.message(view.id, in: conversation)
+                let key = DocumentKey.message(view.id, in: pins.conversation)
                 try checkShown(view, key, request, known, node)
             }
             try checkPins(views, node)
-        case (.chats, .chats(let chats)):
+        case (is ChatsQuery, let chats as [ChatView]):
             for chat in chats { try checkPreview(chat, request, known, node) }
-        case (.unread, .unread), (.profile, .profile), (.actions, .actions):
-            break
-        default:
-            throw Violation(invariant: .reads, explanation: "a reply to another question")
+        default: break
         }
         onReply(to: number)
     }

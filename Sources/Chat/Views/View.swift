@@ -1,15 +1,12 @@
 import CRDT
-import Chat
-import LineProtocol
-import Replication
 import Wire
 
 /// A field of what responses show: its key, and how its value is read and what type it has.
 ///
 /// Lines, JSON and the descriptions of both are made from the same fields.
-package struct Field<Subject>: Sendable {
+public struct Field<Subject>: Sendable {
     /// The getters by the types of their values.
-    package enum Getter: Sendable {
+    public enum Getter: Sendable {
         case text(@Sendable (Subject) -> String?)
         /// A name (see `Name`).
         case name(@Sendable (Subject) -> String?)
@@ -27,13 +24,13 @@ package struct Field<Subject>: Sendable {
         /// Names of any kind; left out where there are none.
         case names(@Sendable (Subject) -> [String])
         /// The replicas that have stored something, of those that own it.
-        case copies(@Sendable (Subject) -> Stored?)
+        case copies(@Sendable (Subject) -> (on: Int, owners: Int)?)
     }
 
-    package let key: StaticString
-    package let getter: Getter
+    public let key: StaticString
+    public let getter: Getter
     /// Whether each row has it.
-    package let isRequired: Bool
+    public let isRequired: Bool
 
     private init(_ key: StaticString, _ getter: Getter, isRequired: Bool) {
         self.key = key
@@ -43,119 +40,134 @@ package struct Field<Subject>: Sendable {
 }
 
 extension Field {
-    static func text(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String) -> Field {
+    public static func text(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String)
+        -> Field
+    {
         Field(key, .text(get), isRequired: true)
     }
 
-    static func text(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String?) -> Field
+    public static func text(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String?)
+        -> Field
     {
         Field(key, .text(get), isRequired: false)
     }
 
-    static func name(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String) -> Field {
+    public static func name(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String)
+        -> Field
+    {
         Field(key, .name(get), isRequired: true)
     }
 
-    static func name(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String?) -> Field
+    public static func name(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> String?)
+        -> Field
     {
         Field(key, .name(get), isRequired: false)
     }
 
-    static func time(
+    public static func time(
         _ key: StaticString, _ get: @escaping @Sendable (Subject) -> HybridTimestamp
     ) -> Field {
         Field(key, .time { get($0).lineTime }, isRequired: true)
     }
 
-    static func time(
+    public static func time(
         _ key: StaticString, _ get: @escaping @Sendable (Subject) -> HybridTimestamp?
     ) -> Field {
         Field(key, .time { get($0)?.lineTime }, isRequired: false)
     }
 
-    static func due(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> DueTime?) -> Field
+    public static func due(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> DueTime?)
+        -> Field
     {
         Field(key, .time { get($0)?.milliseconds }, isRequired: false)
     }
 
-    static func number(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> UInt64) -> Field
+    public static func number(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> UInt64)
+        -> Field
     {
         Field(key, .number(get), isRequired: true)
     }
 
-    static func number(
+    public static func number(
         _ key: StaticString, _ get: @escaping @Sendable (Subject) -> UInt64?
     ) -> Field {
         Field(key, .number(get), isRequired: false)
     }
 
-    static func count(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Int) -> Field {
+    public static func count(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Int)
+        -> Field
+    {
         Field(key, .number { UInt64(clamping: get($0)) }, isRequired: true)
     }
 
-    static func count(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Int?) -> Field {
+    public static func count(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Int?)
+        -> Field
+    {
         Field(key, .number { get($0).map { UInt64(clamping: $0) } }, isRequired: false)
     }
 
-    static func sequence(
+    public static func sequence(
         _ key: StaticString, _ get: @escaping @Sendable (Subject) -> UInt64?
     ) -> Field {
         Field(key, .sequence(get), isRequired: true)
     }
 
-    static func flag(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Bool) -> Field {
+    public static func flag(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Bool)
+        -> Field
+    {
         Field(key, .flag(get), isRequired: false)
     }
 
-    static func toggle(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Bool?) -> Field
+    public static func toggle(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Bool?)
+        -> Field
     {
         Field(key, .toggle(get), isRequired: false)
     }
 
-    static func users(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> [UserID])
+    public static func users(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> [UserID])
         -> Field
     {
         Field(key, .users(get), isRequired: false)
     }
 
-    static func names(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> [String])
+    public static func names(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> [String])
         -> Field
     {
         Field(key, .names(get), isRequired: false)
     }
 
-    static func copies(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> Stored?)
-        -> Field
-    {
+    public static func copies(
+        _ key: StaticString, _ get: @escaping @Sendable (Subject) -> (on: Int, owners: Int)?
+    ) -> Field {
         Field(key, .copies(get), isRequired: false)
     }
 }
 
 extension HybridTimestamp {
     /// The time as responses show it: milliseconds since 1970.
-    package var lineTime: Int64 { Int64(milliseconds) }
+    public var lineTime: Int64 { Int64(milliseconds) }
 }
 
 /// The fields of one kind of row, in the order in which a row shows them.
-package struct View<Subject>: Sendable {
+public struct View<Subject>: Sendable {
     /// The first word of its line, in capitals; `OK` for the view of a status.
-    package let noun: StaticString
-    package let fields: [Field<Subject>]
+    public let noun: StaticString
+    public let fields: [Field<Subject>]
 
-    init(_ noun: StaticString, _ fields: [Field<Subject>]) {
+    public init(_ noun: StaticString, _ fields: [Field<Subject>]) {
         self.noun = noun
         self.fields = fields
     }
 }
 
 /// A writer of the fields of one row.
-package protocol FieldWriter {
+public protocol ViewWriter {
     mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>])
 }
 
 /// A writer of rows in one form.
-package protocol RowWriter {
-    associatedtype Fields: FieldWriter
+public protocol RowWriter {
+    associatedtype Fields: ViewWriter
 
     mutating func row(_ noun: StaticString, _ body: (inout Fields) -> Void)
     /// Whether so much was written that nobody will get it.
@@ -163,39 +175,11 @@ package protocol RowWriter {
 }
 
 extension RowWriter {
-    mutating func row<Subject>(_ subject: Subject, as view: View<Subject>) {
+    public mutating func row<Subject>(_ subject: Subject, as view: View<Subject>) {
         row(view.noun) { $0.write(subject, view.fields) }
     }
 
-    mutating func rows<Subject>(_ subjects: some Sequence<Subject>, as view: View<Subject>) {
+    public mutating func rows<Subject>(_ subjects: some Sequence<Subject>, as view: View<Subject>) {
         for subject in subjects where !isTooLong { row(subject, as: view) }
     }
-}
-
-extension ReplyPairs: FieldWriter {
-    package mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
-        for field in fields {
-            switch field.getter {
-            case .text(let get): pair(field.key, get(subject))
-            case .name(let get): pair(field.key, name: get(subject))
-            case .time(let get): pair(field.key, time: get(subject))
-            case .number(let get): pair(field.key, get(subject))
-            case .sequence(let get): pair(field.key, sequence: get(subject))
-            case .flag(let get): flag(field.key, get(subject))
-            case .toggle(let get): pair(field.key, get(subject).map { $0 ? "true" : "false" })
-            case .users(let get): list(field.key, get(subject))
-            case .names(let get): list(field.key, words: get(subject))
-            case .copies(let get):
-                if let stored = get(subject) { pair(field.key, stored.on, of: stored.owners) }
-            }
-        }
-    }
-}
-
-extension ReplyWriter: RowWriter {
-    package mutating func row(_ noun: StaticString, _ body: (inout ReplyPairs) -> Void) {
-        line(noun, body)
-    }
-
-    package var isTooLong: Bool { bytes.count > LineLimits.replyBytesMax }
 }

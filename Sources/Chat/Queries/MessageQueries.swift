@@ -1,0 +1,278 @@
+import CRDT
+import Wire
+
+extension QueryTable {
+    static let ofMessages: [any Query.Type] = [
+        HistoryQuery.self, MessageQuery.self, EditsQuery.self, PinsQuery.self, DueQuery.self,
+    ]
+}
+
+/// A query for a page of messages as the user sees them, oldest first.
+public struct HistoryQuery: Query {
+    /// The messages that a page contains: the newest, or those just before or after one.
+    public enum Place: Hashable, Sendable {
+        case newest
+        case before(MessageID)
+        case after(MessageID)
+    }
+
+    public typealias Answer = [MessageView]
+    public static let codes: [UInt8] = [1]
+    public static let showsMessages = true
+    /// The most messages that one query may ask for.
+    public static let limitMax = 1_000
+
+    public let conversation: ConversationID
+    public let place: Place
+    /// The most messages, 1…`limitMax`.
+    public let limit: Int
+    /// The bytes of messages after which the page may end; no part of the encoding.
+    public let bytesMax: Int?
+
+    public init(
+        _ conversation: ConversationID, place: Place, limit: Int, bytesMax: Int? = nil
+    ) {
+        self.conversation = conversation
+        self.place = place
+        self.limit = limit
+        self.bytesMax = bytesMax
+    }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        let conversation: ConversationID = try reader.readName()
+        let place = try Place(from: &reader)
+        let limit = try reader.readVarint()
+        guard (1...UInt64(HistoryQuery.limitMax)).contains(limit) else {
+            throw .tooLong(count: limit, limit: HistoryQuery.limitMax)
+        }
+        self.init(conversation, place: place, limit: Int(limit))
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(conversation)
+        place.encode(into: &writer)
+        writer.write(count: limit)
+    }
+
+    public var partition: String? { conversation.text }
+
+    public func ending(after bytes: Int) -> HistoryQuery? {
+        HistoryQuery(conversation, place: place, limit: limit, bytesMax: bytes)
+    }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [MessageView] {
+        let listing = try source.listing(of: conversation, for: viewer)
+        return try source.messages(
+            try page(in: &source), upTo: bytesMax ?? .max, as: listing)
+    }
+
+    private func page<Source: QuerySource>(
+        in source: inout Source
+    ) throws(Source.Failure) -> HistoryPage {
+        switch place {
+        case .newest:
+            return HistoryPage(.newest, limit: limit)
+        case .before(let id):
+            let time = try source.message(id, in: conversation).header.sent.time
+            return HistoryPage(.before(HistoryPosition(time: time, id: id)), limit: limit)
+        case .after(let id):
+            let time = try source.message(id, in: conversation).header.sent.time
+            return HistoryPage(.after(HistoryPosition(time: time, id: id)), limit: limit)
+        }
+    }
+}
+
+extension HistoryQuery.Place: WireValue {
+    public func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .newest: writer.write(1)
+        case .before(let message):
+            writer.write(2)
+            writer.write(message)
+        case .after(let message):
+            writer.write(3)
+            writer.write(message)
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        switch try reader.readByte() {
+        case 1: self = .newest
+        case 2: self = .before(try reader.readName())
+        case 3: self = .after(try reader.readName())
+        default: throw .invalid("a place in a history")
+        }
+    }
+}
+
+/// A query for a message as the user sees it.
+public struct MessageQuery: Query {
+    public typealias Answer = [MessageView]
+    public static let codes: [UInt8] = [43]
+    public static let showsMessages = true
+
+    public let message: MessageID
+    public let conversation: ConversationID
+
+    public init(_ message: MessageID, in conversation: ConversationID) {
+        self.message = message
+        self.conversation = conversation
+    }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        message = try reader.readName()
+        conversation = try reader.readName()
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(message)
+        writer.write(conversation)
+    }
+
+    public var partition: String? { conversation.text }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [MessageView] {
+        let listing = try source.listing(of: conversation, for: viewer)
+        let found = try source.document(.message(message, in: conversation))
+        guard let view = found.flatMap({ listing.view(of: $0) }) else {
+            throw .refused(.messageNotFound)
+        }
+        return [view]
+    }
+}
+
+/// A query for the texts of a message, oldest first.
+public struct EditsQuery: Query {
+    public typealias Answer = [EditView]
+    public static let codes: [UInt8] = [2]
+    public static let showsMessages = true
+
+    public let message: MessageID
+    public let conversation: ConversationID
+
+    public init(_ message: MessageID, in conversation: ConversationID) {
+        self.message = message
+        self.conversation = conversation
+    }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        message = try reader.readName()
+        conversation = try reader.readName()
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(message)
+        writer.write(conversation)
+    }
+
+    public var partition: String? { conversation.text }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [EditView] {
+        let chat = try source.conversation(
+            conversation, for: viewer, orRefusing: .messageNotFound)
+        let message = try source.message(message, in: conversation)
+        guard !viewer.senders.hides(message) else { throw .refused(.messageNotFound) }
+        return viewer.senders.shown(message).edits(among: chat.participants)
+            .map { EditView(at: $0.at, text: $0.text) }
+    }
+}
+
+/// A query for the pinned messages that the user sees, newest pin first.
+public struct PinsQuery: ConversationQuery {
+    public typealias Answer = [MessageView]
+    public static let codes: [UInt8] = [3]
+    public static let showsMessages = true
+
+    public let conversation: ConversationID
+
+    public init(_ conversation: ConversationID) { self.conversation = conversation }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [MessageView] {
+        let listing = try source.listing(of: conversation, for: viewer)
+        var pins: [(at: Stamp, view: MessageView)] = []
+        for key in try source.keys(
+            of: .message, carrying: Term.pinned, partition: conversation.text)
+        {
+            guard let document = try source.document(key),
+                let pin = document.message?.pin, pin.value.by != nil,
+                let view = listing.view(of: document), !view.isDeletedForEveryone
+            else { continue }
+            pins.append((pin.stamp, view))
+        }
+        return pins.sorted { $1.at < $0.at }.map(\.view)
+    }
+}
+
+// MARK: Listings
+
+/// The inputs of a listing of a conversation's messages for one user.
+struct Listing {
+    let conversation: ConversationID
+    let chat: Conversation
+    let viewer: Viewer
+    let progress: Progress
+    /// The vector up to which the user has hidden the conversation.
+    let hidden: Vector?
+
+    func view(of document: Document) -> MessageView? {
+        guard let id = MessageID(document.key.id), !document.isSent(within: hidden) else {
+            return nil
+        }
+        let senders = viewer.senders
+        // Nearly nobody has blocked anybody, and a message is large to copy.
+        if senders.isEmpty { return document.message.flatMap { view(of: $0, as: id) } }
+        guard !senders.hides(document) else { return nil }
+        return document.message.map(senders.shown).flatMap { view(of: $0, as: id) }
+    }
+
+    private func view(of message: Message, as id: MessageID) -> MessageView? {
+        message.view(as: id, for: viewer.user, among: chat.participants, progress: progress)
+    }
+}
+
+extension QuerySource {
+    /// Returns the inputs of a participant's listing; throws a refusal if there is none.
+    mutating func listing(
+        of conversation: ConversationID, for viewer: Viewer
+    ) throws(Failure) -> Listing {
+        let chat = try self.conversation(conversation, for: viewer)
+        let participantStates = try participantStates(of: conversation)
+        let own = participantStates.first { $0.user == viewer.user }?.participantState
+        return Listing(
+            conversation: conversation, chat: chat, viewer: viewer,
+            progress: Progress(of: participantStates, in: chat),
+            hidden: chat.hiddenVector(of: viewer.user, in: own))
+    }
+
+    /// Returns a page of messages.
+    ///
+    /// - Parameter bytesMax: the size of the messages after which the page ends, in bytes. It has
+    ///   the message with which it became larger, and two at least: one that is left out says that
+    ///   the history goes on.
+    mutating func messages(
+        _ page: HistoryPage, upTo bytesMax: Int, as listing: Listing
+    ) throws(Failure) -> [MessageView] {
+        var views: [MessageView] = []
+        var bytes = 0
+        let viewer = listing.viewer
+        try messages(page, of: listing.conversation) { run in
+            viewer.senders.hidden(from: viewer.user, in: run, countingRetracted: true)
+                == run.counts.seen(by: viewer.user)
+                || listing.hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
+        } handing: { document in
+            guard let view = listing.view(of: document) else { return true }
+            views.append(view)
+            if bytesMax < .max { bytes += view.encoded.count }
+            return views.count < page.limit && (bytes <= bytesMax || views.count < 2)
+        }
+        return page.isDescending ? views.reversed() : views
+    }
+}

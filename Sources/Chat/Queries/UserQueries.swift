@@ -1,0 +1,221 @@
+import CRDT
+import Wire
+
+extension QueryTable {
+    static let ofUsers: [any Query.Type] = [
+        ProfileQuery.self, NamesQuery.self, ProfilesQuery.self, BlocksQuery.self,
+        BlockersQuery.self, ItemQuery.self, ItemsQuery.self,
+    ]
+}
+
+/// A query for the profile of a user; anybody may ask.
+public struct ProfileQuery: Query {
+    public typealias Answer = ProfileView
+    public static let codes: [UInt8] = [6]
+
+    public let owner: UserID
+
+    public init(_ owner: UserID) { self.owner = owner }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        owner = try reader.readName()
+    }
+
+    public func encode(into writer: inout ByteWriter) { writer.write(owner) }
+
+    public var partition: String? { owner.text }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> ProfileView {
+        guard let profile = try source.document(.profile(owner))?.profile else {
+            throw .refused(.profileNotFound)
+        }
+        return profile.view(of: owner)
+    }
+}
+
+extension QuerySource {
+    /// Returns those of these users' profiles that are in this shard, in the order of the users.
+    mutating func profiles(
+        of users: [UserID]
+    ) throws(Failure) -> [(user: UserID, document: Document, profile: Profile)] {
+        var profiles: [(user: UserID, document: Document, profile: Profile)] = []
+        for user in users where holds(.profile(user)) {
+            guard let document = try document(.profile(user)), let profile = document.profile
+            else { continue }
+            profiles.append((user, document, profile))
+        }
+        return profiles
+    }
+}
+
+/// A query for the names that users have given, without users who have given none.
+public struct NamesQuery: Query {
+    public typealias Answer = [NameView]
+    public static let codes: [UInt8] = [23]
+    /// As many users as one list of notifications may have as senders.
+    public static let usersMax = DueQuery.shownMax + ListedNotification.countMax
+
+    /// At most `usersMax`, ascending.
+    public let owners: [UserID]
+
+    public init(of owners: [UserID]) { self.owners = owners }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        owners = try NamesQuery.readUsers(from: &reader)
+    }
+
+    /// Reads at most `usersMax` users, ascending.
+    static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
+        let users = try reader.readUsers()
+        guard users.count <= usersMax else {
+            throw .tooLong(count: UInt64(users.count), limit: usersMax)
+        }
+        return users
+    }
+
+    public func encode(into writer: inout ByteWriter) { owners.encode(into: &writer) }
+
+    public var partition: String? { nil }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [NameView] {
+        try source.profiles(of: owners).compactMap { $0.profile.nameView(of: $0.user) }
+    }
+}
+
+/// A query for the profiles of users, without users who have none.
+public struct ProfilesQuery: Query {
+    public typealias Answer = [DatedProfile]
+    public static let codes: [UInt8] = [25]
+
+    /// At most `NamesQuery.usersMax`, ascending.
+    public let owners: [UserID]
+
+    public init(of owners: [UserID]) { self.owners = owners }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        owners = try NamesQuery.readUsers(from: &reader)
+    }
+
+    public func encode(into writer: inout ByteWriter) { owners.encode(into: &writer) }
+
+    public var partition: String? { nil }
+    public var users: [UserID]? { owners }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [DatedProfile] {
+        try source.profiles(of: owners).map {
+            DatedProfile(view: $0.profile.view(of: $0.user), at: $0.document.greatestTime)
+        }
+    }
+}
+
+/// A query for the users whom a user has blocked.
+public struct BlocksQuery: Query {
+    public typealias Answer = Blocks
+    public static let codes: [UInt8] = [37]
+
+    public let owner: UserID
+
+    public init(of owner: UserID) { self.owner = owner }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        owner = try reader.readName()
+    }
+
+    public func encode(into writer: inout ByteWriter) { writer.write(owner) }
+
+    public var partition: String? { owner.text }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> Blocks { try source.blocks(of: owner) }
+}
+
+/// A query for those of some users who have blocked the user.
+public struct BlockersQuery: Query {
+    public typealias Answer = [UserID]
+    public static let codes: [UInt8] = [38]
+    public static let isForOperators = true
+
+    /// At most `ChatLimits.participantsMax`, ascending.
+    public let others: [UserID]
+
+    public init(among others: [UserID]) { self.others = others }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        others = try NamesQuery.readUsers(from: &reader)
+    }
+
+    public func encode(into writer: inout ByteWriter) { others.encode(into: &writer) }
+
+    public var partition: String? { nil }
+    public var users: [UserID]? { others }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [UserID] {
+        var blockers: [UserID] = []
+        for other in others where source.holds(.blocks(other)) {
+            if try source.blocks(of: other).contains(viewer.user) { blockers.append(other) }
+        }
+        return blockers
+    }
+}
+
+/// A query for one of the user's action items.
+public struct ItemQuery: Query {
+    public typealias Answer = [ItemView]
+    public static let codes: [UInt8] = [44]
+
+    public let item: ItemID
+
+    public init(_ item: ItemID) { self.item = item }
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        item = try reader.readName()
+    }
+
+    public func encode(into writer: inout ByteWriter) { writer.write(item) }
+
+    public var partition: String? { item.text }
+
+    public func find<Source: QuerySource>(
+        for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [ItemView] {
+        let found = try source.document(of: item, of: viewer.user)?.item
+        guard let found, !found.isDeleted else { throw .refused(.itemNotFound) }
+        return [found.view(as: item)]
+    }
+}
+
+/// A query for the user's action items.
+public struct ItemsQuery: ListQuery {
+    public typealias Answer = [ItemView]
+    public static let codes: [UInt8] = [7]
+    public static let kind = DocumentKey.Kind.item
+    public static let empty: [ItemView] = []
+
+    public init() {}
+
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {}
+
+    public func encode(into writer: inout ByteWriter) {}
+
+    public func part<Source: QuerySource>(
+        of document: Document, for viewer: Viewer, in source: inout Source
+    ) throws(Source.Failure) -> [ItemView]? {
+        guard let item = document.item, item.owner == viewer.user, !item.isDeleted,
+            let id = ItemID(document.key.partition)
+        else { return nil }
+        // An item under the key of an earlier version counts where the owner has no other.
+        if document.key.id.isEmpty, try source.document(.item(id, of: item.owner)) != nil {
+            return nil
+        }
+        return [item.view(as: id)]
+    }
+}
