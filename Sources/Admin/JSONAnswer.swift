@@ -3,16 +3,6 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The form in which an answer in JSON shows a response.
-package enum AnswerForm: Sendable {
-    /// An object of the fields of the status with these keys.
-    case status([String])
-    /// The fields of the only row.
-    case one(ViewDescription)
-    /// All rows as a list under this name, and the fields of the status with these keys.
-    case list(String, ViewDescription, [String])
-}
-
 /// The answer to a request in JSON, in pieces: a long one is not moved while it grows.
 package struct JSONAnswer: RowWriter {
     /// A writer of the fields of a row as members of an object.
@@ -22,7 +12,7 @@ package struct JSONAnswer: RowWriter {
         var shown: [String]?
     }
 
-    private let form: AnswerForm
+    private let form: HTTPEndpoint.Answer
     private let bytesMax: Int
     private var fields = Fields()
     /// What was written before, in pieces.
@@ -39,7 +29,7 @@ package struct JSONAnswer: RowWriter {
     ///   - bytesMax: the most bytes that are sent.
     /// - Throws: the error of the response, or 413 for an answer that is too long.
     package static func pieces(
-        of response: Response, as form: AnswerForm, newID: String?, bytesMax: Int
+        of response: Response, as form: HTTPEndpoint.Answer, newID: String?, bytesMax: Int
     ) throws(LineError) -> [[UInt8]] {
         if let error = response.error { throw error }
         var answer = JSONAnswer(as: form, bytesMax: bytesMax)
@@ -47,7 +37,7 @@ package struct JSONAnswer: RowWriter {
         return try answer.finish(newID)
     }
 
-    private init(as form: AnswerForm, bytesMax: Int) {
+    private init(as form: HTTPEndpoint.Answer, bytesMax: Int) {
         self.form = form
         self.bytesMax = bytesMax
         fields.writer.begin("{")

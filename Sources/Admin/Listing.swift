@@ -21,7 +21,12 @@ package struct Listing: Sendable {
 
     /// Writes the rows of the list, and the fields of its status.
     func write(to writer: inout some RowWriter) {
-        findings.base.writeRows(to: &writer, naming: namesMax)
+        if let messages: [MessageView] = findings.value() {
+            // Most of what is read: the compiler specializes this code for them.
+            writer.rows(messages, as: .message)
+        } else {
+            findings.base.writeRows(to: &writer, naming: namesMax)
+        }
         if !type(of: findings.base).hasStatus { writer.row(self, as: .listing) }
     }
 

@@ -9,7 +9,12 @@ extension Verb {
         Verb(
             "CREATE", .writes, ["<conversation>", "<user>[,<user>…]"], options: [.title],
             example: "CREATE lunch alice,bob title=\"Lunch on Friday\"",
-            about: "Creates a conversation; the first user is its creator."
+            about: "Creates a conversation; the first user is its creator.",
+            endpoints: [
+                HTTPEndpoint(
+                    .post, "conversations", "createConversation", in: .conversations,
+                    .status(["id"]), sources: [0: .newID("id"), 1: .userAnd("participants")])
+            ]
         ) { words throws(LineError) in
             let conversation = try words.name(0, as: ConversationID.self)
             let users = try words.names(1, as: UserID.self)
@@ -26,14 +31,24 @@ extension Verb {
         Verb(
             "INVITE", .writes, ["<conversation>", "<by>", "<user>"],
             example: "INVITE lunch alice carol",
-            about: "Makes a user a participant, who sees everything, all of it unread."
+            about: "Makes a user a participant, who sees everything, all of it unread.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "conversations/{conversation}/participants/{user}", "addParticipant",
+                    in: .conversations, sources: [1: .user])
+            ]
         ) { words throws(LineError) in
             let (conversation, by) = try words.conversationAndUser()
             return .write(Mutation(.invite(try words.name(2)), in: conversation, by: by))
         },
         Verb(
             "LEAVECHAT", .writes, ["<conversation>", "<user>"], options: [.again],
-            example: "LEAVECHAT lunch carol", about: "Ends a user's part in a conversation."
+            example: "LEAVECHAT lunch carol", about: "Ends a user's part in a conversation.",
+            endpoints: [
+                HTTPEndpoint(
+                    .post, "conversations/{conversation}/leave", "leaveConversation",
+                    in: .conversations, adding: .always(.again, "true"))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             let mayHaveLeft = try words.choice(.again, of: Truth.self) == .yes
@@ -48,6 +63,11 @@ extension Verb {
             options: [.id, .type, .item, .blob, .preview],
             text: "<text>", example: "SEND lunch alice id=m1 noodles?",
             about: "Sends a message; the same id again is the same message.",
+            endpoints: [
+                HTTPEndpoint(
+                    .post, "conversations/{conversation}/messages", "sendMessage", in: .messages,
+                    .status(["id", "at", "replicas"]))
+            ],
             build: .minting { words, newID throws(LineError) in
                 let (conversation, sender) = try words.conversationAndUser()
                 let id = try words.name(.id, as: MessageID.self)
@@ -65,7 +85,13 @@ extension Verb {
             "HISTORY", .reads, ["<conversation>", "<user>"],
             options: [.limit, .before, .after, .bytes], reply: .page,
             example: "HISTORY lunch alice limit=2",
-            about: "Shows the newest messages, or those just before or after one."
+            about: "Shows the newest messages, or those just before or after one.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}/messages", "listMessages", in: .messages,
+                    .list("messages", View<MessageView>.message, ["next"]),
+                    adding: .always(.bytes, "\(HTTPEndpoint.pageBytes)"))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             let limit = try words.number(.limit)
@@ -81,7 +107,12 @@ extension Verb {
         },
         Verb(
             "MESSAGE", .reads, ["<conversation>", "<message>", "<user>"],
-            example: "MESSAGE lunch m1 bob", about: "Shows one message as HISTORY does."
+            example: "MESSAGE lunch m1 bob", about: "Shows one message as HISTORY does.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}/messages/{message}", "getMessage",
+                    in: .messages, .one(View<MessageView>.message))
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             return .read(MessageQuery(message, in: conversation), of: user)
@@ -89,7 +120,12 @@ extension Verb {
         Verb(
             "EDIT", .writes, ["<conversation>", "<message>", "<user>"], text: "<text>",
             example: "EDIT lunch m1 alice noodles, or rice?",
-            about: "Replaces the text of a message that this user sent."
+            about: "Replaces the text of a message that this user sent.",
+            endpoints: [
+                HTTPEndpoint(
+                    .patch, "conversations/{conversation}/messages/{message}", "editMessage",
+                    in: .messages, .status(["at"]))
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             let text = try words.text(mayBeWhite: false)
@@ -99,7 +135,12 @@ extension Verb {
             "EDITS", .reads, ["<conversation>", "<message>", "<user>"], options: .ofLists,
             reply: .list,
             example: "EDITS lunch m1 bob",
-            about: "Shows every text that a message has had, the current one last."
+            about: "Shows every text that a message has had, the current one last.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}/messages/{message}/edits", "listEdits",
+                    in: .messages, .list("edits", View<EditView>.edit, ["next"]))
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             return .list(EditsQuery(message, in: conversation), of: user, try words.page())
@@ -107,7 +148,12 @@ extension Verb {
         Verb(
             "DELETE", .writes, ["<conversation>", "<message>", "<user>"], options: [.scope],
             example: "DELETE lunch m2 alice",
-            about: "Deletes a message for this user, or for everyone."
+            about: "Deletes a message for this user, or for everyone.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "conversations/{conversation}/messages/{message}", "deleteMessage",
+                    in: .messages)
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             let scope = try words.choice(.scope, of: DeleteScope.self) ?? .me
@@ -118,14 +164,23 @@ extension Verb {
         Verb(
             "RESTORE", .writes, ["<conversation>", "<message>", "<user>"],
             example: "RESTORE lunch m2 alice",
-            about: "Shows this user again what they deleted for themselves."
+            about: "Shows this user again what they deleted for themselves.",
+            endpoints: [
+                HTTPEndpoint(
+                    .post, "conversations/{conversation}/messages/{message}/restore",
+                    "restoreMessage", in: .messages)
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             return .write(Mutation(.restore, of: message, in: conversation, by: user))
         },
         Verb(
             "PIN", .writes, ["<conversation>", "<message>", "<user>"],
-            example: "PIN lunch m1 bob", about: "Pins a message for everyone."
+            example: "PIN lunch m1 bob", about: "Pins a message for everyone.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "conversations/{conversation}/pins/{message}", "pinMessage", in: .pins)
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             return .write(Mutation(.pin, of: message, in: conversation, by: user))
@@ -133,14 +188,25 @@ extension Verb {
         Verb(
             "UNPIN", .writes, ["<conversation>", "<message>", "<user>"],
             example: "UNPIN lunch m1 alice",
-            about: "Takes the pin off a message, whoever pinned it."
+            about: "Takes the pin off a message, whoever pinned it.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "conversations/{conversation}/pins/{message}", "unpinMessage",
+                    in: .pins)
+            ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             return .write(Mutation(.unpin, of: message, in: conversation, by: user))
         },
         Verb(
             "PINNED", .reads, ["<conversation>", "<user>"], options: .ofLists, reply: .list,
-            example: "PINNED lunch alice", about: "Shows the pinned messages, the newest pin first."
+            example: "PINNED lunch alice",
+            about: "Shows the pinned messages, the newest pin first.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}/pins", "listPins", in: .pins,
+                    .list("messages", View<MessageView>.message, ["next"]))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .list(PinsQuery(conversation), of: user, try words.page())
@@ -150,7 +216,13 @@ extension Verb {
     private static let views: [Verb] = [
         Verb(
             "ARCHIVE", .writes, ["<conversation>", "<user>"],
-            example: "ARCHIVE lunch bob", about: "Archives a conversation for this user alone."
+            example: "ARCHIVE lunch bob", about: "Archives a conversation for this user alone.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "conversations/{conversation}/archive", "archiveConversation",
+                    in: .conversations),
+                HTTPEndpoint(.put, "chats/{conversation}/archive", "archiveChat", in: .chats),
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(Mutation(.archive, in: conversation, by: user))
@@ -158,7 +230,13 @@ extension Verb {
         Verb(
             "UNARCHIVE", .writes, ["<conversation>", "<user>"],
             example: "UNARCHIVE lunch bob",
-            about: "Takes a conversation out of this user's archive."
+            about: "Takes a conversation out of this user's archive.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "conversations/{conversation}/archive", "unarchiveConversation",
+                    in: .conversations),
+                HTTPEndpoint(.delete, "chats/{conversation}/archive", "unarchiveChat", in: .chats),
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(Mutation(.unarchive, in: conversation, by: user))
@@ -167,7 +245,13 @@ extension Verb {
             "HIDECHAT", .writes, ["<conversation>", "<user>"],
             example: "HIDECHAT old bob",
             about: "Removes a conversation, and all that this node holds of it, from this user's "
-                + "own view; what comes later brings it back."
+                + "own view; what comes later brings it back.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "conversations/{conversation}", "hideConversation",
+                    in: .conversations),
+                HTTPEndpoint(.delete, "chats/{conversation}", "hideChat", in: .chats),
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(Mutation(.hideChat, in: conversation, by: user))
@@ -177,7 +261,17 @@ extension Verb {
             reply: .list,
             example: "CHATS bob",
             about: "Lists a user's conversations, the latest first; with find=, those whose title, "
-                + "participants and last text together contain all the words."
+                + "participants and last text together contain all the words.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations", "listConversations", in: .conversations,
+                    .list("conversations", View<ListedChat>.chat, ["partial", "next"]),
+                    adding: .always(.names, "\(HTTPEndpoint.namesListed)")),
+                HTTPEndpoint(
+                    .get, "chats", "listChats", in: .chats,
+                    .list("chats", View<ListedChat>.chat, ["partial", "next"]),
+                    adding: .always(.names, "\(HTTPEndpoint.namesListed)")),
+            ]
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             let shown = try words.choice(.show, of: ChatsQuery.Shown.self) ?? .active
@@ -187,7 +281,15 @@ extension Verb {
         Verb(
             "CHAT", .reads, ["<conversation>", "<user>"],
             example: "CHAT lunch bob",
-            about: "Shows one conversation as CHATS does, and who has archived it."
+            about: "Shows one conversation as CHATS does, and who has archived it.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}", "getConversation", in: .conversations,
+                    .one(View<ListedChat>.chat)),
+                HTTPEndpoint(
+                    .get, "chats/{conversation}", "getChat", in: .chats, .one(View<ListedChat>.chat)
+                ),
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .read(ChatQuery(conversation), of: user)
@@ -195,7 +297,12 @@ extension Verb {
         Verb(
             "READ", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
             example: "READ lunch bob m1",
-            about: "Marks a message, or the newest, and all before it as read."
+            about: "Marks a message, or the newest, and all before it as read.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "conversations/{conversation}/marks/read", "markRead", in: .marks,
+                    .status(["unread"]))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(
@@ -204,7 +311,12 @@ extension Verb {
         Verb(
             "DELIVERED", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
             example: "DELIVERED lunch alice m3",
-            about: "Marks a message, or the newest, and all before it as delivered."
+            about: "Marks a message, or the newest, and all before it as delivered.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "conversations/{conversation}/marks/delivered", "markDelivered",
+                    in: .marks, .status(["unread"]))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(
@@ -213,7 +325,12 @@ extension Verb {
         Verb(
             "MARKS", .reads, ["<conversation>", "<user>"], reply: .list,
             example: "MARKS lunch alice",
-            about: "Shows up to where each participant has read, and when they marked it."
+            about: "Shows up to where each participant has read, and when they marked it.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}/marks", "listMarks", in: .marks,
+                    .list("marks", View<MarkView>.mark))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .read(MarksQuery(conversation), of: user)
@@ -222,7 +339,12 @@ extension Verb {
             "CHANGES", .reads, ["<conversation>", "<user>"], options: [.changeLimit],
             reply: .list, example: "CHANGES lunch alice",
             about: "Shows who joined and who left, the latest of the last "
-                + "\(ParticipantChanges.countMax) changes first."
+                + "\(ParticipantChanges.countMax) changes first.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "conversations/{conversation}/changes", "listChanges", in: .conversations,
+                    .list("changes", View<ParticipantChange>.change))
+            ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             let limit = try words.number(.changeLimit) ?? LineLimits.changesDefault
@@ -230,7 +352,12 @@ extension Verb {
         },
         Verb(
             "UNREAD", .reads, ["<user>"], options: .ofLists, reply: .list,
-            example: "UNREAD alice", about: "Counts what a user has not read, by conversation."
+            example: "UNREAD alice", about: "Counts what a user has not read, by conversation.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "unread", "countUnread", in: .marks,
+                    .list("unread", View<UnreadCount>.unread, ["total", "partial", "next"]))
+            ]
         ) { words throws(LineError) in
             .list(UnreadQuery(), of: try words.name(0), try words.page())
         },

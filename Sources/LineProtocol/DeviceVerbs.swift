@@ -8,7 +8,10 @@ extension Verb {
         Verb(
             "DEVICE ADD", .writes, ["<user>", "<device>"], options: [.token, .deviceSignIn],
             example: "DEVICE ADD bob phone token=t1",
-            about: "Adds a device of a user's, or replaces its token; it ends with the sign-in."
+            about: "Adds a device of a user's, or replaces its token; it ends with the sign-in.",
+            endpoints: [
+                HTTPEndpoint(.put, "devices/{device}", "registerDevice", in: .devices)
+            ]
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             let token = FieldText(try words.field(.token) ?? "")
@@ -20,7 +23,10 @@ extension Verb {
             options: [.presentToken, .presentSignIn],
             example: "DEVICE REMOVE bob phone",
             about: "Removes a device, with token= or signin= only while it has that; its next life "
-                + "is empty."
+                + "is empty.",
+            endpoints: [
+                HTTPEndpoint(.delete, "devices/{device}", "removeDevice", in: .devices)
+            ]
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             if let signIn = try words.presentSignIn() {
@@ -39,7 +45,12 @@ extension Verb {
         },
         Verb(
             "DEVICES", .reads, ["<user>"], options: .ofLists, example: "DEVICES bob",
-            about: "Lists a user's devices by id."
+            about: "Lists a user's devices by id.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "devices", "listDevices", in: .devices,
+                    .list("devices", View<DeviceView>.device, ["next"]))
+            ]
         ) {
             words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
@@ -49,7 +60,12 @@ extension Verb {
             "VIEWING", .writes, ["<user>", "<device>"], optional: ["<conversation>"],
             options: [.lease, .upTo], example: "VIEWING bob phone old",
             about: "Tells which conversation a device shows, or that it shows none; with "
-                + "lease=true for ten minutes."
+                + "lease=true for ten minutes.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "devices/{device}/viewing", "setViewing", in: .devices,
+                    adding: .always(.lease, "true"))
+            ]
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             return .write(Mutation(try words.viewing(), on: device, by: user))
@@ -57,7 +73,12 @@ extension Verb {
         Verb(
             "NOTIFICATIONS", .reads, ["<user>", "<device>"], options: .ofLists,
             example: "NOTIFICATIONS bob phone",
-            about: "Lists what a device is to be notified of, the oldest first."
+            about: "Lists what a device is to be notified of, the oldest first.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "devices/{device}/notifications", "listNotifications", in: .devices,
+                    .list("notifications", View<NotificationView>.notification, ["next"]))
+            ]
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             return .notifications(device, of: user, try words.page())
@@ -65,7 +86,12 @@ extension Verb {
         Verb(
             "NOTIFIED", .writes, ["<user>", "<device>", "<id>"], options: [.only, .pushed],
             example: "NOTIFIED bob phone n1",
-            about: "Takes a notification off a device's list, and without only=true all before it."
+            about: "Takes a notification off a device's list, and without only=true all before it.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "devices/{device}/notifications/{id}", "deleteNotification",
+                    in: .devices, hasOptions: false, adding: .unless("upTo", .only, "true"))
+            ]
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             let id: NotificationID = try words.name(2)

@@ -9,21 +9,36 @@ extension Verb {
         Verb(
             "BLOCKUSER", .writes, ["<user>", "<other>"], example: "BLOCKUSER bob mallory",
             about: "Hides from a user what another sends from now on, and keeps the other from "
-                + "adding them."
+                + "adding them.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "blocks/{user}", "blockUser", in: .blocks,
+                    sources: [0: .user, 1: .path("user")])
+            ]
         ) { words throws(LineError) in
             let (user, other) = try words.userAndOther()
             return .write(Mutation(.block(other), by: user))
         },
         Verb(
             "UNBLOCKUSER", .writes, ["<user>", "<other>"], example: "UNBLOCKUSER bob mallory",
-            about: "Shows a user again what another sends and has sent."
+            about: "Shows a user again what another sends and has sent.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "blocks/{user}", "unblockUser", in: .blocks,
+                    sources: [0: .user, 1: .path("user")])
+            ]
         ) { words throws(LineError) in
             let (user, other) = try words.userAndOther()
             return .write(Mutation(.unblock(other), by: user))
         },
         Verb(
             "BLOCKED", .reads, ["<user>"], options: .ofLists, example: "BLOCKED bob",
-            about: "Lists whom a user has blocked, and since when."
+            about: "Lists whom a user has blocked, and since when.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "blocks", "listBlocks", in: .blocks,
+                    .list("blocks", View<BlockView>.block, ["next"]))
+            ]
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             return .list(BlocksQuery(of: user), of: user, try words.page())
@@ -34,7 +49,13 @@ extension Verb {
         Verb(
             "PROFILE", .reads, ["<user>"], options: [.name, .email, .photo],
             example: "PROFILE alice name=\"Alice A.\" email=alice@example.org",
-            about: "Shows what a user tells of themselves, or sets the fields that are given."
+            about: "Shows what a user tells of themselves, or sets the fields that are given.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "profile", "getProfile", in: .profiles, .one(View<ProfileView>.profile),
+                    hasOptions: false),
+                HTTPEndpoint(.patch, "profile", "editProfile", in: .profiles),
+            ]
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             let edit = Profile.Edit(
@@ -46,7 +67,13 @@ extension Verb {
         Verb(
             "PROFILES", .reads, ["<user>", "<other>[,<other>…]"],
             example: "PROFILES bob alice,carol",
-            about: "Shows the profiles of other users; those who have none are left out."
+            about: "Shows the profiles of other users; those who have none are left out.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "profiles", "listProfiles", in: .profiles,
+                    .list("profiles", View<ProfileView>.profile, ["partial"]),
+                    sources: [1: .names("users")])
+            ]
         ) { words throws(LineError) in
             let user = try words.name(0, as: UserID.self)
             let others = Set(try words.names(1, as: UserID.self)).sorted()
@@ -59,6 +86,9 @@ extension Verb {
             example: "ACTION ADD bob id=i1 chat=lunch message=m1 due=2026-11-27T12:00:00+01:00 "
                 + "priority=high reserve a table",
             about: "Adds an action item; the same id again is the same item.",
+            endpoints: [
+                HTTPEndpoint(.post, "items", "addItem", in: .items, .status(["id"]))
+            ],
             build: .minting { words, newID throws(LineError) in
                 let user = try words.name(0, as: UserID.self)
                 let item = try words.name(.id, as: ItemID.self)
@@ -70,7 +100,10 @@ extension Verb {
         Verb(
             "ACTION EDIT", .writes, ["<user>", "<item>"], options: [.due, .priority, .newTitle],
             example: "ACTION EDIT bob i1 priority= title=\"reserve a large table\"",
-            about: "Changes the fields of an action item that are given."
+            about: "Changes the fields of an action item that are given.",
+            endpoints: [
+                HTTPEndpoint(.patch, "items/{item}", "editItem", in: .items, .status(["id"]))
+            ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             let title = try words.field(.newTitle)
@@ -82,35 +115,54 @@ extension Verb {
         },
         Verb(
             "ACTION SHOW", .reads, ["<user>", "<item>"], example: "ACTION SHOW bob i1",
-            about: "Shows one action item as ACTIONS does."
+            about: "Shows one action item as ACTIONS does.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "items/{item}", "getItem", in: .items, .one(View<ItemView>.action))
+            ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .read(ItemQuery(item), of: user)
         },
         Verb(
             "ACTION DONE", .writes, ["<user>", "<item>"], example: "ACTION DONE bob i1",
-            about: "Marks an action item as done."
+            about: "Marks an action item as done.",
+            endpoints: [
+                HTTPEndpoint(.put, "items/{item}/done", "finishItem", in: .items, .status(["id"]))
+            ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .write(Mutation(.finish(true), on: item, by: user))
         },
         Verb(
             "ACTION UNDONE", .writes, ["<user>", "<item>"],
-            example: "ACTION UNDONE bob i1", about: "Marks an action item as not done."
+            example: "ACTION UNDONE bob i1", about: "Marks an action item as not done.",
+            endpoints: [
+                HTTPEndpoint(
+                    .delete, "items/{item}/done", "reopenItem", in: .items, .status(["id"]))
+            ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .write(Mutation(.finish(false), on: item, by: user))
         },
         Verb(
             "ACTION DELETE", .writes, ["<user>", "<item>"],
-            example: "ACTION DELETE bob i1", about: "Deletes an action item for good."
+            example: "ACTION DELETE bob i1", about: "Deletes an action item for good.",
+            endpoints: [
+                HTTPEndpoint(.delete, "items/{item}", "deleteItem", in: .items, .status(["id"]))
+            ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
             return .write(Mutation(.delete, on: item, by: user))
         },
         Verb(
             "ACTIONS", .reads, ["<user>"], options: .ofLists, example: "ACTIONS bob",
-            about: "Lists a user's action items by due time."
+            about: "Lists a user's action items by due time.",
+            endpoints: [
+                HTTPEndpoint(
+                    .get, "items", "listItems", in: .items,
+                    .list("items", View<ItemView>.action, ["partial", "next"]))
+            ]
         ) { words throws(LineError) in
             .list(ItemsQuery(), of: try words.name(0), try words.page())
         },
@@ -125,17 +177,27 @@ extension Verb {
         Verb(
             "TYPING", .operates, ["<conversation>", "<user>", choices(of: Toggle.self)],
             example: "TYPING lunch bob on",
-            about: "Shows the others that a user types, for six seconds, or that they stopped."
+            about: "Shows the others that a user types, for six seconds, or that they stopped.",
+            endpoints: [
+                HTTPEndpoint(
+                    .put, "conversations/{conversation}/typing", "setTyping", in: .conversations,
+                    sources: [2: .toggle("on")], isForSockets: true)
+            ]
         ) { words throws(LineError) in .typing(try Request.Typing(words)) },
         Verb(
             "WATCH", .operates, ["<user>"], options: [.since, .tokens],
             example: "WATCH alice tokens=off",
-            about: "Tells what happens to a user from here on, or since a token, as EVENT lines."
+            about: "Tells what happens to a user from here on, or since a token, as EVENT lines.",
+            endpoints: [
+                HTTPEndpoint(.get, "events", "watchEvents", in: .events, .status(["token"]))
+            ]
         ) { words throws(LineError) in .watch(try Request.Watch(words)) },
-        Verb("UNWATCH", .operates, example: "UNWATCH", about: "Ends what WATCH began.") {
-            _ throws(LineError) in
-            .unwatch
-        },
+        Verb(
+            "UNWATCH", .operates, example: "UNWATCH", about: "Ends what WATCH began.",
+            endpoints: [
+                HTTPEndpoint(.delete, "events", "unwatchEvents", in: .events, isForSockets: true)
+            ]
+        ) { _ throws(LineError) in .unwatch },
     ]
 }
 

@@ -56,6 +56,8 @@ public final class Verb: Sendable {
     public let options: [Option]
     /// The text at the end of the line, as usage shows it; nil where there is none.
     public let text: String?
+    /// The requests of the API that the verb answers.
+    public let endpoints: [HTTPEndpoint]
     let build: Build
 
     let first: Keyword
@@ -65,7 +67,7 @@ public final class Verb: Sendable {
         _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
         options: [Option] = [], text: String? = nil, reply: ReplySize = .short,
         example: String = "",
-        about: String,
+        about: String, endpoints: [HTTPEndpoint] = [],
         build: Build
     ) {
         let words = name.split(separator: " ")
@@ -82,6 +84,7 @@ public final class Verb: Sendable {
         self.optional = optional
         self.options = options
         self.text = text
+        self.endpoints = endpoints
         self.build = build
         first = Keyword(literal: words[0])
         second = words.count > 1 ? Keyword(literal: words[1]) : nil
@@ -91,12 +94,12 @@ public final class Verb: Sendable {
         _ name: String, _ effect: Effect, _ required: [String] = [], optional: [String] = [],
         options: [Option] = [], text: String? = nil, reply: ReplySize = .short,
         example: String = "",
-        about: String,
+        about: String, endpoints: [HTTPEndpoint] = [],
         build: @escaping @Sendable (borrowing ParsedLine) throws(LineError) -> Request
     ) {
         self.init(
             name, effect, required, optional: optional, options: options, text: text, reply: reply,
-            example: example, about: about, build: .plain(build))
+            example: example, about: about, endpoints: endpoints, build: .plain(build))
     }
 
     /// The syntax of the verb: `HISTORY <conversation> <user> [limit=50] …`.
@@ -115,10 +118,18 @@ public final class Verb: Sendable {
 
     /// Returns the traits of the verb with a name, which has to be in the table.
     public static func traits(of name: String) -> Traits {
+        let index = index(of: name)
+        return all[index].traits(at: index)
+    }
+
+    /// Returns the verb with a name, which has to be in the table.
+    public static func named(_ name: String) -> Verb { all[index(of: name)] }
+
+    private static func index(of name: String) -> Int {
         guard let index = all.firstIndex(where: { $0.name == name }) else {
             preconditionFailure("\(name) is no verb of the table")
         }
-        return all[index].traits(at: index)
+        return index
     }
 
     /// Returns the argument at `index` as usage shows it.

@@ -74,7 +74,10 @@ extension Verb {
         Verb(
             "TOKEN", .operates,
             example: "TOKEN",
-            about: "Gives a word that stands for all that this connection has seen."
+            about: "Gives a word that stands for all that this connection has seen.",
+            endpoints: [
+                HTTPEndpoint(.get, "token", "getToken", in: .events, .status(["token"]))
+            ]
         ) { _ throws(LineError) in .token },
         Verb(
             "SINCE", .operates, ["<token>"],

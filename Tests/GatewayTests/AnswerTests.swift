@@ -12,9 +12,10 @@ import Wire
 
 @Suite struct AnswerTests {
     private func answer(
-        _ form: AnswerForm, newID: String? = nil, to response: Response
+        _ form: HTTPEndpoint.Answer, newID: String? = nil, to response: Response
     ) -> String {
-        let resource = Resource(.get, "test", "PING", as: "test", form)
+        let resource = Resource(
+            HTTPEndpoint(.get, "test", "test", in: .events, form), of: Verb.named("PING"))
         do throws(LineError) {
             let pieces = try resource.pieces(of: response, newID: newID)
             return String(decoding: pieces.joined(), as: UTF8.self)
@@ -38,7 +39,8 @@ import Wire
             at: HybridTimestamp(milliseconds: 0), text: String(repeating: "x", count: 16_384))
         func edits(_ count: Int) -> String {
             answer(
-                .list("edits", .edit, []), to: found(Array(repeating: edit, count: count)))
+                .list("edits", View<EditView>.edit, []),
+                to: found(Array(repeating: edit, count: count)))
         }
         let value = try JSONValue(reading: Array(edits(400).utf8))
         guard case .list(let list)? = value["edits"] else { return #expect(Bool(false)) }
@@ -56,7 +58,7 @@ import Wire
             let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in
                 pieces[Int.random(in: 0..<pieces.count, using: &random)]
             }.joined()
-            let json = answer(.one(.profile), to: found(profile(text)))
+            let json = answer(.one(View<ProfileView>.profile), to: found(profile(text)))
             let value = try JSONValue(reading: Array(json.utf8))
             #expect(value["name"] == .text(text))
             #expect(value["photo"] == .text("x"))
@@ -69,20 +71,21 @@ import Wire
             chat: nil, message: nil, title: #"a "b""#)
         #expect(
             answer(
-                .list("items", .action, ["partial"]), to: found([item], isPartial: true))
+                .list("items", View<ItemView>.action, ["partial"]),
+                to: found([item], isPartial: true))
                 == #"{"items":[{"id":"7","done":true,"due":"1970-01-01T00:00:00.000Z","#
                 + #""priority":"high","title":"a \"b\""}],"partial":true}"#)
     }
 
     @Test func `an empty list is one`() {
         #expect(
-            answer(.list("unread", .unread, ["total"]), to: found([UnreadCount]()))
+            answer(.list("unread", View<UnreadCount>.unread, ["total"]), to: found([UnreadCount]()))
                 == #"{"unread":[],"total":0}"#)
     }
 
     @Test func `a single row is its object, and a status shows the keys that it has`() {
         #expect(
-            answer(.one(.profile), to: found(profile("")))
+            answer(.one(View<ProfileView>.profile), to: found(profile("")))
                 == #"{"user":"alice","name":"","photo":"x","#
                 + #""createdAt":"1970-01-01T00:00:00.000Z"}"#)
         #expect(answer(.status(["token"]), to: .watching("t")) == #"{"token":"t"}"#)

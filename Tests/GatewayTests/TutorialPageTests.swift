@@ -60,8 +60,8 @@ import Wire
         ]
         for kind in kinds { #expect(page.contains("`\(kind)`"), "\(kind)") }
         let ofShapes = Set(
-            (ViewDescription.message.keys + ViewDescription.action.keys
-                + ViewDescription.profile.keys).map(\.name))
+            ([MessageView].views + [ItemView].views + ProfileView.views).flatMap(\.keys)
+                .map(\.name))
         for key in ViewDescription.event.keys where !ofShapes.contains(key.name) {
             #expect(
                 page.contains("`\(key.name)`") || page.contains("\"\(key.name)\""), "\(key.name)")

@@ -4,40 +4,26 @@ import Node
 
 /// The views of which answers to users' requests consist.
 extension ViewDescription {
-    package static let message = ViewDescription(View<MessageView>.message)
-    package static let edit = ViewDescription(View<EditView>.edit)
-    package static let chat = ViewDescription(View<ListedChat>.chat)
-    package static let unread = ViewDescription(View<UnreadCount>.unread)
-    package static let mark = ViewDescription(View<MarkView>.mark)
-    package static let change = ViewDescription(View<ParticipantChange>.change)
-    package static let profile = ViewDescription(View<ProfileView>.profile)
-    package static let action = ViewDescription(View<ItemView>.action)
-    package static let device = ViewDescription(View<DeviceView>.device)
-    package static let block = ViewDescription(View<BlockView>.block)
-    package static let notification = ViewDescription(View<NotificationView>.notification)
     /// Of events of all kinds.
     package static let event = ViewDescription("EVENT", keys(Event.common)).including(
         keys(View<String>.token.fields), [Key(Event.Deletion.scopeField)], keys(Event.typing),
-        [Key(Event.deletedField)], keys(Event.MemberChange.fields), message.keys, action.keys,
-        profile.keys)
+        [Key(Event.deletedField)], keys(Event.MemberChange.fields),
+        keys(View<MessageView>.message.fields), keys(View<ItemView>.action.fields),
+        keys(View<ProfileView>.profile.fields))
 
     /// The status of users' requests that succeed.
     package static let status = ViewDescription("OK", []).including(
         keys(View<Response.Acknowledgement>.acknowledgement.fields),
         keys(View<Listing>.listing.fields), keys(View<String>.token.fields))
 
-    package static let all = [
-        message, edit, chat, unread, mark, change, profile, action, device, block, notification,
-        event, status,
-    ]
+    /// Of the rows of the API, in the order of the verbs that they answer.
+    private static let ofAPI = eachOnce(Verb.all.flatMap(\.endpoints).compactMap(\.answer.view))
+
+    package static let all = ofAPI + [event, status]
 
     /// Of all data lines, in the order in which the page of the protocol lists them.
     package static let lines: [ViewDescription] =
-        all.filter { $0.noun != "OK" } + [
-            ViewDescription(View<FileView>.file), ViewDescription(View<FileBytes>.part),
-            ViewDescription(View<TokenHolder>.holder), ViewDescription(View<AccountView>.account),
-            ViewDescription(View<Signing.Key>.key),
-            ViewDescription(View<Signing.Revocation>.revocation),
+        eachOnce(ofAPI + [event] + ofQueries) + [
             ViewDescription(View<Subscriber>.subscriber),
             ViewDescription(View<DueFileReport>.due), ViewDescription(View<NodeReport>.node),
             ViewDescription(View<MemberReport>.member), ViewDescription(View<ShardReport>.shard),
@@ -45,4 +31,9 @@ extension ViewDescription {
             ViewDescription(View<ReplicaChanges>.vector), ViewDescription(View<Verb>.verb),
             ViewDescription(View<Limit>.limit),
         ]
+
+    private static func eachOnce(_ views: [ViewDescription]) -> [ViewDescription] {
+        var found: Set<String> = []
+        return views.filter { found.insert($0.noun).inserted }
+    }
 }

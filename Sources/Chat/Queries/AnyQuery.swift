@@ -102,6 +102,9 @@ enum QueryTable {
         types.map { $0.answer } + [[NotificationView].self, [BlockView].self]
     ) { $0.codes }
 
+    /// The views of what queries find.
+    static let views: [ViewDescription] = types.flatMap { $0.answer.views }
+
     private static func table<Type>(_ types: [Type], _ codes: (Type) -> [UInt8]) -> [UInt8: Type] {
         let pairs = types.flatMap { type in codes(type).map { ($0, type) } }
         return Dictionary(pairs) { first, _ in first }
@@ -110,4 +113,9 @@ enum QueryTable {
 
 extension Query {
     static var answer: any Findings.Type { Answer.self }
+}
+
+extension ViewDescription {
+    /// The views of what queries find, some of them several times.
+    public static let ofQueries = QueryTable.views
 }

@@ -29,6 +29,8 @@ public protocol Findings: Hashable, Sendable {
     /// Returns a page of a list, and the position behind which the next one begins; nil where
     /// nothing was left out.
     func page(_ page: ListPage) -> (findings: AnyFindings, next: String?)
+    /// The views of the rows.
+    static var views: [ViewDescription] { get }
     /// The sum of all counts; nil for findings that are no counts.
     var total: Int? { get }
     /// Whether the last of the rows is the status.
@@ -50,6 +52,7 @@ extension Findings {
     public func page(_ page: ListPage) -> (findings: AnyFindings, next: String?) {
         (AnyFindings(self), nil)
     }
+    public static var views: [ViewDescription] { [] }
     public var total: Int? { nil }
     public static var hasStatus: Bool { false }
     public func writeRows(to writer: inout some RowWriter, naming namesMax: Int?) {}
@@ -80,11 +83,12 @@ public protocol Finding: WireValue, Hashable, Sendable {
 
     /// How the elements are shown; nil for what only nodes ask for.
     static var view: View<Self>? { get }
+    static var views: [ViewDescription] { get }
     static func writeRows(of list: [Self], to writer: inout some RowWriter, naming namesMax: Int?)
     /// About what the element has on its way between nodes, in bytes; 0 in lists of one shard.
     var roughBytes: Int { get }
-    /// About as many bytes as its row has.
-    var rowBytes: Int { get }
+    /// About as many bytes as the rows have; 0 for few.
+    static func rowBytes(of list: [Self]) -> Int
 }
 
 extension Finding {
@@ -103,6 +107,10 @@ extension Finding {
     public static func total(of list: [Self]) -> Int? { nil }
     public static var view: View<Self>? { nil }
 
+    public static var views: [ViewDescription] {
+        view.map { [ViewDescription($0)] } ?? []
+    }
+
     public static func writeRows(
         of list: [Self], to writer: inout some RowWriter, naming namesMax: Int?
     ) {
@@ -110,7 +118,7 @@ extension Finding {
     }
 
     public var roughBytes: Int { 0 }
-    public var rowBytes: Int { 0 }
+    public static func rowBytes(of list: [Self]) -> Int { 0 }
 }
 
 extension Array: Findings where Element: Finding {
@@ -142,11 +150,12 @@ extension Array: Findings where Element: Finding {
         return (AnyFindings(list), next)
     }
 
+    public static var views: [ViewDescription] { Element.views }
     public var total: Int? { Element.total(of: self) }
 
     public func writeRows(to writer: inout some RowWriter, naming namesMax: Int?) {
         Element.writeRows(of: self, to: &writer, naming: namesMax)
     }
 
-    public var rowBytes: Int { reduce(0) { $0 + $1.rowBytes } }
+    public var rowBytes: Int { Element.rowBytes(of: self) }
 }

@@ -77,8 +77,10 @@ extension MessageView: ListElement {
         return (taken, (cut.isForward ? taken.last : taken.first)?.id.text)
     }
 
-    public var rowBytes: Int {
-        text.utf8.count + listBytes(deliveredTo) + listBytes(readBy) + 160
+    public static func rowBytes(of list: [MessageView]) -> Int {
+        list.reduce(0) {
+            $0 + $1.text.utf8.count + listBytes($1.deliveredTo) + listBytes($1.readBy) + 160
+        }
     }
 }
 
@@ -95,7 +97,9 @@ extension EditView: ListElement {
     public static let codes: [UInt8] = [2]
     public static var view: View<EditView>? { .edit }
     public var position: ListPosition { ListPosition(order: at.bits, id: "") }
-    public var rowBytes: Int { text.utf8.count + 48 }
+    public static func rowBytes(of list: [EditView]) -> Int {
+        list.reduce(0) { $0 + $1.text.utf8.count + 48 }
+    }
 }
 
 extension View where Subject == ListedChat {
@@ -146,14 +150,19 @@ extension ChatView: ListElement {
         return list.sorted { $0.position < $1.position }.filter { seen.insert($0.id).inserted }
     }
 
+    public static var views: [ViewDescription] { [ViewDescription(View<ListedChat>.chat)] }
+
     public static func writeRows(
         of list: [ChatView], to writer: inout some RowWriter, naming namesMax: Int?
     ) {
         writer.rows(list.lazy.map { ListedChat(chat: $0, namesMax: namesMax) }, as: .chat)
     }
 
-    public var rowBytes: Int {
-        (title?.utf8.count ?? 0) + (last?.text.utf8.count ?? 0) + listBytes(participants) + 360
+    public static func rowBytes(of list: [ChatView]) -> Int {
+        list.reduce(0) { bytes, chat in
+            let texts = (chat.title?.utf8.count ?? 0) + (chat.last?.text.utf8.count ?? 0)
+            return bytes + texts + listBytes(chat.participants) + 360
+        }
     }
 }
 
@@ -187,7 +196,7 @@ extension UnreadCount: ListElement {
 
     public static func total(of list: [UnreadCount]) -> Int? { list.reduce(0) { $0 + $1.count } }
     public var roughBytes: Int { conversation.text.utf8.count + 4 }
-    public var rowBytes: Int { 64 }
+    public static func rowBytes(of list: [UnreadCount]) -> Int { list.count * 64 }
 }
 
 extension View where Subject == MarkView {
@@ -206,7 +215,7 @@ extension View where Subject == MarkView {
 extension MarkView: Finding {
     public static let codes: [UInt8] = [8]
     public static var view: View<MarkView>? { .mark }
-    public var rowBytes: Int { 128 }
+    public static func rowBytes(of list: [MarkView]) -> Int { list.count * 128 }
 }
 
 extension View where Subject == ParticipantChange {
@@ -231,7 +240,7 @@ extension ParticipantChange: Finding {
         try reader.readList(limit: ParticipantChanges.countMax)
     }
 
-    public var rowBytes: Int { 192 }
+    public static func rowBytes(of list: [ParticipantChange]) -> Int { list.count * 192 }
 }
 
 extension ParticipantChange.Kind {

@@ -15,6 +15,7 @@ extension View where Subject == ProfileView {
 
 extension ProfileView: Findings {
     public static let codes: [UInt8] = [5]
+    public static let views = [ViewDescription(View<ProfileView>.profile)]
 
     public func writeRows(to writer: inout some RowWriter, naming namesMax: Int?) {
         writer.row(self, as: .profile)
@@ -23,6 +24,7 @@ extension ProfileView: Findings {
 
 extension DatedProfile: Finding {
     public static let codes: [UInt8] = [25]
+    public static let views = ProfileView.views
 
     public static func writeRows(
         of list: [DatedProfile], to writer: inout some RowWriter, naming namesMax: Int?
@@ -30,7 +32,7 @@ extension DatedProfile: Finding {
         writer.rows(list.map(\.view).sorted { $0.user < $1.user }, as: .profile)
     }
 
-    public var rowBytes: Int { 256 }
+    public static func rowBytes(of list: [DatedProfile]) -> Int { list.count * 256 }
 }
 
 extension NameView: Finding {
@@ -86,7 +88,9 @@ extension ItemView: ListElement {
         return list.sorted().filter { seen.insert($0.id).inserted }
     }
 
-    public var rowBytes: Int { title.utf8.count + 160 }
+    public static func rowBytes(of list: [ItemView]) -> Int {
+        list.reduce(0) { $0 + $1.title.utf8.count + 160 }
+    }
 }
 
 extension View where Subject == DeviceView {
@@ -160,7 +164,9 @@ extension NotificationView: ListElement {
     public static var view: View<NotificationView>? { .notification }
     /// The oldest first: the id begins with the time.
     public var position: ListPosition { ListPosition(order: 0, id: id.text) }
-    public var rowBytes: Int { (text?.utf8.count ?? 0) + 192 }
+    public static func rowBytes(of list: [NotificationView]) -> Int {
+        list.reduce(0) { $0 + ($1.text?.utf8.count ?? 0) + 192 }
+    }
 }
 
 extension View where Subject == BlockView {
@@ -210,7 +216,7 @@ extension AccountView: Finding {
     public static let codes: [UInt8] = [26]
     public static var view: View<AccountView>? { .account }
     public static func gathered(_ list: [AccountView]) -> [AccountView] { list.firstPage }
-    public var rowBytes: Int { 384 }
+    public static func rowBytes(of list: [AccountView]) -> Int { list.count * 384 }
 }
 
 extension View where Subject == Signing.Key {
@@ -236,6 +242,10 @@ extension View where Subject == Signing {
 extension Signing: Findings {
     public static let codes: [UInt8] = [27]
     public static let hasStatus = true
+    public static let views = [
+        ViewDescription(View<Signing.Key>.key),
+        ViewDescription(View<Signing.Revocation>.revocation),
+    ]
 
     public func writeRows(to writer: inout some RowWriter, naming namesMax: Int?) {
         writer.rows(keys, as: .key)
@@ -261,6 +271,7 @@ extension View where Subject == FileView {
 extension FileView: Findings {
     /// The second is of a file with a tag.
     public static let codes: [UInt8] = [28, 30]
+    public static let views = [ViewDescription(View<FileView>.file)]
     /// The most bytes of a tag.
     public static let tagBytesMax = 64
 
@@ -287,6 +298,7 @@ extension FileView: Findings {
 /// The bytes of a part of a file.
 public struct FileBytes: Findings, WireValue {
     public static let codes: [UInt8] = [29]
+    public static let views = [ViewDescription(View<FileBytes>.part)]
 
     public let bytes: [UInt8]
 

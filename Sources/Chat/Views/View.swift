@@ -175,10 +175,12 @@ public protocol RowWriter {
 }
 
 extension RowWriter {
+    @inlinable
     public mutating func row<Subject>(_ subject: Subject, as view: View<Subject>) {
         row(view.noun) { $0.write(subject, view.fields) }
     }
 
+    @inlinable
     public mutating func rows<Subject>(_ subjects: some Sequence<Subject>, as view: View<Subject>) {
         for subject in subjects where !isTooLong { row(subject, as: view) }
     }

@@ -11,13 +11,8 @@ package enum AppLimits {
     /// The most bytes of an answer (413): it is held as a whole, since what stands for it in
     /// `Grapevine-Token` is known at its end and sent before it.
     package static let answerBytesMax = 8 << 20
-    /// The bytes at which a page of a history ends before it has as many messages as were asked
-    /// for: each may have six times as many in JSON.
-    package static let pageBytes = 1 << 20
     /// The most e-mail addresses with which one conversation is created (400).
     package static let emailsMax = 20
-    /// The most participants that a list names of each conversation, beside their number.
-    package static let namesListed = 8
     /// The bytes of an answer from which on it is compressed on request: less fits one packet.
     package static let compressedBytesMin = 1 << 10
     /// The most bytes of an answer that is compressed at once; more is compressed beside the loop.

@@ -23,7 +23,9 @@ enum OpenAPI {
             }
             $0.object("paths") { write(paths: &$0, hasAccounts) }
             $0.list("tags") { list in
-                for group in Resource.groups { list.object { $0.pair("name", group.tag) } }
+                for group in HTTPEndpoint.Group.allCases {
+                    list.object { $0.pair("name", group.rawValue) }
+                }
                 list.object { $0.pair("name", BlobRoute.tag) }
                 if hasAccounts { list.object { $0.pair("name", AccountRoute.tag) } }
             }
@@ -48,19 +50,16 @@ enum OpenAPI {
 
     private static func write(paths writer: inout JSONWriter, _ hasAccounts: Bool) {
         var paths: [String] = []
-        let resources = Resource.groups.flatMap { group in
-            group.resources.map { (tag: group.tag, resource: $0) }
-        }
-        for (_, resource) in resources where !paths.contains(resource.path) {
+        for resource in Resource.all where !paths.contains(resource.path) {
             paths.append(resource.path)
         }
         for path in paths {
-            let resources = resources.filter { $0.resource.path == path }
+            let resources = Resource.all.filter { $0.path == path }
             writer.object(path) { writer in
-                if let first = resources.first { write(parametersOf: first.resource, &writer) }
-                for (tag, resource) in resources {
+                if let first = resources.first { write(parametersOf: first, &writer) }
+                for resource in resources {
                     writer.object(resource.method.rawValue.lowercased()) {
-                        $0.list("tags") { $0.write(tag) }
+                        $0.list("tags") { $0.write(resource.group.rawValue) }
                         write(resource, &$0, hasAccounts)
                     }
                 }
@@ -389,7 +388,7 @@ extension OpenAPI {
                     name: $0.name, isRequired: $0.isRequired,
                     schema: schema(of: $0, isQuery: !resource.hasBody))
             }
-            + resource.additions.compactMap(\.addition.key).map {
+            + resource.additions.compactMap(\.key).map {
                 Parameter(name: $0, isRequired: false, schema: schema(of: .flag))
             }
         guard let key = resource.textKey else { return ofSources + options }

@@ -32,7 +32,7 @@ extension Route {
                 source, of: self, by: user, isRequired: isRequired, makeID: makeID)
         }
         for option in resource.options { try reader.append(option) }
-        for (option, addition) in resource.additions { try reader.append(option, addition) }
+        for addition in resource.additions { try reader.append(addition) }
         if let key = resource.textKey { try reader.append(textOf: key) }
         return TranslatedRequest(
             request: try Request(reader.parts, minting: makeID), newID: reader.newID)
@@ -51,7 +51,7 @@ private struct ParameterReader {
     }
 
     mutating func append(
-        _ source: Resource.Source, of route: Route, by user: UserID, isRequired: Bool,
+        _ source: HTTPEndpoint.Source, of route: Route, by user: UserID, isRequired: Bool,
         makeID: () -> String
     ) throws(LineError) {
         switch source {
@@ -94,9 +94,9 @@ private struct ParameterReader {
         parts.set(option, to: text)
     }
 
-    mutating func append(_ option: Option, _ addition: Resource.Addition) throws(LineError) {
+    mutating func append(_ addition: HTTPEndpoint.Addition) throws(LineError) {
         if let key = addition.key, try flag(of: key) == true { return }
-        parts.set(option, to: addition.value)
+        parts.set(addition.option, to: addition.value)
     }
 
     mutating func append(textOf key: String) throws(LineError) {

@@ -17,62 +17,20 @@ final class Resource: Sendable {
         case parameter(String)
     }
 
-    /// The origin of an argument of the verb's line.
-    enum Source: Sendable, Equatable {
-        /// The user who is signed in.
-        case user
-        case path(String)
-        case key(String)
-        /// A key; without it an id is made, which the answer shows.
-        case newID(String)
-        /// The user who is signed in, and the users that a key lists.
-        case userAnd(String)
-        /// A key with names, as a list or between commas.
-        case names(String)
-        /// A key with a flag, as `on` or `off`.
-        case toggle(String)
-
-        /// The key of the body or the query; nil for an argument that is found elsewhere.
-        var key: String? {
-            switch self {
-            case .user, .path: nil
-            case .key(let key), .newID(let key), .userAnd(let key), .names(let key),
-                .toggle(let key):
-                key
-            }
-        }
-    }
-
-    /// An option of the verb that the gateway gives.
-    struct Addition: Sendable {
-        let option: String
-        let value: String
-        /// The key of the body or the query, a flag, that leaves the option out where it is true;
-        /// nil for an option that is always given.
-        let key: String?
-
-        static func always(_ option: String, _ value: String) -> Addition {
-            Addition(option: option, value: value, key: nil)
-        }
-
-        static func unless(_ key: String, _ option: String, _ value: String) -> Addition {
-            Addition(option: option, value: value, key: key)
-        }
-    }
-
     let method: Method
     let segments: [Segment]
     let verb: Verb
     let traits: Verb.Traits
     /// For each argument of the verb.
-    let sources: [Source]
-    let answer: AnswerForm
+    let sources: [HTTPEndpoint.Source]
+    let answer: HTTPEndpoint.Answer
     /// The options of the verb that the request may have.
     let options: [Option]
     /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
     let isForSockets: Bool
     /// The options that the gateway gives, each with its value.
-    let additions: [(option: Option, addition: Addition)]
+    let additions: [HTTPEndpoint.Addition]
+    let group: HTTPEndpoint.Group
     /// The path as documents show it: `/v1/chats/{conversation}`.
     let path: String
     /// What the request is called in descriptions, as a client's method would be: `sendMessage`.
@@ -84,54 +42,52 @@ final class Resource: Sendable {
     /// Whether the parameters come in a body.
     let hasBody: Bool
 
-    /// - Parameters:
-    ///   - path: below `/v1`, its parameters in braces. Each has the name of an argument.
-    ///   - operation: what the request is called in descriptions.
-    ///   - sources: those of arguments that are neither in the path nor the signed-in user, by
-    ///     their index; by default a key with the argument's name.
-    ///   - hasOptions: whether the request has the options of the verb, which may make it a write.
-    init(
-        _ method: Method, _ path: String, _ verbName: String, as operation: String,
-        _ answer: AnswerForm, sources: [Int: Source] = [:], isForSockets: Bool = false,
-        hasOptions: Bool = true, adding additions: Addition...
-    ) {
-        guard let verb = Verb.all.first(where: { $0.name == verbName }) else {
-            preconditionFailure("a resource names a verb of the table")
-        }
-        let segments = path.split(separator: "/").map { part in
+    init(_ endpoint: HTTPEndpoint, of verb: Verb) {
+        let segments = endpoint.path.split(separator: "/").map { part in
             part.first == "{"
                 ? Segment.parameter(String(part.dropFirst().dropLast())) : .word(String(part))
         }
-        let sources: [Source] = (verb.required + verb.optional).enumerated().map { index, label in
+        let labels = (verb.required + verb.optional).enumerated()
+        let sources: [HTTPEndpoint.Source] = labels.map { index, label in
             let name = String(label.dropFirst().prefix { $0 != ">" })
-            if let source = sources[index] { return source }
+            if let source = endpoint.sources[index] { return source }
             if segments.contains(.parameter(name)) { return .path(name) }
             return name == "user" || name == "by" ? .user : .key(name)
         }
+        let method = Method(rawValue: endpoint.method.rawValue)
         let textKey = verb.text.map { String($0.dropFirst().dropLast()) }
-        let options = hasOptions ? verb.options.filter { !$0.isOfNodes } : []
+        let options = endpoint.hasOptions ? verb.options.filter { !$0.isOfNodes } : []
         self.method = method
-        self.path = "/v1/" + path
-        self.operation = operation
-        traits = Verb.traits(of: verbName)
-        self.additions = additions.map { addition in
-            guard let option = verb.options.first(where: { $0.name == addition.option }) else {
-                preconditionFailure("an addition is an option of its verb")
-            }
-            return (option, addition)
-        }
+        path = "/v1/" + endpoint.path
+        operation = endpoint.operation
+        group = endpoint.group
+        traits = Verb.traits(of: verb.name)
+        additions = endpoint.additions
         self.segments = segments
         self.verb = verb
         self.sources = sources
         self.options = options
         self.textKey = textKey
-        self.answer = answer
-        self.isForSockets = isForSockets
+        answer = endpoint.answer
+        isForSockets = endpoint.isForSockets
         keys =
             sources.compactMap(\.key) + options.map(\.name) + additions.compactMap(\.key)
             + (textKey.map { [$0] } ?? [])
         hasBody = [.post, .put, .patch].contains(method) && !keys.isEmpty
     }
+
+    /// All requests of the API, by group, path and method.
+    static let all: [Resource] = {
+        let all = Verb.all.flatMap { verb in verb.endpoints.map { (verb: verb, endpoint: $0) } }
+        return all.sorted { $0.endpoint < $1.endpoint }.map { Resource($0.endpoint, of: $0.verb) }
+    }()
+
+    /// The token that a WebSocket is opened with.
+    static let taken = Resource(
+        HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
+
+    /// Whether the request has a newer name, which does the same.
+    var isAlias: Bool { group == .chats }
 
     /// Whether the path is this resource's, whatever stands at its parameters.
     func matches(_ path: ArraySlice<String>) -> Bool {

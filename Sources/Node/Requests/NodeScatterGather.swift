@@ -81,13 +81,13 @@ struct ScatterGather: Sendable {
     mutating func appendPart(_ part: AnyFindings, isOfMany: Bool = false) -> Bool {
         guard query.isAnswered(by: part) else { return false }
         if isOfMany { parts += 1 }
-        guard var findings else {
-            findings = part
-            return true
-        }
-        _ = findings.append(part)
-        self.findings = findings
+        if findings?.append(part) == nil { findings = part }
         return true
+    }
+
+    /// Notes that a shard contains nothing that the query finds.
+    mutating func appendNothing() {
+        if findings == nil { findings = query.nothing }
     }
 
     /// The list, without the parts of the missing shards.
@@ -286,16 +286,13 @@ extension Node {
 
     /// Has a shard here be read, unless it contains nothing that the query finds.
     ///
-    /// - Parameter concerned: the shards that contain something; nil if that is unknown.
+    /// - Parameter concerned: the shards that may contain something; nil if that is unknown.
     private func add(
         _ shard: Shard, among concerned: Set<ShardID>?, to scatterGather: inout ScatterGather
     ) {
-        if let nothing = scatterGather.query.nothing, let concerned,
-            !concerned.contains(shard.id), shard.assumeIsolated({ $0.mayAnswer })
-        {
+        if let concerned, !concerned.contains(shard.id), shard.assumeIsolated({ $0.mayAnswer }) {
             scatterGather.seen.append(observation(of: shard))
-            precondition(scatterGather.appendPart(nothing), "shards answer one query alike")
-            return
+            return scatterGather.appendNothing()
         }
         scatterGather.unread.append(shard.id)
     }
