@@ -225,7 +225,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .write(Mutation(.archive, in: conversation, by: user))
+            return .write(Mutation(ArchiveChat(), in: conversation, by: user))
         },
         Verb(
             "UNARCHIVE", .writes, ["<conversation>", "<user>"],
@@ -239,7 +239,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .write(Mutation(.unarchive, in: conversation, by: user))
+            return .write(Mutation(UnarchiveChat(), in: conversation, by: user))
         },
         Verb(
             "HIDECHAT", .writes, ["<conversation>", "<user>"],
@@ -254,7 +254,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
-            return .write(Mutation(.hideChat, in: conversation, by: user))
+            return .write(Mutation(HideChat(), in: conversation, by: user))
         },
         Verb(
             "CHATS", .reads, ["<user>"], options: [.show, .find] + .ofLists + [.names],
@@ -306,7 +306,7 @@ extension Verb {
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(
-                Mutation(.read(try words.optionalName(2)), in: conversation, by: user))
+                Mutation(MarkRead(try words.optionalName(2)), in: conversation, by: user))
         },
         Verb(
             "DELIVERED", .writes, ["<conversation>", "<user>"], optional: ["<message>"],
@@ -320,7 +320,7 @@ extension Verb {
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
             return .write(
-                Mutation(.deliver(try words.optionalName(2)), in: conversation, by: user))
+                Mutation(MarkDelivered(try words.optionalName(2)), in: conversation, by: user))
         },
         Verb(
             "MARKS", .reads, ["<conversation>", "<user>"], reply: .list,

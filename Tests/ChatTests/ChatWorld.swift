@@ -112,14 +112,14 @@ extension Mutation.Action {
     static func invite(_ user: UserID) -> Mutation.Action { .conversation(.invite(user)) }
 
     static let leave = Mutation.Action.conversation(.leave)
-    static let archive = Mutation.Action.participant(.archive)
-    static let unarchive = Mutation.Action.participant(.unarchive)
-    static let hideChat = Mutation.Action.participant(.hideChat)
+    static let archive = Mutation.Action.participant(ArchiveChat())
+    static let unarchive = Mutation.Action.participant(UnarchiveChat())
+    static let hideChat = Mutation.Action.participant(HideChat())
 
-    static func read(_ message: MessageID?) -> Mutation.Action { .participant(.read(message)) }
+    static func read(_ message: MessageID?) -> Mutation.Action { .participant(MarkRead(message)) }
 
     static func deliver(_ message: MessageID?) -> Mutation.Action {
-        .participant(.deliver(message))
+        .participant(MarkDelivered(message))
     }
 }
 

@@ -253,7 +253,7 @@ import Wire
         vector.insert(People.dot(1, 3))
         func hide(_ old: Document?, _ author: inout Author) -> Document {
             let authorship = author.writer.nextAuthorship()
-            return Mutation(.participant(.hideChat), in: People.conversation, by: People.bob)
+            return Mutation(.participant(HideChat()), in: People.conversation, by: People.bob)
                 .applied(
                     to: old,
                     with: ParticipantFindings(hidden: Hidden(invitation: nil, vector: vector)),

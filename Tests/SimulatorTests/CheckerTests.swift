@@ -272,7 +272,7 @@ import Wire
         let create = Mutation(.create(participants: [ann], title: "room"), in: room, by: ann)
         _ = try asked(create, in: world)
         // Of the conversation, and of nothing else, the reply to the mark says that it is stored.
-        let mark = Mutation(.participant(.read(nil)), in: room, by: ann)
+        let mark = Mutation(.participant(MarkRead(nil)), in: room, by: ann)
         guard case .write(let context, let key, _) = try asked(mark, in: world).kind else {
             throw Violation(invariant: .oneChange, explanation: "a mark is a write")
         }

@@ -27,7 +27,7 @@ import Wire
             let actions: [Mutation.Action] = [
                 .conversation(.invite(user)), .conversation(.invite(user)), .conversation(.leave),
                 .message(id, .pin), .message(id, .unpin), .message(id, .hide),
-                .participant(.archive),
+                .participant(ArchiveChat()),
             ]
             var action = actions[Int.random(in: 0..<actions.count, using: &random)]
             if Int.random(in: 0..<30, using: &random) == 0 { action = .message(id, .retract) }

@@ -43,7 +43,8 @@ import Wire
         case 1: return chats.make(.message(message, .unpin), in: conversation, by: replica)
         case 2: return chats.make(.conversation(.invite(guest)), in: conversation, by: replica)
         case 3:
-            return chats.make(.participant(.archive), in: conversation, by: replica, from: guest)
+            return chats.make(
+                .participant(ArchiveChat()), in: conversation, by: replica, from: guest)
         case 4:
             return chats.make(
                 .message(message, .retract), in: conversation, by: replica, purges: true)

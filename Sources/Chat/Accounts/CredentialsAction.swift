@@ -107,7 +107,8 @@ extension Credentials.Action {
 }
 
 extension Credentials.Action: DocumentAction {
-    func standing(of operation: Stamp, by user: UserID, in content: Credentials) -> Standing {
+    public func standing(of operation: Stamp, by user: UserID, in content: Credentials) -> Standing
+    {
         guard let account = content.account(of: user) else { return .new }
         if case .begin = self {
             if account.signIns.contains(where: { $0.began == operation }) { return .done }
@@ -131,7 +132,7 @@ extension Credentials.Action: DocumentAction {
         }
     }
 
-    func nameBytes(by user: UserID) -> Int {
+    public func nameBytes(by user: UserID) -> Int {
         switch self {
         case .signUp(let email, let password):
             nameBytesMax + email.text.utf8.count + password.text.utf8.count
@@ -142,7 +143,7 @@ extension Credentials.Action: DocumentAction {
         }
     }
 
-    var growth: ActionGrowth {
+    public var growth: ActionGrowth {
         switch self {
         case .signUp, .begin: .adds
         case .setPassword, .setDisabled, .renew, .end, .endAll: .settles
@@ -150,7 +151,7 @@ extension Credentials.Action: DocumentAction {
         }
     }
 
-    var deletes: Bool {
+    public var deletes: Bool {
         switch self {
         case .remove, .end, .endAll: true
         case .signUp, .setPassword, .setDisabled, .begin, .renew: false
@@ -159,9 +160,9 @@ extension Credentials.Action: DocumentAction {
 
     static let kind: UInt8 = 40
 
-    var kind: UInt8 { Credentials.Action.kind }
+    public var kind: UInt8 { Credentials.Action.kind }
 
-    func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
+    public func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
 
     init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
         guard kind == Credentials.Action.kind else { return nil }

@@ -33,7 +33,7 @@ extension Signing.Action {
 }
 
 extension Signing.Action: DocumentAction {
-    func standing(of operation: Stamp, by user: UserID, in content: Signing) -> Standing {
+    public func standing(of operation: Stamp, by user: UserID, in content: Signing) -> Standing {
         switch self {
         case .addKey: content.keys.contains { $0.created == operation } ? .done : .new
         // The change is the same whenever it is executed.
@@ -41,15 +41,15 @@ extension Signing.Action: DocumentAction {
         }
     }
 
-    func nameBytes(by user: UserID) -> Int { 2 * nameBytesMax }
+    public func nameBytes(by user: UserID) -> Int { 2 * nameBytesMax }
 
-    var growth: ActionGrowth { .settles }
+    public var growth: ActionGrowth { .settles }
 
     static let kind: UInt8 = 41
 
-    var kind: UInt8 { Signing.Action.kind }
+    public var kind: UInt8 { Signing.Action.kind }
 
-    func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
+    public func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
 
     init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
         guard kind == Signing.Action.kind else { return nil }

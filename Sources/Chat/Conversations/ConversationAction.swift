@@ -57,7 +57,8 @@ extension Conversation.Action {
 }
 
 extension Conversation.Action: DocumentAction {
-    func standing(of operation: Stamp, by user: UserID, in content: Conversation) -> Standing {
+    public func standing(of operation: Stamp, by user: UserID, in content: Conversation) -> Standing
+    {
         switch self {
         case .create: .new
         case .invite(let guest): content.participants.standing(ofAdding: guest, by: operation)
@@ -66,14 +67,14 @@ extension Conversation.Action: DocumentAction {
         }
     }
 
-    func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
+    public func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
         // A late invitation of the same client finds that the user left after it.
         if self == .leaveUnlessLeft { return true }
         guard case .invite(let guest) = self else { return false }
         return (content.participants.lastAdded(guest) ?? .zero) <= time
     }
 
-    func nameBytes(by user: UserID) -> Int {
+    public func nameBytes(by user: UserID) -> Int {
         switch self {
         case .create: nameBytesMax
         case .invite(let guest): 2 * guest.text.utf8.count
@@ -81,18 +82,18 @@ extension Conversation.Action: DocumentAction {
         }
     }
 
-    var growth: ActionGrowth { isDeparture ? .settles : .adds }
+    public var growth: ActionGrowth { isDeparture ? .settles : .adds }
 
-    var roughBytes: Int {
+    public var roughBytes: Int {
         guard case .create(let participants, let title, _) = self else { return 0 }
         return participants.reduce(title?.utf8.count ?? 0) {
             $0 + ChatLimits.nameBytesAround + $1.text.utf8.count
         }
     }
 
-    var endsTyping: Bool { isDeparture }
+    public var endsTyping: Bool { isDeparture }
 
-    var kind: UInt8 {
+    public var kind: UInt8 {
         switch self {
         case .create(_, _, let isByAccount): isByAccount ? 32 : 1
         case .invite: 9
@@ -101,7 +102,7 @@ extension Conversation.Action: DocumentAction {
         }
     }
 
-    func encodeRest(into writer: inout ByteWriter) {
+    public func encodeRest(into writer: inout ByteWriter) {
         switch self {
         case .create(let participants, let title, _):
             participants.encode(into: &writer)

@@ -119,7 +119,7 @@ extension Device.Action {
 
 extension Device.Action: DocumentAction {
     /// A removal overwrites all values.
-    func stampsOverwritten(in content: Device) -> [Stamp?]? {
+    public func stampsOverwritten(in content: Device) -> [Stamp?]? {
         switch self {
         case .add, .register: [content.removed, content.tokenField?.stamp]
         case .remove, .removeToken, .removeSignedOut:
@@ -132,7 +132,7 @@ extension Device.Action: DocumentAction {
         }
     }
 
-    func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
+    public func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
         switch self {
         case .add, .register, .remove, .removeToken, .removeSignedOut, .view,
             .viewLeased, .endView:
@@ -141,7 +141,7 @@ extension Device.Action: DocumentAction {
         }
     }
 
-    func nameBytes(by user: UserID) -> Int {
+    public func nameBytes(by user: UserID) -> Int {
         switch self {
         case .add, .removeToken: ChatLimits.titleBytesMax
         case .register: ChatLimits.titleBytesMax + 2 * nameBytesMax
@@ -152,7 +152,7 @@ extension Device.Action: DocumentAction {
         }
     }
 
-    var growth: ActionGrowth {
+    public var growth: ActionGrowth {
         switch self {
         case .add, .register, .view, .viewLeased, .list: .adds
         case .endView, .acknowledge, .acknowledgeAlone, .notePushed: .settles
@@ -160,7 +160,7 @@ extension Device.Action: DocumentAction {
         }
     }
 
-    var roughBytes: Int {
+    public var roughBytes: Int {
         guard case .list(let entries, _, _) = self else { return 0 }
         return entries.count * ChatLimits.entryBytesAround
     }
@@ -168,9 +168,9 @@ extension Device.Action: DocumentAction {
     /// The device follows the kind, then the number of the action.
     static let kind: UInt8 = 30
 
-    var kind: UInt8 { Device.Action.kind }
+    public var kind: UInt8 { Device.Action.kind }
 
-    func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
+    public func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
 
     init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
         guard kind == Device.Action.kind else { return nil }

@@ -7,7 +7,7 @@ import Wire
 /// becomes, and how the action is encoded. An action that only grows something (a message, a mark,
 /// a deletion for everyone) has the same result however often and however late it is executed; the
 /// defaults of this protocol are right for it.
-protocol DocumentAction: Hashable, Sendable {
+public protocol DocumentAction: Hashable, Sendable {
     associatedtype Content
 
     /// The number of the action on the wire; no two actions have the same, whatever they change.
@@ -15,9 +15,6 @@ protocol DocumentAction: Hashable, Sendable {
 
     /// Writes what follows the kind.
     func encodeRest(into writer: inout ByteWriter)
-
-    /// Reads what follows the kind; nil if it is not an action of this kind of document.
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError)
 
     /// Returns the stamps of the values that the action overwrites; nil if it overwrites none.
     func stampsOverwritten(in content: Content) -> [Stamp?]?
@@ -50,7 +47,7 @@ protocol DocumentAction: Hashable, Sendable {
 }
 
 /// The effect of an action on the size of its document.
-enum ActionGrowth: Sendable {
+public enum ActionGrowth: Sendable {
     /// The document grows for good.
     case adds
     /// Something is undone, or a mark is moved: no user and nothing permanent is added.
@@ -60,11 +57,11 @@ enum ActionGrowth: Sendable {
 }
 
 extension DocumentAction {
-    func encodeRest(into writer: inout ByteWriter) {}
+    public func encodeRest(into writer: inout ByteWriter) {}
 
-    func stampsOverwritten(in content: Content) -> [Stamp?]? { nil }
+    public func stampsOverwritten(in content: Content) -> [Stamp?]? { nil }
 
-    func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing {
+    public func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing {
         standingOfWriting(operation, in: content)
     }
 
@@ -73,7 +70,9 @@ extension DocumentAction {
         stampsOverwritten(in: content).map { .ofWriting(operation, over: $0) } ?? .new
     }
 
-    func isRecorded(over content: Content, after time: HybridTimestamp) throws(Refusal) -> Bool {
+    public func isRecorded(over content: Content, after time: HybridTimestamp) throws(Refusal)
+        -> Bool
+    {
         false
     }
 
@@ -88,10 +87,12 @@ extension DocumentAction {
         stampsOverwritten(in: content)?.contains { ($0?.time ?? .zero) <= time } ?? false
     }
 
-    func nameBytes(by user: UserID) -> Int { nameBytesMax }
-    var growth: ActionGrowth { .adds }
-    var roughBytes: Int { 0 }
-    var deletes: Bool { false }
-    var mayBeMinted: Bool { false }
-    var endsTyping: Bool { false }
+    public func nameBytes(by user: UserID) -> Int { nameBytesMax }
+    public var growth: ActionGrowth { .adds }
+    public var roughBytes: Int { 0 }
+    public var deletes: Bool { false }
+    public var mayBeMinted: Bool { false }
+    public var endsTyping: Bool { false }
+
+    func isEqual(to other: any DocumentAction) -> Bool { other as? Self == self }
 }

@@ -7,10 +7,10 @@ import Wire
 /// its fields would count six references.
 public final class Mutation: Sendable {
     /// An action, with the document of the subject that it changes where there are several.
-    public enum Action: Hashable, Sendable {
+    public enum Action: Sendable {
         case conversation(Conversation.Action)
         case message(MessageID, Message.Action)
-        case participant(ParticipantState.Action)
+        case participant(any ParticipantAction)
         case profile(Profile.Action)
         case item(Item.Action)
         case device(DeviceID, Device.Action)
@@ -95,7 +95,7 @@ public final class Mutation: Sendable {
     }
 
     public convenience init(
-        _ action: ParticipantState.Action, in conversation: ConversationID, by user: UserID
+        _ action: some ParticipantAction, in conversation: ConversationID, by user: UserID
     ) {
         self.init(.participant(action), of: .conversation(conversation), by: user)
     }
@@ -159,9 +159,8 @@ public final class Mutation: Sendable {
     /// what else its user has uploaded.
     public var dependsOnOthers: Bool {
         switch action {
-        case .file(_, .begin), .conversation(.create), .conversation(.invite), .participant(.read),
-            .participant(.deliver):
-            true
+        case .file(_, .begin), .conversation(.create), .conversation(.invite): true
+        case .participant(let action): action.marking != nil
         default: false
         }
     }
@@ -175,11 +174,20 @@ public final class Mutation: Sendable {
         }
     }
 
-    /// The position at which the mutation sets a mark, if it sets one.
-    public var marking: Marking? {
+    /// The action of a participant, if it is one.
+    private var participantAction: (any ParticipantAction)? {
         guard case .participant(let action) = action else { return nil }
-        return action.marking
+        return action
     }
+
+    /// The position at which the mutation sets a mark, if it sets one.
+    public var marking: Marking? { participantAction?.marking }
+
+    /// Whether the mutation hides what its executing node holds of a conversation.
+    public var hides: Bool { participantAction.map { type(of: $0).hides } ?? false }
+
+    /// Whether the unread count follows from the mark that the mutation sets.
+    public var marksRead: Bool { participantAction.map { type(of: $0).marksRead } ?? false }
 
     /// The position up to which messages are marked as read or delivered.
     public enum Marking: Hashable, Sendable {
@@ -197,6 +205,28 @@ extension Mutation: Hashable {
         hasher.combine(subject)
         hasher.combine(user)
         hasher.combine(action)
+    }
+}
+
+extension Mutation.Action: Hashable {
+    public static func == (left: Mutation.Action, right: Mutation.Action) -> Bool {
+        left.names == right.names && left.general.isEqual(to: right.general)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(names)
+        general.hash(into: &hasher)
+    }
+
+    /// The names of the document of the subject that the action changes.
+    private var names: [String] {
+        switch self {
+        case .message(let message, _): [message.text]
+        case .device(let device, _): [device.text]
+        case .file(let file, _): [file.text]
+        case .part(let part, let file, _): [part.text, file.text]
+        case .conversation, .participant, .profile, .item, .credentials, .signing, .blocks: []
+        }
     }
 }
 

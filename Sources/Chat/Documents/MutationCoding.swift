@@ -77,7 +77,7 @@ extension Mutation.Action: WireValue {
             self = .credentials(action)
         } else if let action = try Signing.Action(kind: kind, from: &reader) {
             self = .signing(action)
-        } else if let action = try ParticipantState.Action(kind: kind, from: &reader) {
+        } else if let action = try ParticipantState.action(kind: kind, from: &reader) {
             self = .participant(action)
         } else if let action = try Conversation.Action(kind: kind, from: &reader) {
             self = .conversation(action)

@@ -161,7 +161,7 @@ extension File? {
 }
 
 extension File.Action: DocumentAction {
-    func stampsOverwritten(in content: File) -> [Stamp?]? {
+    public func stampsOverwritten(in content: File) -> [Stamp?]? {
         switch self {
         case .begin: [content.shown.upload.begun]
         case .end: [content.shown.upload.content?.ended]
@@ -169,15 +169,15 @@ extension File.Action: DocumentAction {
         }
     }
 
-    func nameBytes(by user: UserID) -> Int {
+    public func nameBytes(by user: UserID) -> Int {
         2 * nameBytesMax + ChatLimits.titleBytesMax + roughBytes
     }
 
-    var roughBytes: Int {
+    public var roughBytes: Int {
         if case .end(_, let parts) = self { parts.count * nameBytesMax } else { 0 }
     }
 
-    var growth: ActionGrowth {
+    public var growth: ActionGrowth {
         switch self {
         case .begin: .adds
         case .end, .attach: .settles
@@ -185,7 +185,7 @@ extension File.Action: DocumentAction {
         }
     }
 
-    var deletes: Bool {
+    public var deletes: Bool {
         switch self {
         case .close, .expire, .detach, .purge: true
         case .begin, .end, .attach: false
@@ -194,9 +194,9 @@ extension File.Action: DocumentAction {
 
     static let kind: UInt8 = 42
 
-    var kind: UInt8 { File.Action.kind }
+    public var kind: UInt8 { File.Action.kind }
 
-    func encodeRest(into writer: inout ByteWriter) {
+    public func encodeRest(into writer: inout ByteWriter) {
         switch self {
         case .begin(let type):
             writer.write(1)
@@ -237,23 +237,23 @@ extension File.Action: DocumentAction {
 }
 
 extension FilePart.Action: DocumentAction {
-    typealias Content = FilePart
+    public typealias Content = FilePart
 
-    func nameBytes(by user: UserID) -> Int { 0 }
+    public func nameBytes(by user: UserID) -> Int { 0 }
 
-    var growth: ActionGrowth { self == .purge ? .empties : .settles }
+    public var growth: ActionGrowth { self == .purge ? .empties : .settles }
 
-    var roughBytes: Int {
+    public var roughBytes: Int {
         if case .put(let bytes) = self { bytes.count } else { 0 }
     }
 
-    var deletes: Bool { self == .purge }
+    public var deletes: Bool { self == .purge }
 
     static let kind: UInt8 = 43
 
-    var kind: UInt8 { FilePart.Action.kind }
+    public var kind: UInt8 { FilePart.Action.kind }
 
-    func encodeRest(into writer: inout ByteWriter) {
+    public func encodeRest(into writer: inout ByteWriter) {
         switch self {
         case .put(let bytes):
             writer.write(1)

@@ -64,7 +64,7 @@ extension Item.Action {
 }
 
 extension Item.Action: DocumentAction {
-    func stampsOverwritten(in content: Item) -> [Stamp?]? {
+    public func stampsOverwritten(in content: Item) -> [Stamp?]? {
         switch self {
         case .edit(let edit): content.stamps(of: edit)
         case .finish: [content.finishedAt]
@@ -72,7 +72,7 @@ extension Item.Action: DocumentAction {
         }
     }
 
-    func isRecorded(over content: Item, after time: HybridTimestamp) -> Bool {
+    public func isRecorded(over content: Item, after time: HybridTimestamp) -> Bool {
         switch self {
         case .edit: overwritesSomeEarly(in: content, time)
         case .finish: overwritesOnlyEarly(in: content, time)
@@ -80,11 +80,11 @@ extension Item.Action: DocumentAction {
         }
     }
 
-    func nameBytes(by user: UserID) -> Int {
+    public func nameBytes(by user: UserID) -> Int {
         if case .edit = self { ChatLimits.titleBytesMax } else { nameBytesMax }
     }
 
-    var growth: ActionGrowth {
+    public var growth: ActionGrowth {
         switch self {
         case .add, .edit: .adds
         case .finish: .settles
@@ -92,21 +92,21 @@ extension Item.Action: DocumentAction {
         }
     }
 
-    var roughBytes: Int {
+    public var roughBytes: Int {
         switch self {
         case .add, .edit: 3 * ChatLimits.titleBytesMax
         case .finish, .delete: 0
         }
     }
 
-    var deletes: Bool { self == .delete }
+    public var deletes: Bool { self == .delete }
 
-    var mayBeMinted: Bool {
+    public var mayBeMinted: Bool {
         if case .add = self { return true }
         return false
     }
 
-    var kind: UInt8 {
+    public var kind: UInt8 {
         switch self {
         case .add: 16
         case .edit: 17
@@ -115,7 +115,7 @@ extension Item.Action: DocumentAction {
         }
     }
 
-    func encodeRest(into writer: inout ByteWriter) {
+    public func encodeRest(into writer: inout ByteWriter) {
         switch self {
         case .add(let newItem): newItem.encode(into: &writer)
         case .edit(let edit): edit.encode(into: &writer)

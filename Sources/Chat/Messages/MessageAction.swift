@@ -116,7 +116,7 @@ extension Message.Action {
 }
 
 extension Message.Action: DocumentAction {
-    func stampsOverwritten(in content: Message) -> [Stamp?]? {
+    public func stampsOverwritten(in content: Message) -> [Stamp?]? {
         switch self {
         case .edit: [content.header.sent, content.versions.last?.stamp]
         case .pin, .unpin: [content.pin?.stamp]
@@ -124,7 +124,7 @@ extension Message.Action: DocumentAction {
         }
     }
 
-    func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
+    public func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
         switch self {
         case .edit where content.has(operation): return .done
         case .hide: return content.deletedBy.standing(ofAdding: user, by: operation)
@@ -133,7 +133,7 @@ extension Message.Action: DocumentAction {
         }
     }
 
-    func isRecorded(
+    public func isRecorded(
         over content: Message, after time: HybridTimestamp
     ) throws(Refusal) -> Bool {
         guard stampsOverwritten(in: content) != nil, overwritesOnlyEarly(in: content, time) else {
@@ -143,14 +143,14 @@ extension Message.Action: DocumentAction {
         return true
     }
 
-    func nameBytes(by user: UserID) -> Int {
+    public func nameBytes(by user: UserID) -> Int {
         switch self {
         case .hide, .retract, .restore, .pin: user.text.utf8.count
         case .send, .seed, .edit, .unpin: nameBytesMax
         }
     }
 
-    var growth: ActionGrowth {
+    public var growth: ActionGrowth {
         switch self {
         case .retract: .empties
         case .restore, .pin, .unpin: .settles
@@ -158,23 +158,23 @@ extension Message.Action: DocumentAction {
         }
     }
 
-    var roughBytes: Int {
+    public var roughBytes: Int {
         if case .edit(let text) = self { return text.utf8.count }
         return sentText?.utf8.count ?? 0
     }
 
-    var deletes: Bool { self == .hide || self == .retract }
+    public var deletes: Bool { self == .hide || self == .retract }
 
-    var mayBeMinted: Bool { isSending }
+    public var mayBeMinted: Bool { isSending }
 
-    var endsTyping: Bool { isSending }
+    public var endsTyping: Bool { isSending }
 
     private var isSending: Bool {
         if case .send = self { return true }
         return false
     }
 
-    var kind: UInt8 {
+    public var kind: UInt8 {
         switch self {
         case .send(_, _, _, nil): 2
         case .send: 31
@@ -188,7 +188,7 @@ extension Message.Action: DocumentAction {
         }
     }
 
-    func encodeRest(into writer: inout ByteWriter) {
+    public func encodeRest(into writer: inout ByteWriter) {
         switch self {
         case .send(let type, let item, let text, let attachment):
             type.encode(into: &writer)

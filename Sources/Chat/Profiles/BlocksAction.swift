@@ -42,27 +42,27 @@ extension Blocks.Action {
 }
 
 extension Blocks.Action: DocumentAction {
-    func standing(of operation: Stamp, by user: UserID, in content: Blocks) -> Standing {
+    public func standing(of operation: Stamp, by user: UserID, in content: Blocks) -> Standing {
         content.standing(of: operation, for: self)
     }
 
-    func nameBytes(by user: UserID) -> Int { 2 * other.text.utf8.count }
+    public func nameBytes(by user: UserID) -> Int { 2 * other.text.utf8.count }
 
-    var growth: ActionGrowth {
+    public var growth: ActionGrowth {
         switch self {
         case .block: .adds
         case .unblock: .settles
         }
     }
 
-    var kind: UInt8 {
+    public var kind: UInt8 {
         switch self {
         case .block: 70
         case .unblock: 71
         }
     }
 
-    func encodeRest(into writer: inout ByteWriter) { writer.write(other) }
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(other) }
 
     init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
         switch kind {

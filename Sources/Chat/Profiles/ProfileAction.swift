@@ -31,27 +31,27 @@ extension Profile.Action {
 }
 
 extension Profile.Action: DocumentAction {
-    func stampsOverwritten(in content: Profile) -> [Stamp?]? {
+    public func stampsOverwritten(in content: Profile) -> [Stamp?]? {
         guard case .set(let edit) = self else { return nil }
         return content.stamps(of: edit)
     }
 
-    func isRecorded(over content: Profile, after time: HybridTimestamp) -> Bool {
+    public func isRecorded(over content: Profile, after time: HybridTimestamp) -> Bool {
         overwritesSomeEarly(in: content, time)
     }
 
-    func nameBytes(by user: UserID) -> Int { roughBytes }
+    public func nameBytes(by user: UserID) -> Int { roughBytes }
 
-    var roughBytes: Int { 3 * ChatLimits.titleBytesMax }
+    public var roughBytes: Int { 3 * ChatLimits.titleBytesMax }
 
-    var kind: UInt8 {
+    public var kind: UInt8 {
         switch self {
         case .set: 15
         case .seed: 22
         }
     }
 
-    func encodeRest(into writer: inout ByteWriter) { edit.encode(into: &writer) }
+    public func encodeRest(into writer: inout ByteWriter) { edit.encode(into: &writer) }
 
     init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
         switch kind {

@@ -133,7 +133,7 @@ extension ShardMachine {
                     of: operation, document: target?.document, context: context, unread: unread,
                     isRepeated: true))
         }
-        if mutation.action == .participant(.hideChat) {
+        if mutation.hides {
             findings.hidden = Hidden(
                 invitation: chat?.invitation(of: mutation.user), vector: replica.current.vector)
         }
@@ -163,7 +163,7 @@ extension ShardMachine {
         guard let chat, let id = operation.mutation.conversation else { return nil }
         let user = operation.mutation.user
         var read = chat.readPosition(of: user, in: participantState)
-        if case .participant(.read) = write?.action { read = reached }
+        if write?.marksRead ?? false { read = reached }
         let hidden = chat.hiddenVector(of: user, in: participantState)
         return try unread(
             in: id, chat, of: user, readTo: read, hiding: hidden, without: operation.senders,

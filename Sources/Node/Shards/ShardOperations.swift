@@ -59,7 +59,7 @@ extension ShardMachine {
         _ world: ShardWorld
     ) throws(ShardFailure) -> HistoryPosition? {
         let (mutation, time) = (operation.mutation, operation.stamp.time)
-        let isHiding = mutation.action == .participant(.hideChat)
+        let isHiding = mutation.hides
         guard let conversation = mutation.conversation, isHiding || mutation.marking != nil else {
             return nil
         }

@@ -358,7 +358,7 @@ extension ReplyResult? {
         #expect(team.list(at: 1).shown == ["m0", "m1"])
         team.send("m2")
         team.send("m3")
-        let read = Mutation(.read(MessageID(checked: "m2")), in: rooms[0], by: bob)
+        let read = Mutation(MarkRead(MessageID(checked: "m2")), in: rooms[0], by: bob)
         team.ask(read, at: 3)
         let views = try #require(team.list(at: 2).views)
         #expect(views.map(\.message.text) == ["m0", "m1", "m3"])
@@ -373,7 +373,8 @@ extension ReplyResult? {
         #expect(team.list(at: 0).shown == ["m0"])
         team.cut([2])
         team.ask(
-            Mutation(.read(MessageID(checked: "m0")), in: rooms[0], by: bob), at: 2, level: .local)
+            Mutation(MarkRead(MessageID(checked: "m0")), in: rooms[0], by: bob), at: 2,
+            level: .local)
         team.send("m1", in: 1)
         #expect(team.list(at: 1).views?.map(\.text) == ["hi", "hi"])
         team.cut([2], isCut: false)

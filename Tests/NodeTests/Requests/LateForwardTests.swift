@@ -67,12 +67,13 @@ import Wire
     @Test func `an invitation and an archiving that come late undo nothing`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         let invitation = operation(by(alice, .conversation(.invite(carol))), readBy: stranger)
-        let archiving = operation(by(bob, .participant(.archive)), readBy: stranger)
+        let archiving = operation(by(bob, .participant(ArchiveChat())), readBy: stranger)
         #expect(
             five.handle(by(alice, .conversation(.invite(carol))), at: stranger, number: 2).isWritten
         )
         #expect(five.handle(by(carol, .conversation(.leave)), at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(bob, .participant(.unarchive)), at: stranger, number: 4).isWritten)
+        #expect(
+            five.handle(by(bob, .participant(UnarchiveChat())), at: stranger, number: 4).isWritten)
         execute(invitation, at: owners[0], .first)
         execute(archiving, at: owners[0], .first)
         heal()
@@ -115,8 +116,8 @@ import Wire
     @Test func `marks and a hiding that come late reach no further than their time`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
-        let reading = operation(by(bob, .participant(.read(nil))), readBy: stranger)
-        let hiding = operation(by(bob, .participant(.hideChat)), readBy: stranger)
+        let reading = operation(by(bob, .participant(MarkRead(nil))), readBy: stranger)
+        let hiding = operation(by(bob, .participant(HideChat())), readBy: stranger)
         #expect(five.handle(send("m2"), at: stranger, number: 3, level: .all).isWritten)
         execute(reading, at: owners[0], .first)
         execute(hiding, at: owners[0], .first)
@@ -130,10 +131,12 @@ import Wire
     @Test func `a mark that comes late says nothing under a later invitation`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
-        let readings = [by(bob, .participant(.read(message))), by(bob, .participant(.read(nil)))]
-            .map {
-                operation($0, readBy: stranger)
-            }
+        let readings = [
+            by(bob, .participant(MarkRead(message))), by(bob, .participant(MarkRead(nil))),
+        ]
+        .map {
+            operation($0, readBy: stranger)
+        }
         #expect(five.handle(by(bob, .conversation(.leave)), at: stranger, number: 3).isWritten)
         #expect(
             five.handle(by(alice, .conversation(.invite(bob))), at: stranger, number: 4).isWritten)
@@ -191,18 +194,19 @@ import Wire
         execute(pin, at: owners[0], .first)
         #expect(
             five.handle(by(alice, .message(message, .unpin)), at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(bob, .participant(.archive)), at: stranger, number: 4).isWritten)
+        #expect(
+            five.handle(by(bob, .participant(ArchiveChat())), at: stranger, number: 4).isWritten)
         let pinned = five.handle(PinsQuery(lobby), of: "bob", at: stranger, number: 5)
         #expect(pinned.messages == [])
     }
 
     @Test func `what may be done is named at the next node, and does not come late there`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
-        let archiving = operation(by(bob, .participant(.archive)), readBy: stranger)
+        let archiving = operation(by(bob, .participant(ArchiveChat())), readBy: stranger)
         var unsettled = Unsettled()
         unsettled.insertOperation(archiving.stamp)
         let slot = ReplySlot(session: 1, number: 2)
-        let unarchiving = by(bob, .participant(.unarchive))
+        let unarchiving = by(bob, .participant(UnarchiveChat()))
         _ = owners[0].run { [unsettled] in
             $0.handle(
                 unarchiving, isMinted: false, level: .local, for: slot, after: unsettled)
@@ -217,7 +221,7 @@ import Wire
     @Test func `who is told that it may be done hears which operation that is`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         five.world.paused = Set(owners.map(\.name))
-        stranger.handle(by(bob, .participant(.archive)), number: 2)
+        stranger.handle(by(bob, .participant(ArchiveChat())), number: 2)
         five.world.endTurn(of: stranger)
         five.world.run(milliseconds: 4_000)
         #expect(stranger.sink.outcomes[2] == .answered(.failed(.unanswered), nil))

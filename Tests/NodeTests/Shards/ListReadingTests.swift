@@ -76,8 +76,8 @@ private struct Busy {
                         participants: random.pick([[alice, UserID(checked: "bob")], [user]]),
                         title: nil))
             case 1: .conversation(.leave)
-            case 2: .participant(.hideChat)
-            case 3: .participant(.read(message))
+            case 2: .participant(HideChat())
+            case 3: .participant(MarkRead(message))
             case 4: .message(message, .retract)
             default: send(message.text).action
             }

@@ -95,9 +95,9 @@ struct Driven {
         case 5: submit(Mutation(.message(id, .hide), in: lobby, by: alice))
         case 6: submit(Mutation(.message(id, .restore), in: lobby, by: alice))
         case 7 where random.below(4) == 0:
-            submit(Mutation(.participant(.read(id)), in: lobby, by: bob))
+            submit(Mutation(.participant(MarkRead(id)), in: lobby, by: bob))
         case 7 where random.below(8) == 0:
-            submit(Mutation(.participant(.hideChat), in: lobby, by: bob))
+            submit(Mutation(.participant(HideChat()), in: lobby, by: bob))
         case 7: submit(Mutation(.message(id, .retract), in: lobby, by: alice))
         case 8 where !remote.isEmpty:
             let encodedDocument = random.pick(remote)
@@ -483,7 +483,7 @@ struct Driven {
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         #expect(try driven.told(Self.pulled(from: &other)).contains("message"))
         #expect(try driven.page(.newest, limit: 5).count == 1)
-        driven.submit(Mutation(.participant(.hideChat), in: lobby, by: alice))
+        driven.submit(Mutation(.participant(HideChat()), in: lobby, by: alice))
         #expect(try driven.page(.newest, limit: 5).isEmpty)
     }
 

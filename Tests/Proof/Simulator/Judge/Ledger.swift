@@ -183,11 +183,7 @@ extension Mutation.Action {
         case .conversation(.invite): "invite"
         case .conversation(.leave): "leave"
         case .conversation(.leaveUnlessLeft): "leave unless left"
-        case .participant(.archive): "archive"
-        case .participant(.unarchive): "unarchive"
-        case .participant(.read): "read"
-        case .participant(.deliver): "deliver"
-        case .participant(.hideChat): "hide chat"
+        case .participant(let action): action.verb
         case .message(_, .seed): "seed"
         case .profile: "profile"
         case .item(.add): "add item"
@@ -220,8 +216,7 @@ extension Mutation.Action {
         case .message(let id, .unpin): "unpin \(id)"
         case .conversation(.invite(let user)): "invite \(user)"
         case .conversation(.leave), .conversation(.leaveUnlessLeft),
-            .participant(.archive), .participant(.unarchive),
-            .participant(.hideChat), .item(.finish), .item(.delete):
+            .item(.finish), .item(.delete):
             verb
         case .message(let id, .seed(let text)): "seed \(id) '\(text)'"
         case .profile(.set(let edit)), .profile(.seed(let edit)):
@@ -236,8 +231,8 @@ extension Mutation.Action {
         case .part(let index, let file, _): "\(verb) \(index) of \(file)"
         case .item(.add(let draft)): "add item '\(draft.title.text)'"
         case .item(.edit(let edit)): "edit item '\(edit.title?.text ?? "-")'"
-        case .participant(.read(let id)), .participant(.deliver(let id)):
-            "\(verb) \(id?.text ?? "the newest")"
+        case .participant(let action):
+            action.marking.map { "\(verb) \($0)" } ?? verb
         }
     }
 
@@ -250,6 +245,19 @@ extension Mutation.Action {
         case .item(.add(let draft)): draft.title.text
         case .item(.edit(let edit)): edit.title?.text
         default: nil
+        }
+    }
+}
+
+extension ParticipantAction {
+    var verb: String {
+        switch self {
+        case is ArchiveChat: "archive"
+        case is UnarchiveChat: "unarchive"
+        case is MarkRead: "read"
+        case is MarkDelivered: "deliver"
+        case is HideChat: "hide chat"
+        default: "\(Self.self)"
         }
     }
 }

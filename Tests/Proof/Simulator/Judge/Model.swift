@@ -148,8 +148,8 @@ struct Model {
     /// Whether an archiving exists that no unarchiving undid.
     var isArchived: Bool {
         isElement(
-            addedBy: entries.filter { $0.mutation.action == .participant(.archive) },
-            removedBy: entries.filter { $0.mutation.action == .participant(.unarchive) })
+            addedBy: entries.filter { $0.mutation.action == .participant(ArchiveChat()) },
+            removedBy: entries.filter { $0.mutation.action == .participant(UnarchiveChat()) })
     }
 
     func greatestMark(of verb: String) -> Mark? {

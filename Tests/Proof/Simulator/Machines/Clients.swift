@@ -212,11 +212,11 @@ extension World {
             clients.leavers[conversationIndex].append(user)
             // Apps, whose users have accounts, may ask again for what was done.
             return .conversation(plan.hasAccounts ? .leaveUnlessLeft : .leave)
-        case ..<91: return .participant(.archive)
-        case ..<94: return .participant(.unarchive)
-        case ..<96: return .participant(.read(upTo))
-        case ..<98: return .participant(.hideChat)
-        default: return .participant(.deliver(upTo))
+        case ..<91: return .participant(ArchiveChat())
+        case ..<94: return .participant(UnarchiveChat())
+        case ..<96: return .participant(MarkRead(upTo))
+        case ..<98: return .participant(HideChat())
+        default: return .participant(MarkDelivered(upTo))
         }
     }
 

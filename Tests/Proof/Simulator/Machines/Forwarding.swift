@@ -89,7 +89,7 @@ extension World {
         guard let conversation = mutation.conversation else { return nil }
         let user = mutation.user
         return switch mutation.action {
-        case .participant(.archive): Mutation(.unarchive, in: conversation, by: user)
+        case .participant(is ArchiveChat): Mutation(UnarchiveChat(), in: conversation, by: user)
         case .message(let message, .hide):
             Mutation(.restore, of: message, in: conversation, by: user)
         case .conversation(.invite(let guest)): Mutation(.leave, in: conversation, by: guest)

@@ -128,16 +128,15 @@ extension World {
         let action = mutation.action
         if case .message(_, .edit) = action { base = document.message?.header.sent }
         var mark: Mark?
-        if case .participant(.read) = action { mark = document.participantState?.read?.value }
-        if case .participant(.deliver) = action {
-            mark = document.participantState?.delivered?.value
+        if mutation.marking != nil {
+            let state = document.participantState
+            mark = mutation.marksRead ? state?.read?.value : state?.delivered?.value
         }
         return Ledger.Entry(
             dot: dot, shard: submission.shard, node: node.index, mutation: mutation,
             operation: operation, unsettled: submission.lost,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
-            hidden: action == .participant(.hideChat)
-                ? document.participantState?.hidden : nil,
+            hidden: mutation.hides ? document.participantState?.hidden : nil,
             bytes: Hash128(of: document.encoded))
     }
 
