@@ -25,7 +25,8 @@ extension Verb {
             let title = try words.field(.title) ?? ""
             return .write(
                 Mutation(
-                    .create(participants: participants, title: title.isEmpty ? nil : title),
+                    CreateConversation(
+                        participants: participants, title: title.isEmpty ? nil : title),
                     in: conversation, by: users[0]))
         },
         Verb(
@@ -39,7 +40,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, by) = try words.conversationAndUser()
-            return .write(Mutation(.invite(try words.name(2)), in: conversation, by: by))
+            return .write(Mutation(InviteUser(try words.name(2)), in: conversation, by: by))
         },
         Verb(
             "LEAVECHAT", .writes, ["<conversation>", "<user>"], options: [.again],
@@ -53,7 +54,8 @@ extension Verb {
             let (conversation, user) = try words.conversationAndUser()
             let mayHaveLeft = try words.choice(.again, of: Truth.self) == .yes
             return .write(
-                Mutation(mayHaveLeft ? .leaveUnlessLeft : .leave, in: conversation, by: user))
+                Mutation(
+                    LeaveConversation(mayHaveLeft: mayHaveLeft), in: conversation, by: user))
         },
     ]
 
@@ -77,7 +79,7 @@ extension Verb {
                 let text = try words.text(mayBeWhite: type == .image || type == .voice)
                 return .write(
                     Mutation(
-                        .send(type: type, item: item, text: text, attachment),
+                        SendMessage(type: type, item: item, text: text, attachment),
                         of: id ?? MessageID(checked: newID()), in: conversation, by: sender),
                     isMinted: id == nil)
             }),
@@ -129,7 +131,8 @@ extension Verb {
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             let text = try words.text(mayBeWhite: false)
-            return .write(Mutation(.edit(text: text), of: message, in: conversation, by: user))
+            return .write(
+                Mutation(EditMessage(text: text), of: message, in: conversation, by: user))
         },
         Verb(
             "EDITS", .reads, ["<conversation>", "<message>", "<user>"], options: .ofLists,
@@ -157,9 +160,11 @@ extension Verb {
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
             let scope = try words.choice(.scope, of: DeleteScope.self) ?? .me
-            return .write(
-                Mutation(
-                    scope == .everyone ? .retract : .hide, of: message, in: conversation, by: user))
+            let mutation =
+                scope == .everyone
+                ? Mutation(RetractMessage(), of: message, in: conversation, by: user)
+                : Mutation(HideMessage(), of: message, in: conversation, by: user)
+            return .write(mutation)
         },
         Verb(
             "RESTORE", .writes, ["<conversation>", "<message>", "<user>"],
@@ -172,7 +177,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
-            return .write(Mutation(.restore, of: message, in: conversation, by: user))
+            return .write(Mutation(RestoreMessage(), of: message, in: conversation, by: user))
         },
         Verb(
             "PIN", .writes, ["<conversation>", "<message>", "<user>"],
@@ -183,7 +188,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
-            return .write(Mutation(.pin, of: message, in: conversation, by: user))
+            return .write(Mutation(PinMessage(), of: message, in: conversation, by: user))
         },
         Verb(
             "UNPIN", .writes, ["<conversation>", "<message>", "<user>"],
@@ -196,7 +201,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (conversation, message, user) = try words.messageAndUser()
-            return .write(Mutation(.unpin, of: message, in: conversation, by: user))
+            return .write(Mutation(UnpinMessage(), of: message, in: conversation, by: user))
         },
         Verb(
             "PINNED", .reads, ["<conversation>", "<user>"], options: .ofLists, reply: .list,

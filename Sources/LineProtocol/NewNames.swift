@@ -22,10 +22,10 @@ extension LineError {
 private func makesDots(_ mutation: Mutation) -> Bool {
     let (partition, user) = (mutation.subject.partition, mutation.user.text)
     return switch mutation.action {
-    case .conversation(.create(let participants, _, _)):
-        isDots(partition) || participants.contains { isDots($0.text) }
-    case .conversation(.invite(let other)): isDots(other.text)
-    case .message(let message, .send): isDots(message.text)
+    case .conversation(let action):
+        (action is CreateConversation && isDots(partition))
+            || action.added.contains { isDots($0.text) }
+    case .message(let message, is SendMessage): isDots(message.text)
     case .item(.add), .profile: isDots(partition) || isDots(user)
     case .device(let device, .add), .device(let device, .register):
         isDots(device.text) || isDots(user)

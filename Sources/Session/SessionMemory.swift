@@ -68,9 +68,10 @@ extension Request {
     var roughBytes: Int {
         guard case .write(let mutation, _) = self else { return 0 }
         return switch mutation.action {
-        case .message(_, .send(_, _, let text, _)), .message(_, .edit(let text)): text.utf8.count
+        case .message(_, let action): action.roughBytes
         case .part(_, _, .put(let bytes)): bytes.count
-        case .conversation(.create(let participants, _, _)): participants.count * nameBytesMax
+        case .conversation(let create as CreateConversation):
+            create.participants.count * nameBytesMax
         default: 0
         }
     }

@@ -103,9 +103,9 @@ struct SignIn: Sendable {
             return .write(
                 Mutation(.register(token, registration), on: device, by: mutation.user),
                 isMinted: isMinted)
-        case (.conversation(.create(let participants, let title, _)), let conversation?):
-            let create = Conversation.Action.create(
-                participants: participants, title: title, isByAccount: true)
+        case (.conversation(let action as CreateConversation), let conversation?):
+            let create = CreateConversation(
+                participants: action.participants, title: action.title, isByAccount: true)
             return .write(
                 Mutation(create, in: conversation, by: mutation.user), isMinted: isMinted)
         default: return request

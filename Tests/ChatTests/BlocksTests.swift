@@ -111,10 +111,10 @@ struct BlocksTests {
                     .send(id, type: .text, item: nil, text: "x"), by: sender, to: nil)
                 if random.chance(30) {
                     message = writer.apply(
-                        .message(id, .hide), by: random.pick(People.all), to: message)
+                        .message(id, HideMessage()), by: random.pick(People.all), to: message)
                 }
                 if random.chance(20) {
-                    message = writer.apply(.message(id, .retract), by: sender, to: message)
+                    message = writer.apply(.message(id, RetractMessage()), by: sender, to: message)
                 }
                 counts.add(message)
                 messages.append(message)

@@ -89,9 +89,10 @@ import Wire
         let message = author.apply(
             .send(People.message, type: .text, item: nil, text: "hello"), by: Self.long(0),
             to: nil)
-        #expect(refusal(.message(People.message, .hide), of: message, limit) == .documentFull)
-        #expect(refusal(.message(People.message, .restore), of: message, limit) == nil)
-        #expect(refusal(.message(People.message, .retract), of: message, 2 * limit) == nil)
+        #expect(
+            refusal(.message(People.message, HideMessage()), of: message, limit) == .documentFull)
+        #expect(refusal(.message(People.message, RestoreMessage()), of: message, limit) == nil)
+        #expect(refusal(.message(People.message, RetractMessage()), of: message, 2 * limit) == nil)
     }
 
     /// The estimate is made before a change has its dot and stamp, so it must not be too small.
@@ -124,10 +125,10 @@ import Wire
             }
             check(random.chance(60) ? .invite(random.pick(names)) : .leave, of: &conversation)
             switch random.below(5) {
-            case 0: check(.message(People.message, .hide), of: &message)
-            case 1: check(.message(People.message, .restore), of: &message)
-            case 2: check(.message(People.message, .pin), of: &message)
-            case 3: check(.message(People.message, .unpin), of: &message)
+            case 0: check(.message(People.message, HideMessage()), of: &message)
+            case 1: check(.message(People.message, RestoreMessage()), of: &message)
+            case 2: check(.message(People.message, PinMessage()), of: &message)
+            case 3: check(.message(People.message, UnpinMessage()), of: &message)
             default: check(.edit("text \(number)"), of: &message)
             }
             guard var mine = participantState else {

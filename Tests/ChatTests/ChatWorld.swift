@@ -86,32 +86,32 @@ extension Mutation.Action {
     static func send(
         _ message: MessageID, type: MessageType, item: ItemID?, text: String
     ) -> Mutation.Action {
-        .message(message, .send(type: type, item: item, text: text))
+        .message(message, SendMessage(type: type, item: item, text: text))
     }
 
     static func seed(_ message: MessageID, text: String) -> Mutation.Action {
-        .message(message, .seed(text: text))
+        .message(message, SeedMessage(text: text))
     }
 
     static func edit(_ text: String) -> Mutation.Action { .edit(People.message, text: text) }
 
     static func edit(_ message: MessageID, text: String) -> Mutation.Action {
-        .message(message, .edit(text: text))
+        .message(message, EditMessage(text: text))
     }
 
-    static let hide = Mutation.Action.message(People.message, .hide)
-    static let retract = Mutation.Action.message(People.message, .retract)
-    static let restore = Mutation.Action.message(People.message, .restore)
-    static let pin = Mutation.Action.message(People.message, .pin)
-    static let unpin = Mutation.Action.message(People.message, .unpin)
+    static let hide = Mutation.Action.message(People.message, HideMessage())
+    static let retract = Mutation.Action.message(People.message, RetractMessage())
+    static let restore = Mutation.Action.message(People.message, RestoreMessage())
+    static let pin = Mutation.Action.message(People.message, PinMessage())
+    static let unpin = Mutation.Action.message(People.message, UnpinMessage())
 
     static func create(participants: [UserID], title: String?) -> Mutation.Action {
-        .conversation(.create(participants: participants, title: title))
+        .conversation(CreateConversation(participants: participants, title: title))
     }
 
-    static func invite(_ user: UserID) -> Mutation.Action { .conversation(.invite(user)) }
+    static func invite(_ user: UserID) -> Mutation.Action { .conversation(InviteUser(user)) }
 
-    static let leave = Mutation.Action.conversation(.leave)
+    static let leave = Mutation.Action.conversation(LeaveConversation())
     static let archive = Mutation.Action.participant(ArchiveChat())
     static let unarchive = Mutation.Action.participant(UnarchiveChat())
     static let hideChat = Mutation.Action.participant(HideChat())

@@ -156,7 +156,7 @@ struct FileTests {
     @Test func `a file is sent whole, by its user, with one message`() {
         let other = MessageID(checked: "m9")
         func send(_ message: MessageID) -> Mutation.Action {
-            .message(message, .send(type: .image, item: nil, text: "", Attachment(Self.file)))
+            .message(message, SendMessage(type: .image, item: nil, text: "", Attachment(Self.file)))
         }
         let whole = after(begin, end)
         #expect(refusal(of: send(other), file: whole) == nil)
@@ -172,7 +172,7 @@ struct FileTests {
     @Test func `a preview is a small file of the same user`() {
         let send = Mutation.Action.message(
             People.message,
-            .send(
+            SendMessage(
                 type: .image, item: nil, text: "",
                 Attachment(Self.file, preview: FileID(checked: "f2"))))
         let most = UInt64(Attachment.previewBytesMax)
@@ -337,12 +337,14 @@ struct FileTests {
         func send(_ author: inout Author, _ file: String) -> Document {
             author.apply(
                 Mutation(
-                    .send(type: .image, item: nil, text: "", Attachment(FileID(checked: file))),
+                    SendMessage(
+                        type: .image, item: nil, text: "", Attachment(FileID(checked: file))),
                     of: People.message, in: People.conversation, by: People.alice), to: nil)
         }
         let (fa, fb) = (send(&one, "fa"), send(&other, "fb"))
         let deleted = one.apply(
-            Mutation(.retract, of: People.message, in: People.conversation, by: People.alice),
+            Mutation(
+                RetractMessage(), of: People.message, in: People.conversation, by: People.alice),
             to: fa)
         for merged in [deleted.merged(with: fb), fb.merged(with: deleted)] {
             #expect(merged.message?.files.sorted().map(\.text) == ["fa", "fb"])

@@ -86,10 +86,10 @@ import Wire
                 switch random.below(4) {
                 case 0:
                     document = author.apply(
-                        .message(People.message, .hide), by: People.bob, to: document)
+                        .message(People.message, HideMessage()), by: People.bob, to: document)
                 case 1:
                     document = author.apply(
-                        .message(People.message, .pin), by: People.bob, to: document)
+                        .message(People.message, PinMessage()), by: People.bob, to: document)
                 default:
                     document = author.apply(
                         .edit("text \(number)"), by: People.alice, to: document)

@@ -43,7 +43,7 @@ struct MutationCodingTests {
                 by: People.alice)
         } + [
             Mutation(
-                .send(type: .image, item: nil, text: "look", Attachment(FileTests.file)),
+                SendMessage(type: .image, item: nil, text: "look", Attachment(FileTests.file)),
                 of: People.message, in: People.conversation, by: People.alice)
         ]
 

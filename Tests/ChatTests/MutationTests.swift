@@ -7,7 +7,7 @@ import Wire
 struct MutationTests {
     @Test func `a mutation changes one document, the message's or the conversation's`() {
         let create = Mutation(
-            .conversation(.create(participants: [People.alice], title: nil)),
+            .conversation(CreateConversation(participants: [People.alice], title: nil)),
             in: People.conversation, by: People.alice)
         #expect(create.message == nil)
         #expect(create.key == .conversation(People.conversation))

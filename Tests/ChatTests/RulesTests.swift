@@ -290,7 +290,7 @@ struct RulesTests {
     }
 
     private func isCreation(_ action: Mutation.Action) -> Bool {
-        if case .conversation(.create) = action { true } else { false }
+        if case .conversation(is CreateConversation) = action { true } else { false }
     }
 
     private func verdict(

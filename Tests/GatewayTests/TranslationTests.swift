@@ -136,10 +136,7 @@ import Wire
             case .write(let mutation, _):
                 #expect(route.resource.method != .get, "a GET that writes")
                 #expect(mutation.user == UserID(checked: "alice"))
-                if case .message(_, .send(_, _, let sent, _)) = mutation.action {
-                    #expect(values.contains { $0 == ("text", sent) })
-                }
-                if case .message(_, .edit(let sent)) = mutation.action {
+                if case .message(_, let action) = mutation.action, let sent = action.newText {
                     #expect(values.contains { $0 == ("text", sent) })
                 }
             case .read(_, let user), .list(_, let user, _):

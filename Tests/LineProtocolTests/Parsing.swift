@@ -29,9 +29,9 @@ struct SentMessage {
 /// Returns the message that a line sends; nil where it is refused or another request.
 func sent(_ line: String) -> SentMessage? {
     guard case .success(.write(let mutation, let isMinted)) = parsed(line),
-        case .message(let id, .send(let type, let item, let text, _)) = mutation.action
+        case .message(let id, let send as SendMessage) = mutation.action
     else { return nil }
-    return SentMessage(id: isMinted ? nil : id, type: type, item: item, text: text)
+    return SentMessage(id: isMinted ? nil : id, type: send.type, item: send.item, text: send.text)
 }
 
 /// Returns the error of a line; nil where it is a request or blank.

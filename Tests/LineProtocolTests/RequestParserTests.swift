@@ -267,13 +267,14 @@ import Wire
         #expect(
             change(#"CREATE c bob,alice,bob title="a \"b\"""#)
                 == Mutation(
-                    .create(participants: participants, title: #"a "b""#), in: room, by: bob))
+                    CreateConversation(participants: participants, title: #"a "b""#), in: room,
+                    by: bob))
     }
 
     @Test func `a title is cleared by an empty value and has at most 1024 bytes`() {
         #expect(
             change("CREATE c bob title=")
-                == Mutation(.create(participants: [bob], title: nil), in: room, by: bob))
+                == Mutation(CreateConversation(participants: [bob], title: nil), in: room, by: bob))
         let longest = String(repeating: "é", count: LineLimits.fieldBytesMax / 2)
         #expect(refused("CREATE c bob title=\(longest)") == nil)
         #expect(refused("CREATE c bob title=\(longest)x")?.code == 413)

@@ -106,7 +106,7 @@ import Wire
         let retract = Ledger.Entry(
             dot: Dot(replica: first.dot.replica, seq: first.dot.seq), shard: 99, node: 0,
             mutation: Mutation(
-                .message(try #require(MessageID(document.key.id)), .retract),
+                .message(try #require(MessageID(document.key.id)), RetractMessage()),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
             operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: nil, base: nil, bytes: .zero)
@@ -138,11 +138,13 @@ import Wire
 
     @Test func `I4 two changes under one dot`() throws {
         var ledger = Ledger()
-        try ledger.add(try entry(1, .message(MessageID(checked: "m"), .pin)))
+        try ledger.add(try entry(1, .message(MessageID(checked: "m"), PinMessage())))
         #expect(
-            invariant { try ledger.add(try entry(1, .message(MessageID(checked: "m"), .unpin))) }
+            invariant {
+                try ledger.add(try entry(1, .message(MessageID(checked: "m"), UnpinMessage())))
+            }
                 == .oneDot)
-        try ledger.add(try entry(2, .message(MessageID(checked: "m"), .unpin)))
+        try ledger.add(try entry(2, .message(MessageID(checked: "m"), UnpinMessage())))
     }
 
     @Test func `I11 a vector that claims what the documents lack`() throws {
@@ -245,7 +247,7 @@ import Wire
         let edit = Ledger.Entry(
             dot: first.dot, shard: 99, node: 0,
             mutation: Mutation(
-                .message(try #require(MessageID(document.key.id)), .edit(text: "lost")),
+                .message(try #require(MessageID(document.key.id)), EditMessage(text: "lost")),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
             operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: first.stamp, base: document.message?.header.sent,
@@ -269,7 +271,8 @@ import Wire
         let world = try endedWorld()
         let room = ConversationID(checked: "empty")
         let ann = UserID(checked: "ann")
-        let create = Mutation(.create(participants: [ann], title: "room"), in: room, by: ann)
+        let create = Mutation(
+            CreateConversation(participants: [ann], title: "room"), in: room, by: ann)
         _ = try asked(create, in: world)
         // Of the conversation, and of nothing else, the reply to the mark says that it is stored.
         let mark = Mutation(.participant(MarkRead(nil)), in: room, by: ann)
@@ -293,8 +296,9 @@ import Wire
     @Test func `the model knows a lost header, a lost edit and a restore`() throws {
         let id = MessageID(checked: "m")
         var ledger = Ledger()
-        let send = try entry(1, .message(id, .send(type: .text, item: nil, text: "a")), at: 10)
-        let hide = try entry(2, .message(id, .hide), past: [send.dot])
+        let send = try entry(
+            1, .message(id, SendMessage(type: .text, item: nil, text: "a")), at: 10)
+        let hide = try entry(2, .message(id, HideMessage()), past: [send.dot])
         try ledger.add(send)
         try ledger.add(hide)
         let author = authorship(send.dot, at: 10)

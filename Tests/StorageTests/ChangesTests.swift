@@ -139,7 +139,8 @@ extension Chats {
             guard documents[key] != nil else {
                 return send(number, in: number % 3, by: replica)
             }
-            return make(.message(Chats.message(number), .pin), in: conversation, by: replica)
+            return make(
+                .message(Chats.message(number), PinMessage()), in: conversation, by: replica)
         }
     }
 }

@@ -54,7 +54,7 @@ struct Chats {
         text: String = "hello"
     ) -> Record {
         make(
-            .message(Chats.message(message), .send(type: .text, item: nil, text: text)),
+            .message(Chats.message(message), SendMessage(type: .text, item: nil, text: text)),
             in: Chats.conversation(conversation), by: replica,
             at: time.map { HybridTimestamp(milliseconds: $0) })
     }

@@ -15,7 +15,7 @@ import Wire
         var chats = Chats()
         var writes = (0..<5).map { room in
             chats.make(
-                .conversation(.create(participants: [Chats.user], title: nil)),
+                .conversation(CreateConversation(participants: [Chats.user], title: nil)),
                 in: Chats.conversation(room))
         }
         // Few times and many messages, so that ids decide often.

@@ -17,7 +17,8 @@ import Wire
     private func filled(_ database: TestDatabase) throws -> Chats {
         var chats = Chats()
         var writes = (0..<40).map { chats.send($0, in: 1) }
-        writes.append(chats.make(.message(Chats.message(3), .pin), in: Chats.conversation(1)))
+        writes.append(
+            chats.make(.message(Chats.message(3), PinMessage()), in: Chats.conversation(1)))
         try database.store(chats.batch(writes))
         for document in chats.documents.values {
             #expect(try database.reader.isIndexed(document, in: chats.shard))

@@ -21,7 +21,8 @@ import Wire
         #expect(!folder.filesWith(text).isEmpty)
         let gone = (0..<50).map { number in
             chats.make(
-                .message(Chats.message(number), .retract), in: Chats.conversation(number % 3),
+                .message(Chats.message(number), RetractMessage()),
+                in: Chats.conversation(number % 3),
                 by: 2,
                 purges: true)
         }
@@ -147,7 +148,8 @@ import Wire
 extension Chats {
     mutating func retract(_ number: Int, room: Int? = nil) -> Record {
         make(
-            .message(Chats.message(number), .retract), in: Chats.conversation(room ?? number % 20),
+            .message(Chats.message(number), RetractMessage()),
+            in: Chats.conversation(room ?? number % 20),
             by: 2,
             purges: true)
     }

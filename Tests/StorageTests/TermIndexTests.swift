@@ -16,7 +16,7 @@ import Wire
         var chats = Chats()
         for number in 0..<4 {
             let record = chats.make(
-                .conversation(.create(participants: [Chats.user], title: nil)),
+                .conversation(CreateConversation(participants: [Chats.user], title: nil)),
                 in: Chats.conversation(number))
             try database.store(chats.batch([record, chats.send(number, in: number)]))
         }
@@ -25,15 +25,21 @@ import Wire
             let user = TermIndexTests.users[Int.random(in: 0..<3, using: &random)]
             let id = Chats.message(number)
             let actions: [Mutation.Action] = [
-                .conversation(.invite(user)), .conversation(.invite(user)), .conversation(.leave),
-                .message(id, .pin), .message(id, .unpin), .message(id, .hide),
+                .conversation(InviteUser(user)), .conversation(InviteUser(user)),
+                .conversation(LeaveConversation()),
+                .message(id, PinMessage()), .message(id, UnpinMessage()),
+                .message(id, HideMessage()),
                 .participant(ArchiveChat()),
             ]
             var action = actions[Int.random(in: 0..<actions.count, using: &random)]
-            if Int.random(in: 0..<30, using: &random) == 0 { action = .message(id, .retract) }
+            if Int.random(in: 0..<30, using: &random) == 0 {
+                action = .message(id, RetractMessage())
+            }
             let key = DocumentKey.message(id, in: Chats.conversation(number))
             // No node pins a message that is deleted for everyone.
-            if chats.documents[key]?.message?.isRetracted ?? false { action = .message(id, .hide) }
+            if chats.documents[key]?.message?.isRetracted ?? false {
+                action = .message(id, HideMessage())
+            }
             let record = chats.make(action, in: Chats.conversation(number), from: user)
             try database.store(chats.batch([record]))
         }
@@ -116,10 +122,11 @@ import Wire
             var chats = Chats(shard: ShardID(UInt16(number)))
             let room = Chats.conversation(number)
             var records = [
-                chats.make(.conversation(.create(participants: users, title: nil)), in: room)
+                chats.make(
+                    .conversation(CreateConversation(participants: users, title: nil)), in: room)
             ]
             if users.contains(cleo) {
-                records.append(chats.make(.conversation(.leave), in: room, from: cleo))
+                records.append(chats.make(.conversation(LeaveConversation()), in: room, from: cleo))
             }
             try database.store(chats.batch(records))
         }
@@ -149,9 +156,12 @@ import Wire
         try database.store(
             chats.batch([
                 chats.make(
-                    .conversation(.create(participants: [Chats.user], title: nil)), in: room),
-                chats.send(1, in: 1), chats.make(.message(Chats.message(1), .pin), in: room),
-                chats.send(2, in: 1), chats.make(.message(Chats.message(2), .pin), in: room),
+                    .conversation(CreateConversation(participants: [Chats.user], title: nil)),
+                    in: room),
+                chats.send(1, in: 1),
+                chats.make(.message(Chats.message(1), PinMessage()), in: room),
+                chats.send(2, in: 1),
+                chats.make(.message(Chats.message(2), PinMessage()), in: room),
             ]))
         #expect(try RawFile(folder.file).indexKeys() == chats.termRows)
         let aside = ShardWrite(

@@ -29,7 +29,8 @@ import Wire
         let guest = UserID(checked: "u\(Int.random(in: 0..<4, using: &generator))")
         if chats.documents[.conversation(conversation)] == nil {
             return chats.make(
-                .conversation(.create(participants: [Chats.user], title: nil)), in: conversation,
+                .conversation(CreateConversation(participants: [Chats.user], title: nil)),
+                in: conversation,
                 by: replica)
         }
         guard let sent = chats.documents[.message(message, in: conversation)] else {
@@ -39,15 +40,15 @@ import Wire
         // The node's rules allow no pin on a message that is deleted for everyone.
         let first = sent.message?.isRetracted == true ? 2 : 0
         switch Int.random(in: first..<6, using: &generator) {
-        case 0: return chats.make(.message(message, .pin), in: conversation, by: replica)
-        case 1: return chats.make(.message(message, .unpin), in: conversation, by: replica)
-        case 2: return chats.make(.conversation(.invite(guest)), in: conversation, by: replica)
+        case 0: return chats.make(.message(message, PinMessage()), in: conversation, by: replica)
+        case 1: return chats.make(.message(message, UnpinMessage()), in: conversation, by: replica)
+        case 2: return chats.make(.conversation(InviteUser(guest)), in: conversation, by: replica)
         case 3:
             return chats.make(
                 .participant(ArchiveChat()), in: conversation, by: replica, from: guest)
         case 4:
             return chats.make(
-                .message(message, .retract), in: conversation, by: replica, purges: true)
+                .message(message, RetractMessage()), in: conversation, by: replica, purges: true)
         default:
             var early = Chats()
             late += 1
@@ -333,12 +334,13 @@ import Wire
         var chats = Chats()
         let records = [
             chats.make(
-                .conversation(.create(participants: [Chats.user], title: "t")),
+                .conversation(CreateConversation(participants: [Chats.user], title: "t")),
                 in: Chats.conversation(0)),
             chats.send(1, in: 0, at: 100), chats.send(1_001, in: 0, at: 101),
-            chats.make(.message(Chats.message(1), .pin), in: Chats.conversation(0)),
+            chats.make(.message(Chats.message(1), PinMessage()), in: Chats.conversation(0)),
             chats.make(
-                .message(Chats.message(1), .retract), in: Chats.conversation(0), purges: true),
+                .message(Chats.message(1), RetractMessage()), in: Chats.conversation(0),
+                purges: true),
         ]
         let rows = records.map { record in
             var row = WriteLogRow([chats.batch([record])])

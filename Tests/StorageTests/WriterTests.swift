@@ -11,7 +11,7 @@ import Wire
         let folder = try TemporaryFolder()
         var chats = Chats()
         let created = chats.make(
-            .conversation(.create(participants: [Chats.user], title: "Tea")),
+            .conversation(CreateConversation(participants: [Chats.user], title: "Tea")),
             in: Chats.conversation(1))
         let writes = [created, chats.send(1, in: 1), chats.send(2, in: 1)]
         let first = try TestDatabase(folder: folder.path)
@@ -46,7 +46,8 @@ import Wire
             let message = Int.random(in: 0..<6, using: &generator)
             let action: Mutation.Action =
                 Bool.random(using: &generator)
-                ? .message(Chats.message(message), .pin) : .message(Chats.message(message), .unpin)
+                ? .message(Chats.message(message), PinMessage())
+                : .message(Chats.message(message), UnpinMessage())
             writes.append(
                 chats.make(
                     action, in: Chats.conversation(message % 3),

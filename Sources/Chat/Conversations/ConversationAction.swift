@@ -1,35 +1,132 @@
 import CRDT
 import Wire
 
-extension Conversation {
-    /// A user's change of a conversation.
-    public enum Action: Hashable, Sendable {
-        /// `participants` ascends and holds the creator.
-        ///
-        /// - isByAccount: whether the creator has signed in to an account.
-        case create(participants: [UserID], title: String?, isByAccount: Bool = false)
-        case invite(UserID)
-        case leave
-        /// Leaves, unless the user has left already: a request that may be repeated.
-        case leaveUnlessLeft
+/// A user's change of a conversation.
+///
+/// Each action is a type, with its entry in `Conversation.actions`.
+public protocol ConversationAction: DocumentAction where Content == Conversation {
+    /// The numbers of the action on the wire: one, or one for each form.
+    static var kinds: [UInt8] { get }
 
-        public var isDeparture: Bool { self == .leave || self == .leaveUnlessLeft }
+    /// Reads what follows the kind.
+    init(kind: UInt8, from reader: inout ByteReader) throws(WireError)
+
+    /// The users whom the action adds to the conversation, ascending.
+    var added: [UserID] { get }
+    /// Whether it ends its user's part in the conversation.
+    var isDeparture: Bool { get }
+
+    /// Returns whether the action would change anything; throws where it is refused.
+    func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool
+
+    func applied(
+        to conversation: Conversation?, by user: UserID, _ author: Authorship
+    ) -> Conversation
+}
+
+extension ConversationAction {
+    public var kind: UInt8 { Self.kinds[0] }
+    public var added: [UserID] { [] }
+    public var isDeparture: Bool { false }
+}
+
+extension Conversation {
+    private static let actions: [any ConversationAction.Type] = [
+        CreateConversation.self, InviteUser.self, LeaveConversation.self,
+    ]
+
+    /// Reads the action of a kind; nil if it is none of a conversation.
+    static func action(
+        kind: UInt8, from reader: inout ByteReader
+    ) throws(WireError) -> (any ConversationAction)? {
+        for type in actions where type.kinds.contains(kind) {
+            return try type.init(kind: kind, from: &reader)
+        }
+        return nil
     }
 }
 
-extension Conversation.Action {
-    /// Returns whether the action would change anything; throws where it is refused.
-    func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
-        if case .create(let participants, let title, _) = self {
-            guard let header = conversation?.header else { return true }
-            guard header.creator == user, header.participants == participants,
-                haveSameBytes(header.title, title)
-            else { throw .conversationExists }
-            return false
+/// An action that creates a conversation.
+public struct CreateConversation: ConversationAction {
+    public static let kinds: [UInt8] = [1, 32]
+
+    /// Ascending, with the creator.
+    public let participants: [UserID]
+    public let title: String?
+    /// Whether the creator has signed in to an account.
+    public let isByAccount: Bool
+
+    public init(participants: [UserID], title: String?, isByAccount: Bool = false) {
+        self.participants = participants
+        self.title = title
+        self.isByAccount = isByAccount
+    }
+
+    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        participants = try reader.readUsers()
+        guard participants.count <= ChatLimits.participantsMax else {
+            throw .tooLong(
+                count: UInt64(participants.count), limit: ChatLimits.participantsMax)
         }
-        if self == .leaveUnlessLeft, conversation.hasLeft(user) { return false }
+        title = try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
+        isByAccount = kind == 32
+    }
+
+    public var kind: UInt8 { isByAccount ? 32 : 1 }
+
+    public func encodeRest(into writer: inout ByteWriter) {
+        participants.encode(into: &writer)
+        writer.write(title)
+    }
+
+    public var added: [UserID] { participants }
+
+    public func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
+        guard let header = conversation?.header else { return true }
+        guard header.creator == user, header.participants == participants,
+            haveSameBytes(header.title, title)
+        else { throw .conversationExists }
+        return false
+    }
+
+    public func applied(
+        to conversation: Conversation?, by user: UserID, _ author: Authorship
+    ) -> Conversation {
+        Conversation(
+            header: Conversation.Header(
+                created: author.stamp, dot: author.dot, creator: user,
+                participants: participants, title: title, isByAccount: isByAccount))
+    }
+
+    public func standing(
+        of operation: Stamp, by user: UserID, in content: Conversation
+    ) -> Standing { .new }
+
+    public var roughBytes: Int {
+        participants.reduce(title?.utf8.count ?? 0) {
+            $0 + ChatLimits.nameBytesAround + $1.text.utf8.count
+        }
+    }
+}
+
+/// An action that adds a user to a conversation.
+public struct InviteUser: ConversationAction {
+    public static let kinds: [UInt8] = [9]
+
+    public let guest: UserID
+
+    public init(_ guest: UserID) { self.guest = guest }
+
+    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        guest = try reader.readName()
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(guest) }
+
+    public var added: [UserID] { [guest] }
+
+    public func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
         let conversation = try conversation.joined(by: user)
-        guard case .invite(let guest) = self else { return true }
         guard !conversation.participants.contains(guest) else { return false }
         guard conversation.participants.count < ChatLimits.participantsMax else {
             throw .tooManyParticipants
@@ -37,99 +134,72 @@ extension Conversation.Action {
         return true
     }
 
-    func applied(
+    public func applied(
         to conversation: Conversation?, by user: UserID, _ author: Authorship
     ) -> Conversation {
-        if case .create(let participants, let title, let isByAccount) = self {
-            return Conversation(
-                header: Conversation.Header(
-                    created: author.stamp, dot: author.dot, creator: user,
-                    participants: participants, title: title, isByAccount: isByAccount))
-        }
         guard var conversation else { preconditionFailure("judge refuses what is not there") }
-        if case .invite(let guest) = self {
-            conversation.invite(guest, of: user, by: author.stamp)
-        } else {
-            conversation.leave(user, by: author)
-        }
+        conversation.invite(guest, of: user, by: author.stamp)
         return conversation
     }
-}
 
-extension Conversation.Action: DocumentAction {
-    public func standing(of operation: Stamp, by user: UserID, in content: Conversation) -> Standing
-    {
-        switch self {
-        case .create: .new
-        case .invite(let guest): content.participants.standing(ofAdding: guest, by: operation)
-        case .leave, .leaveUnlessLeft:
-            content.participants.standing(ofRemoving: user, by: operation)
-        }
+    public func standing(
+        of operation: Stamp, by user: UserID, in content: Conversation
+    ) -> Standing {
+        content.participants.standing(ofAdding: guest, by: operation)
     }
 
     public func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
-        // A late invitation of the same client finds that the user left after it.
-        if self == .leaveUnlessLeft { return true }
-        guard case .invite(let guest) = self else { return false }
-        return (content.participants.lastAdded(guest) ?? .zero) <= time
+        (content.participants.lastAdded(guest) ?? .zero) <= time
     }
 
-    public func nameBytes(by user: UserID) -> Int {
-        switch self {
-        case .create: nameBytesMax
-        case .invite(let guest): 2 * guest.text.utf8.count
-        case .leave, .leaveUnlessLeft: user.text.utf8.count
-        }
+    public func nameBytes(by user: UserID) -> Int { 2 * guest.text.utf8.count }
+}
+
+/// An action by which a user leaves a conversation.
+public struct LeaveConversation: ConversationAction {
+    public static let kinds: [UInt8] = [10, 44]
+
+    /// Whether nothing is changed where the user has left already, as for a request that may be
+    /// repeated; otherwise that is refused.
+    public let mayHaveLeft: Bool
+
+    public init(mayHaveLeft: Bool = false) { self.mayHaveLeft = mayHaveLeft }
+
+    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+        mayHaveLeft = kind == 44
     }
 
-    public var growth: ActionGrowth { isDeparture ? .settles : .adds }
+    public var kind: UInt8 { mayHaveLeft ? 44 : 10 }
+    public var isDeparture: Bool { true }
 
-    public var roughBytes: Int {
-        guard case .create(let participants, let title, _) = self else { return 0 }
-        return participants.reduce(title?.utf8.count ?? 0) {
-            $0 + ChatLimits.nameBytesAround + $1.text.utf8.count
-        }
+    public func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
+        if mayHaveLeft, conversation.hasLeft(user) { return false }
+        _ = try conversation.joined(by: user)
+        return true
     }
 
-    public var endsTyping: Bool { isDeparture }
-
-    public var kind: UInt8 {
-        switch self {
-        case .create(_, _, let isByAccount): isByAccount ? 32 : 1
-        case .invite: 9
-        case .leave: 10
-        case .leaveUnlessLeft: 44
-        }
+    public func applied(
+        to conversation: Conversation?, by user: UserID, _ author: Authorship
+    ) -> Conversation {
+        guard var conversation else { preconditionFailure("judge refuses what is not there") }
+        conversation.leave(user, by: author)
+        return conversation
     }
 
-    public func encodeRest(into writer: inout ByteWriter) {
-        switch self {
-        case .create(let participants, let title, _):
-            participants.encode(into: &writer)
-            writer.write(title)
-        case .invite(let guest): writer.write(guest)
-        case .leave, .leaveUnlessLeft: break
-        }
+    public func standing(
+        of operation: Stamp, by user: UserID, in content: Conversation
+    ) -> Standing {
+        content.participants.standing(ofRemoving: user, by: operation)
     }
 
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        switch kind {
-        case 1, 32:
-            let participants = try reader.readUsers()
-            let count = participants.count
-            guard count <= ChatLimits.participantsMax else {
-                throw .tooLong(count: UInt64(count), limit: ChatLimits.participantsMax)
-            }
-            self = .create(
-                participants: participants,
-                title: try reader.readOptionalText(limit: ChatLimits.titleBytesMax),
-                isByAccount: kind == 32)
-        case 9: self = .invite(try reader.readName())
-        case 10: self = .leave
-        case 44: self = .leaveUnlessLeft
-        default: return nil
-        }
+    /// A late invitation of the same client finds that the user left after it.
+    public func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
+        mayHaveLeft
     }
+
+    public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
+    public var growth: ActionGrowth { .settles }
+    public var endsTyping: Bool { true }
 }
 
 extension Conversation? {

@@ -8,8 +8,8 @@ import Wire
 public final class Mutation: Sendable {
     /// An action, with the document of the subject that it changes where there are several.
     public enum Action: Sendable {
-        case conversation(Conversation.Action)
-        case message(MessageID, Message.Action)
+        case conversation(any ConversationAction)
+        case message(MessageID, any MessageAction)
         case participant(any ParticipantAction)
         case profile(Profile.Action)
         case item(Item.Action)
@@ -26,9 +26,8 @@ public final class Mutation: Sendable {
             case .credentials, .signing: true
             case .file(_, let action): action.isForOperators
             case .part(_, _, let action): action.isForOperators
-            // What the system says is taken for true.
-            case .message(_, .send(.system, _, _, _)): true
-            case .conversation, .message, .participant, .profile, .item, .device, .blocks: false
+            case .message(_, let action): action.isForOperators
+            case .conversation, .participant, .profile, .item, .device, .blocks: false
             }
         }
     }
@@ -89,7 +88,7 @@ public final class Mutation: Sendable {
     public static let cluster = UserID(checked: "cluster")
 
     public convenience init(
-        _ action: Conversation.Action, in conversation: ConversationID, by user: UserID
+        _ action: some ConversationAction, in conversation: ConversationID, by user: UserID
     ) {
         self.init(.conversation(action), of: .conversation(conversation), by: user)
     }
@@ -101,7 +100,7 @@ public final class Mutation: Sendable {
     }
 
     public convenience init(
-        _ action: Message.Action, of message: MessageID, in conversation: ConversationID,
+        _ action: some MessageAction, of message: MessageID, in conversation: ConversationID,
         by user: UserID
     ) {
         self.init(.message(message, action), of: .conversation(conversation), by: user)
@@ -127,8 +126,7 @@ public final class Mutation: Sendable {
     public func files(besides target: Document?) -> [FileID] {
         switch action {
         case .part(_, let file, _): [file]
-        case .message(_, .send(_, _, _, let attachment)): attachment?.files ?? []
-        case .message(_, .retract): target?.message?.files ?? []
+        case .message(_, let action): action.files(of: target?.message)
         default: []
         }
     }
@@ -136,11 +134,8 @@ public final class Mutation: Sendable {
     /// The change of the message's files that comes with a change of the message, in one commit:
     /// files are sent with their message, and closed with its deletion.
     public var changeOfFiles: File.Action? {
-        switch action {
-        case .message(let id, .send): .attach(id)
-        case .message(let id, .retract): .detach(id)
-        default: nil
-        }
+        guard case .message(let id, let action) = action else { return nil }
+        return action.changeOfFiles(of: id)
     }
 
     /// The device that the mutation changes, if any.
@@ -159,7 +154,8 @@ public final class Mutation: Sendable {
     /// what else its user has uploaded.
     public var dependsOnOthers: Bool {
         switch action {
-        case .file(_, .begin), .conversation(.create), .conversation(.invite): true
+        case .file(_, .begin): true
+        case .conversation(let action): !action.added.isEmpty
         case .participant(let action): action.marking != nil
         default: false
         }
@@ -167,11 +163,8 @@ public final class Mutation: Sendable {
 
     /// The users whom the mutation adds to a conversation of the user's, ascending.
     public var guests: [UserID] {
-        switch action {
-        case .conversation(.create(let participants, _, _)): participants.filter { $0 != user }
-        case .conversation(.invite(let guest)): guest == user ? [] : [guest]
-        default: []
-        }
+        guard case .conversation(let action) = action else { return [] }
+        return action.added.filter { $0 != user }
     }
 
     /// The action of a participant, if it is one.
@@ -418,7 +411,7 @@ extension Mutation {
         guard time > .zero else { return false }
         return switch (action, target?.content) {
         case (.conversation(let action), .conversation(let content)):
-            action.isRecorded(over: content, after: time)
+            try action.isRecorded(over: content, after: time)
         case (.message(_, let action), .message(let content)):
             try action.isRecorded(over: content, after: time)
         case (.profile(let action), .profile(let content)):
@@ -439,8 +432,8 @@ extension Mutation {
 
     /// Whether the mutation invites a user.
     public var isInvitation: Bool {
-        if case .conversation(.invite) = action { return true }
-        return false
+        guard case .conversation(let action) = action else { return false }
+        return action is InviteUser
     }
 }
 

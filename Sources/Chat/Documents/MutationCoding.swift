@@ -18,8 +18,10 @@ extension Mutation: WireValue {
         guard subject.partition == name.text else { throw .invalid("a subject of the action") }
         self.init(action, of: subject, by: user)
         if case .user = subject, name != user { throw .invalid("what is the user's own") }
-        guard case .conversation(.create(let participants, _, _)) = action else { return }
-        guard participants.contains(user) else { throw .invalid("a creator among the users") }
+        guard case .conversation(let action as CreateConversation) = action else { return }
+        guard action.participants.contains(user) else {
+            throw .invalid("a creator among the users")
+        }
     }
 }
 
@@ -59,7 +61,7 @@ extension Mutation.Action: WireValue {
 
     public init(from reader: inout ByteReader) throws(WireError) {
         let kind = try reader.readByte()
-        if Message.Action.kinds.contains(kind) {
+        if Message.actionKinds.contains(kind) {
             self = try .ofMessage(kind: kind, from: &reader)
         } else if kind == Device.Action.kind {
             self = .device(try reader.readName(), try Device.Action(from: &reader))
@@ -79,7 +81,7 @@ extension Mutation.Action: WireValue {
             self = .signing(action)
         } else if let action = try ParticipantState.action(kind: kind, from: &reader) {
             self = .participant(action)
-        } else if let action = try Conversation.Action(kind: kind, from: &reader) {
+        } else if let action = try Conversation.action(kind: kind, from: &reader) {
             self = .conversation(action)
         } else if let action = try Item.Action(kind: kind, from: &reader) {
             self = .item(action)
@@ -104,7 +106,6 @@ extension Mutation.Action: WireValue {
         kind: UInt8, from reader: inout ByteReader
     ) throws(WireError) -> Mutation.Action {
         let message: MessageID = try reader.readName()
-        guard let action = try Message.Action(kind: kind, from: &reader) else { throw .unknown }
-        return .message(message, action)
+        return .message(message, try Message.action(kind: kind, from: &reader))
     }
 }

@@ -59,10 +59,12 @@ public enum SampleData {
         _ lines: [(UserID, String)]
     ) -> [Mutation] {
         let creation = Mutation(
-            .create(participants: [alice, bob], title: title), in: conversation, by: creator)
+            CreateConversation(participants: [alice, bob], title: title), in: conversation,
+            by: creator)
         let messages = lines.enumerated().map { index, line in
             Mutation(
-                .seed(text: line.1), of: message(index + 1, in: conversation), in: conversation,
+                SeedMessage(text: line.1), of: message(index + 1, in: conversation),
+                in: conversation,
                 by: line.0)
         }
         return [creation] + messages

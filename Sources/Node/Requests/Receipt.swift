@@ -39,13 +39,13 @@ extension Receipt {
         self.isRepeated = isRepeated
         let sent = document?.message?.header.sent.time
         switch mutation.action {
-        case .message(let id, .send):
+        case .message(let id, is SendMessage):
             (message, sentAt, editedAt) = (id, sent, nil)
         case .credentials(let action):
             let account = document?.credentials?.account(of: mutation.user)
             let changed = account?.time(of: action) ?? operation.stamp.time
             (message, sentAt, editedAt) = (nil, nil, changed)
-        case .message(_, .edit):
+        case .message(_, is EditMessage):
             let isStored = document?.message?.has(operation.stamp) ?? false
             let edited = isStored ? operation.stamp.time : document?.message?.editedAt
             (message, sentAt, editedAt) = (nil, sent, edited)

@@ -22,7 +22,7 @@ import Wire
         }
         self.nodes = nodes
         world.run(milliseconds: 2_000)
-        let room = Conversation.Action.create(participants: [alice, Self.bob], title: nil)
+        let room = CreateConversation(participants: [alice, Self.bob], title: nil)
         make(Mutation(.conversation(room), in: lobby, by: alice), 1)
         upload("f1", by: alice, 2)
         upload("f2", by: alice, 4)
@@ -45,7 +45,7 @@ import Wire
     }
 
     private func sending(of file: String) -> Mutation {
-        let send = Message.Action.send(
+        let send = SendMessage(
             type: .image, item: nil, text: "", Attachment(FileID(checked: file), preview: nil))
         return Mutation(send, of: MessageID(checked: "m-\(file)"), in: lobby, by: alice)
     }

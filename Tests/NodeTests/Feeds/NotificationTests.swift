@@ -31,7 +31,8 @@ private final class Team {
         for room in rooms {
             ask(
                 Mutation(
-                    .conversation(.create(participants: [alice, bob], title: nil)), in: room,
+                    .conversation(CreateConversation(participants: [alice, bob], title: nil)),
+                    in: room,
                     by: alice))
         }
         ask(.add(FieldText("t")))
@@ -133,7 +134,8 @@ private struct TestAccount {
 private enum Grapes {
     static func send(_ id: String, in room: ConversationID) -> Mutation {
         Mutation(
-            .message(MessageID(checked: id), .send(type: .text, item: nil, text: "hi")), in: room,
+            .message(MessageID(checked: id), SendMessage(type: .text, item: nil, text: "hi")),
+            in: room,
             by: alice)
     }
 }
@@ -293,7 +295,8 @@ extension ReplyResult? {
         team.ask(.acknowledge(views[2].id), at: 1)
         #expect(team.list(at: 2).shown == ["m3"])
         team.ask(
-            Mutation(.message(MessageID(checked: "m3"), .retract), in: rooms[3], by: alice), at: 0)
+            Mutation(.message(MessageID(checked: "m3"), RetractMessage()), in: rooms[3], by: alice),
+            at: 0)
         let last = try #require(team.list(at: 1).views)
         #expect(last.map(\.text) == [nil])
         team.ask(.acknowledge(last[0].id), at: 2)
@@ -330,7 +333,8 @@ extension ReplyResult? {
         team.world.kill("n1")
         team.world.run(milliseconds: 3_000)
         team.ask(
-            Mutation(.message(MessageID(checked: "m0"), .retract), in: rooms[0], by: alice), at: 1)
+            Mutation(.message(MessageID(checked: "m0"), RetractMessage()), in: rooms[0], by: alice),
+            at: 1)
         #expect(team.list(at: 2).views?.map(\.text) == [nil])
     }
 
@@ -389,7 +393,8 @@ extension ReplyResult? {
         team.ask(.notePushed(views[0].id, as: .message), at: 1)
         for index in 0..<5 { #expect(team.list(at: index).views?.map(\.isPushed) == [true]) }
         team.ask(
-            Mutation(.message(MessageID(checked: "m0"), .retract), in: rooms[0], by: alice), at: 2)
+            Mutation(.message(MessageID(checked: "m0"), RetractMessage()), in: rooms[0], by: alice),
+            at: 2)
         #expect(team.list(at: 3).views?.map(\.isPushed) == [false])
         team.ask(.notePushed(views[0].id, as: .withdrawn), at: 4)
         for index in 0..<5 { #expect(team.list(at: index).views?.map(\.isPushed) == [true]) }

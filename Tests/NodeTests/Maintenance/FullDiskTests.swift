@@ -80,7 +80,7 @@ import Wire
     private func delete(_ message: String, for everyone: Bool) -> Mutation {
         let id = MessageID(checked: message)
         return Mutation(
-            everyone ? .message(id, .retract) : .message(id, .hide), in: lobby,
+            everyone ? .message(id, RetractMessage()) : .message(id, HideMessage()), in: lobby,
             by: UserID(checked: "alice"))
     }
 

@@ -191,7 +191,8 @@ import Wire
         world.run(milliseconds: 500)
         let backup = MemoryStore(copying: second.store)
         let alice = UserID(checked: "alice")
-        let deletion = Mutation(.message(MessageID(checked: "m1"), .retract), in: lobby, by: alice)
+        let deletion = Mutation(
+            .message(MessageID(checked: "m1"), RetractMessage()), in: lobby, by: alice)
         #expect(second.submit(deletion, number: 3))
         #expect(second.submit(send("m2"), number: 4))
         world.run(milliseconds: 500)

@@ -10,7 +10,9 @@ let alice = UserID(checked: "alice")
 let lobby = ConversationID(checked: "lobby")
 
 func create(_ conversation: ConversationID = lobby) -> Mutation {
-    Mutation(.conversation(.create(participants: [alice], title: nil)), in: conversation, by: alice)
+    Mutation(
+        .conversation(CreateConversation(participants: [alice], title: nil)), in: conversation,
+        by: alice)
 }
 
 /// Returns a write as the first operation of the node that read its line.
@@ -24,7 +26,7 @@ func send(
     _ id: String, text: String = "hello", in conversation: ConversationID = lobby
 ) -> Mutation {
     Mutation(
-        .message(MessageID(checked: id), .send(type: .text, item: nil, text: text)),
+        .message(MessageID(checked: id), SendMessage(type: .text, item: nil, text: text)),
         in: conversation,
         by: alice)
 }

@@ -184,7 +184,8 @@ import Wire
         }
         #expect(
             second.submit(
-                Mutation(.message(MessageID(checked: "m9"), .hide), in: lobby, by: alice), number: 2
+                Mutation(.message(MessageID(checked: "m9"), HideMessage()), in: lobby, by: alice),
+                number: 2
             ))
         world.run(milliseconds: 2_000)
         #expect(first.digest == second.digest)

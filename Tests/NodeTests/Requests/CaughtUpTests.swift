@@ -86,7 +86,8 @@ private struct Moved {
     /// Makes some owners lack a write that the first one alone could send them.
     func found(withoutTelling lagging: [WorldNode]) {
         let create = Mutation(
-            .conversation(.create(participants: [alice, bob], title: nil)), in: lobby, by: alice)
+            .conversation(CreateConversation(participants: [alice, bob], title: nil)), in: lobby,
+            by: alice)
         #expect(ask(create, 1, level: .all).isWritten)
         for owner in lagging {
             let name = NodeName(checked: owner.name)
@@ -162,15 +163,15 @@ private struct Moved {
             let name = NodeName(checked: other.name)
             _ = moved.owners[0].run { $0.block(name, .both) }
         }
-        let pin = { (action: Message.Action) in
+        let pin = { (action: any MessageAction) in
             Mutation(.message(MessageID(checked: "m1"), action), in: lobby, by: bob)
         }
-        #expect(moved.ask(pin(.pin), 4, level: .local).isWritten)
+        #expect(moved.ask(pin(PinMessage()), 4, level: .local).isWritten)
         #expect(moved.read(5).messages == ["m1"])
         let store = moved.owners[0].store
         moved.world.kill(moved.owners[0].name)
         moved.world.settle()
-        _ = moved.ask(pin(.unpin), 6, level: .local)
+        _ = moved.ask(pin(UnpinMessage()), 6, level: .local)
         moved.world.run(milliseconds: 1_500)
         #expect(moved.sink.outcomes[6].isWritten)
         let other = moved.owners[1].name

@@ -56,22 +56,27 @@ import Wire
     @Test func `an invitation that two owners executed is ended by one departure`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(owners[0].block(owners[1].name) == nil)
-        let invitation = operation(by(alice, .conversation(.invite(carol))), readBy: stranger)
+        let invitation = operation(by(alice, .conversation(InviteUser(carol))), readBy: stranger)
         execute(invitation, at: owners[1], .first)
         execute(invitation, at: owners[0], .again)
-        #expect(five.handle(by(carol, .conversation(.leave)), at: stranger, number: 2).isWritten)
+        #expect(
+            five.handle(by(carol, .conversation(LeaveConversation())), at: stranger, number: 2)
+                .isWritten)
         heal()
         #expect(participants == ["alice", "bob"])
     }
 
     @Test func `an invitation and an archiving that come late undo nothing`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
-        let invitation = operation(by(alice, .conversation(.invite(carol))), readBy: stranger)
+        let invitation = operation(by(alice, .conversation(InviteUser(carol))), readBy: stranger)
         let archiving = operation(by(bob, .participant(ArchiveChat())), readBy: stranger)
         #expect(
-            five.handle(by(alice, .conversation(.invite(carol))), at: stranger, number: 2).isWritten
+            five.handle(by(alice, .conversation(InviteUser(carol))), at: stranger, number: 2)
+                .isWritten
         )
-        #expect(five.handle(by(carol, .conversation(.leave)), at: stranger, number: 3).isWritten)
+        #expect(
+            five.handle(by(carol, .conversation(LeaveConversation())), at: stranger, number: 3)
+                .isWritten)
         #expect(
             five.handle(by(bob, .participant(UnarchiveChat())), at: stranger, number: 4).isWritten)
         execute(invitation, at: owners[0], .first)
@@ -85,13 +90,17 @@ import Wire
     @Test func `an edit and a pin that come late show nothing that is older`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2).isWritten)
-        let edit = operation(by(alice, .message(message, .edit(text: "old"))), readBy: stranger)
-        let pin = operation(by(bob, .message(message, .pin)), readBy: stranger)
-        let newer = by(alice, .message(message, .edit(text: "new")))
+        let edit = operation(
+            by(alice, .message(message, EditMessage(text: "old"))), readBy: stranger)
+        let pin = operation(by(bob, .message(message, PinMessage())), readBy: stranger)
+        let newer = by(alice, .message(message, EditMessage(text: "new")))
         #expect(five.handle(newer, at: stranger, number: 3).isWritten)
-        #expect(five.handle(by(alice, .message(message, .pin)), at: stranger, number: 4).isWritten)
         #expect(
-            five.handle(by(alice, .message(message, .unpin)), at: stranger, number: 5).isWritten)
+            five.handle(by(alice, .message(message, PinMessage())), at: stranger, number: 4)
+                .isWritten)
+        #expect(
+            five.handle(by(alice, .message(message, UnpinMessage())), at: stranger, number: 5)
+                .isWritten)
         for owner in owners {
             execute(edit, at: owner, .again)
             execute(pin, at: owner, .again)
@@ -137,9 +146,12 @@ import Wire
         .map {
             operation($0, readBy: stranger)
         }
-        #expect(five.handle(by(bob, .conversation(.leave)), at: stranger, number: 3).isWritten)
         #expect(
-            five.handle(by(alice, .conversation(.invite(bob))), at: stranger, number: 4).isWritten)
+            five.handle(by(bob, .conversation(LeaveConversation())), at: stranger, number: 3)
+                .isWritten)
+        #expect(
+            five.handle(by(alice, .conversation(InviteUser(bob))), at: stranger, number: 4)
+                .isWritten)
         for reading in readings {
             execute(reading, at: owners[0], .first)
             execute(reading, at: owners[1], .again)
@@ -152,17 +164,18 @@ import Wire
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
         let late = [
-            by(alice, .message(message, .pin)), by(alice, .message(message, .edit(text: "old"))),
-            by(bob, .conversation(.leave)),
+            by(alice, .message(message, PinMessage())),
+            by(alice, .message(message, EditMessage(text: "old"))),
+            by(bob, .conversation(LeaveConversation())),
         ].map { operation($0, readBy: stranger) }
         stranger.run { node in
             guard let last = node.operations.source.last else { return }
             node.operations.noteUnsettled(last.time, on: ShardID(of: lobby.text, count: 8))
         }
         let same = [
-            by(alice, .message(message, .unpin)),
-            by(alice, .message(message, .edit(text: "hello"))),
-            by(alice, .conversation(.invite(bob))),
+            by(alice, .message(message, UnpinMessage())),
+            by(alice, .message(message, EditMessage(text: "hello"))),
+            by(alice, .conversation(InviteUser(bob))),
         ]
         for (index, mutation) in same.enumerated() {
             let number = 3 + UInt64(index)
@@ -187,13 +200,14 @@ import Wire
     @Test func `what was written by a clock that is ahead is written over with a greater time`() {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2).isWritten)
-        var pin = operation(by(bob, .message(message, .pin)), readBy: stranger)
+        var pin = operation(by(bob, .message(message, PinMessage())), readBy: stranger)
         pin.stamp = Stamp(
             time: HybridTimestamp(milliseconds: pin.stamp.time.milliseconds + 60_000),
             process: RandomID(high: 7, low: 7), counter: 1)
         execute(pin, at: owners[0], .first)
         #expect(
-            five.handle(by(alice, .message(message, .unpin)), at: stranger, number: 3).isWritten)
+            five.handle(by(alice, .message(message, UnpinMessage())), at: stranger, number: 3)
+                .isWritten)
         #expect(
             five.handle(by(bob, .participant(ArchiveChat())), at: stranger, number: 4).isWritten)
         let pinned = five.handle(PinsQuery(lobby), of: "bob", at: stranger, number: 5)

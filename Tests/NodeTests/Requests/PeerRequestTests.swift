@@ -141,7 +141,8 @@ import Wire
         }
         // Only a message or an item can have an id that was just created.
         let leave = PeerRequest.Request.write(
-            operation(Mutation(.leave, in: AskCommandTests.room, by: alice)), .local, .minted)
+            operation(Mutation(LeaveConversation(), in: AskCommandTests.room, by: alice)), .local,
+            .minted)
         #expect(throws: WireError.self) {
             try PeerRequest.decode(
                 PeerRequest(number: 1, round: 0, deadline: 2, request: leave).encoded)

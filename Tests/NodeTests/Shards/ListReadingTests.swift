@@ -72,13 +72,13 @@ private struct Busy {
             switch random.below(8) {
             case 0:
                 .conversation(
-                    .create(
+                    CreateConversation(
                         participants: random.pick([[alice, UserID(checked: "bob")], [user]]),
                         title: nil))
-            case 1: .conversation(.leave)
+            case 1: .conversation(LeaveConversation())
             case 2: .participant(HideChat())
             case 3: .participant(MarkRead(message))
-            case 4: .message(message, .retract)
+            case 4: .message(message, RetractMessage())
             default: send(message.text).action
             }
         submit(Mutation(action, in: id, by: user))

@@ -32,7 +32,9 @@ extension Chat.Event.Kind {
 private let bob = UserID(checked: "bob")
 
 private func createForBoth() -> Mutation {
-    Mutation(.conversation(.create(participants: [alice, bob], title: nil)), in: lobby, by: alice)
+    Mutation(
+        .conversation(CreateConversation(participants: [alice, bob], title: nil)), in: lobby,
+        by: alice)
 }
 
 private func blocked(_ user: UserID) throws -> BlockedSenders {
@@ -91,14 +93,14 @@ struct Driven {
         case 0...3:
             submit(send(id.text))
         case 4:
-            submit(Mutation(.message(id, .edit(text: "text \(now)")), in: lobby, by: alice))
-        case 5: submit(Mutation(.message(id, .hide), in: lobby, by: alice))
-        case 6: submit(Mutation(.message(id, .restore), in: lobby, by: alice))
+            submit(Mutation(.message(id, EditMessage(text: "text \(now)")), in: lobby, by: alice))
+        case 5: submit(Mutation(.message(id, HideMessage()), in: lobby, by: alice))
+        case 6: submit(Mutation(.message(id, RestoreMessage()), in: lobby, by: alice))
         case 7 where random.below(4) == 0:
             submit(Mutation(.participant(MarkRead(id)), in: lobby, by: bob))
         case 7 where random.below(8) == 0:
             submit(Mutation(.participant(HideChat()), in: lobby, by: bob))
-        case 7: submit(Mutation(.message(id, .retract), in: lobby, by: alice))
+        case 7: submit(Mutation(.message(id, RetractMessage()), in: lobby, by: alice))
         case 8 where !remote.isEmpty:
             let encodedDocument = random.pick(remote)
             try machine.receive(
@@ -380,7 +382,8 @@ struct Driven {
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         driven.submit(create())
         driven.submit(send("m1"))
-        driven.submit(Mutation(.message(MessageID(checked: "m1"), .hide), in: lobby, by: alice))
+        driven.submit(
+            Mutation(.message(MessageID(checked: "m1"), HideMessage()), in: lobby, by: alice))
         driven.ticket += 1
         let taken = driven.machine.takeWrite(driven.ticket)
         let write = try #require(taken)
@@ -425,8 +428,8 @@ struct Driven {
         driven.store.changesBytesMax = 1
         _ = try driven.told(try Self.conversation(of: 3))
         let m1 = MessageID(checked: "m1")
-        driven.submit(Mutation(.message(m1, .pin), in: lobby, by: alice))
-        driven.submit(Mutation(.conversation(.invite(bob)), in: lobby, by: alice))
+        driven.submit(Mutation(.message(m1, PinMessage()), in: lobby, by: alice))
+        driven.submit(Mutation(.conversation(InviteUser(bob)), in: lobby, by: alice))
         driven.settle()
         driven.machine.dropAddressedEvents()
         let record = driven.store.documents[ShardID(0)]?[.message(m1, in: lobby)]
@@ -469,7 +472,7 @@ struct Driven {
         other.machine.onPeerUp(NodeName(checked: "n2"))
         other.submit(create())
         other.submit(send("m1"))
-        let pin = Message.Action.pin
+        let pin = PinMessage()
         other.submit(Mutation(.message(MessageID(checked: "m1"), pin), in: lobby, by: alice))
         let states = Dictionary(pushed(by: &other, 1).map { ($0.key, $0.bytes) }) { $1 }
         return states.sorted { $0.key.count < $1.key.count }.map {
@@ -491,7 +494,7 @@ struct Driven {
         let (m1, n2) = (MessageID(checked: "m1"), NodeName(checked: "n2"))
         var other = Driven(seed: 6)
         let first = Self.pulled(from: &other)
-        other.submit(Mutation(.message(m1, .restore), in: lobby, by: alice))
+        other.submit(Mutation(.message(m1, RestoreMessage()), in: lobby, by: alice))
         other.submit(send("m2"))
         let second = Self.pushed(by: &other, 2)
 
@@ -516,11 +519,11 @@ struct Driven {
         var (other, driven) = (Driven(seed: 6), Driven(seed: 5))
         driven.machine.onPeerUp(n2)
         _ = try driven.told(Self.pulled(from: &other))
-        for action: Message.Action in [.retract, .restore] {
+        for action: any MessageAction in [RetractMessage(), RestoreMessage()] {
             driven.submit(Mutation(.message(m1, action), in: lobby, by: alice))
         }
         #expect(try driven.told([]) == ["delete", "restore"])
-        for action: Message.Action in [.hide, .restore] {
+        for action: any MessageAction in [HideMessage(), RestoreMessage()] {
             other.submit(Mutation(.message(m1, action), in: lobby, by: alice))
         }
         let told = try driven.told(Self.pushed(by: &other, 2))

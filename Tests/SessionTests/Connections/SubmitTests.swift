@@ -55,7 +55,7 @@ import Wire
         submit(
             .write(
                 Mutation(
-                    .send(type: .text, item: nil, text: text, nil),
+                    SendMessage(type: .text, item: nil, text: text, nil),
                     of: MessageID(checked: text), in: SubmitTests.chat, by: SubmitTests.alice)))
     }
 
@@ -97,7 +97,7 @@ import Wire
     }
 
     @Test func `a session does not start anew while it waits or watches`() {
-        let create = Conversation.Action.create(participants: [SubmitTests.alice], title: nil)
+        let create = CreateConversation(participants: [SubmitTests.alice], title: nil)
         let mutation = Mutation(
             create, in: ConversationID(checked: "d"), by: SubmitTests.alice)
         session.assumeIsolated { $0.submit(.write(mutation), nil) }

@@ -172,19 +172,9 @@ extension Dot {
 extension Mutation.Action {
     var verb: String {
         switch self {
-        case .conversation(.create): "create"
-        case .message(_, .send): "send"
-        case .message(_, .edit): "edit"
-        case .message(_, .hide): "hide"
-        case .message(_, .retract): "retract"
-        case .message(_, .restore): "restore"
-        case .message(_, .pin): "pin"
-        case .message(_, .unpin): "unpin"
-        case .conversation(.invite): "invite"
-        case .conversation(.leave): "leave"
-        case .conversation(.leaveUnlessLeft): "leave unless left"
+        case .conversation(let action): action.verb
+        case .message(_, let action): action.verb
         case .participant(let action): action.verb
-        case .message(_, .seed): "seed"
         case .profile: "profile"
         case .item(.add): "add item"
         case .item(.edit): "edit item"
@@ -204,21 +194,15 @@ extension Mutation.Action {
 
     var words: String {
         switch self {
-        case .conversation(.create(let users, let title, _)):
-            "create for \(users) as \(title ?? "-")"
-        case .message(let id, .send(_, _, let text, let attachment)):
-            "send \(id) '\(text)' \(attachment.map { "with \($0)" } ?? "")"
-        case .message(let id, .edit(let text)): "edit \(id) to '\(text)'"
-        case .message(let id, .hide): "hide \(id)"
-        case .message(let id, .retract): "retract \(id)"
-        case .message(let id, .restore): "restore \(id)"
-        case .message(let id, .pin): "pin \(id)"
-        case .message(let id, .unpin): "unpin \(id)"
-        case .conversation(.invite(let user)): "invite \(user)"
-        case .conversation(.leave), .conversation(.leaveUnlessLeft),
-            .item(.finish), .item(.delete):
+        case .conversation(let create as CreateConversation):
+            "create for \(create.participants) as \(create.title ?? "-")"
+        case .message(let id, let send as SendMessage):
+            "send \(id) '\(send.text)' \(send.attachment.map { "with \($0)" } ?? "")"
+        case .message(let id, let edit as EditMessage): "edit \(id) to '\(edit.text)'"
+        case .message(let id, let action): "\(action.verb) \(id)"
+        case .conversation(let invitation as InviteUser): "invite \(invitation.guest)"
+        case .conversation, .item(.finish), .item(.delete):
             verb
-        case .message(let id, .seed(let text)): "seed \(id) '\(text)'"
         case .profile(.set(let edit)), .profile(.seed(let edit)):
             "profile \(edit.name?.value?.text ?? "-")"
         case .device(let device, let action): "\(action.verb) \(device)"
@@ -239,12 +223,37 @@ extension Mutation.Action {
     /// The text that the action brings into a document; nil if none.
     var text: String? {
         switch self {
-        case .message(_, .send(_, _, let text, _)), .message(_, .edit(let text)),
-            .message(_, .seed(let text)):
-            text
+        case .message(_, let action): action.newText
         case .item(.add(let draft)): draft.title.text
         case .item(.edit(let edit)): edit.title?.text
         default: nil
+        }
+    }
+}
+
+extension MessageAction {
+    var verb: String {
+        switch self {
+        case is SendMessage: "send"
+        case is EditMessage: "edit"
+        case is HideMessage: "hide"
+        case is RetractMessage: "retract"
+        case is RestoreMessage: "restore"
+        case is PinMessage: "pin"
+        case is UnpinMessage: "unpin"
+        case is SeedMessage: "seed"
+        default: "\(Self.self)"
+        }
+    }
+}
+
+extension ConversationAction {
+    var verb: String {
+        switch self {
+        case is CreateConversation: "create"
+        case is InviteUser: "invite"
+        case let leave as LeaveConversation: leave.mayHaveLeft ? "leave unless left" : "leave"
+        default: "\(Self.self)"
         }
     }
 }

@@ -120,7 +120,7 @@ struct Model {
 
     /// Returns the stamp of the last invitation of `user`; nil if there is none.
     func invitation(of user: UserID) -> Stamp? {
-        entriesThatCount.filter { $0.mutation.action == .conversation(.invite(user)) }
+        entriesThatCount.filter { $0.mutation.action == .conversation(InviteUser(user)) }
             .compactMap(\.stamp).max()
     }
 
@@ -132,10 +132,11 @@ struct Model {
                 guard known(to: entry).participants.contains(user) else { return nil }
                 return ParticipantChange(stamp: stamp, kind: .left, user: user, by: user)
             }
-            guard case .conversation(.invite(let guest)) = entry.mutation.action,
-                !known(to: entry).participants.contains(guest)
+            guard case .conversation(let invitation as InviteUser) = entry.mutation.action,
+                !known(to: entry).participants.contains(invitation.guest)
             else { return nil }
-            return ParticipantChange(stamp: stamp, kind: .joined, user: guest, by: user)
+            return ParticipantChange(
+                stamp: stamp, kind: .joined, user: invitation.guest, by: user)
         }
         return Array(Set(all).sorted(by: >).prefix(ParticipantChanges.countMax))
     }
@@ -171,9 +172,11 @@ struct Model {
     private var versions: [(stamp: Stamp, text: String)] {
         var found: [(stamp: Stamp, text: String)] = []
         for entry in entries where isOfHeader(entry.base) {
-            guard case .message(_, .edit(let text)) = entry.mutation.action else { continue }
+            guard case .message(_, let edit as EditMessage) = entry.mutation.action else {
+                continue
+            }
             if found.contains(where: { $0.stamp == entry.operation }) { continue }
-            found.append((entry.operation, text))
+            found.append((entry.operation, edit.text))
         }
         return found.sorted { $0.stamp < $1.stamp }
     }
@@ -210,11 +213,13 @@ struct Model {
     }
 
     private func check(_ conversation: Conversation) throws(Violation) {
-        guard let header, case .conversation(.create(_, let title, _)) = header.mutation.action
+        guard let header,
+            case .conversation(let create as CreateConversation) = header.mutation.action
         else {
             throw violation(.claims, "was never created")
         }
-        guard conversation.header.created == header.stamp, conversation.header.title == title,
+        guard conversation.header.created == header.stamp,
+            conversation.header.title == create.title,
             conversation.header.creator == header.mutation.user
         else { throw violation(.claims, "has the head \(conversation.header)") }
         guard conversation.participants.elements == participants else {
@@ -244,7 +249,7 @@ struct Model {
     }
 
     private func check(_ message: Message) throws(Violation) {
-        guard let header, case .message(_, .send(_, _, let text, _)) = header.mutation.action else {
+        guard let header, case .message(_, let send as SendMessage) = header.mutation.action else {
             throw violation(.claims, "was never sent")
         }
         guard message.isRetracted == isRetracted else {
@@ -265,7 +270,7 @@ struct Model {
             }
             return
         }
-        guard message.header.text == text else {
+        guard message.header.text == send.text else {
             throw violation(.claims, "has the text '\(message.header.text)'")
         }
         try checkVersionsAndPin(of: message)
@@ -326,7 +331,9 @@ struct Model {
 extension Ledger.Entry {
     /// The account by which a conversation was created; nil for none.
     var account: UserID? {
-        guard case .conversation(.create(_, _, true)) = mutation.action else { return nil }
+        guard case .conversation(let create as CreateConversation) = mutation.action,
+            create.isByAccount
+        else { return nil }
         return mutation.user
     }
 
@@ -338,17 +345,14 @@ extension Ledger.Entry {
 extension Mutation.Action {
     var isCreation: Bool {
         switch self {
-        case .conversation(.create), .message(_, .send), .item(.add): true
+        case .conversation(is CreateConversation), .message(_, is SendMessage), .item(.add):
+            true
         default: false
         }
     }
 
     /// The users whom the action makes participants.
     var added: [UserID] {
-        switch self {
-        case .conversation(.create(let participants, _, _)): participants
-        case .conversation(.invite(let user)): [user]
-        default: []
-        }
+        if case .conversation(let action) = self { action.added } else { [] }
     }
 }

@@ -191,12 +191,12 @@ extension World {
         let id =
             isPinning ? favorite(in: conversationIndex) : target(in: conversationIndex, by: user)
         switch draw {
-        case ..<49: return .message(id, .edit(text: text()))
-        case ..<57: return .message(id, .hide)
-        case ..<62: return .message(id, .retract)
-        case ..<69: return .message(id, .restore)
-        case ..<76: return .message(id, .pin)
-        default: return .message(id, .unpin)
+        case ..<49: return .message(id, EditMessage(text: text()))
+        case ..<57: return .message(id, HideMessage())
+        case ..<62: return .message(id, RetractMessage())
+        case ..<69: return .message(id, RestoreMessage())
+        case ..<76: return .message(id, PinMessage())
+        default: return .message(id, UnpinMessage())
         }
     }
 
@@ -207,11 +207,11 @@ extension World {
             workRandom.chance(percent: 50)
             ? nil : workRandom.pick(clients.messages[conversationIndex])
         switch draw {
-        case ..<85: return .conversation(.invite(invitee(to: conversationIndex)))
+        case ..<85: return .conversation(InviteUser(invitee(to: conversationIndex)))
         case ..<87:
             clients.leavers[conversationIndex].append(user)
             // Apps, whose users have accounts, may ask again for what was done.
-            return .conversation(plan.hasAccounts ? .leaveUnlessLeft : .leave)
+            return .conversation(LeaveConversation(mayHaveLeft: plan.hasAccounts))
         case ..<91: return .participant(ArchiveChat())
         case ..<94: return .participant(UnarchiveChat())
         case ..<96: return .participant(MarkRead(upTo))
@@ -232,7 +232,7 @@ extension World {
     ) -> Mutation {
         let title = workRandom.chance(percent: 70) ? "room" : text()
         let users = workRandom.chance(percent: isCreated ? 70 : 96) ? clients.users : [user]
-        let create = Conversation.Action.create(
+        let create = CreateConversation(
             participants: users.sorted(), title: title, isByAccount: plan.hasAccounts)
         return Mutation(create, in: conversation, by: user)
     }
@@ -248,7 +248,7 @@ extension World {
         } else {
             id = workRandom.pick(clients.messages[conversationIndex])
         }
-        let send = Message.Action.send(type: .text, item: nil, text: text())
+        let send = SendMessage(type: .text, item: nil, text: text())
         return (Mutation(send, of: id, in: conversation, by: user), isFresh)
     }
 

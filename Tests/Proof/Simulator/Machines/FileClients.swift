@@ -26,7 +26,7 @@ extension World {
             let message = MessageID(checked: "i\(clients.texts)")
             let preview = FileID(checked: "f\(fileRandom.below(3) + Int(milliseconds / 1_000))")
             let hasPreview = preview != file && fileRandom.chance(percent: 30)
-            let send = Message.Action.send(
+            let send = SendMessage(
                 type: .image, item: nil, text: text(),
                 Attachment(file, preview: hasPreview ? preview : nil))
             // Sometimes the file goes with a message that another file was sent with: on the other
@@ -73,7 +73,7 @@ extension World {
         let back = 1 + fileRandom.below(min(8, clients.messagesWithFiles.count))
         let sent = clients.messagesWithFiles[clients.messagesWithFiles.count - back]
         guard let id = sent.message, let conversation = sent.conversation else { return nil }
-        return Mutation(.retract, of: id, in: conversation, by: sent.user)
+        return Mutation(RetractMessage(), of: id, in: conversation, by: sent.user)
     }
 }
 

@@ -90,9 +90,10 @@ extension World {
         let user = mutation.user
         return switch mutation.action {
         case .participant(is ArchiveChat): Mutation(UnarchiveChat(), in: conversation, by: user)
-        case .message(let message, .hide):
-            Mutation(.restore, of: message, in: conversation, by: user)
-        case .conversation(.invite(let guest)): Mutation(.leave, in: conversation, by: guest)
+        case .message(let message, is HideMessage):
+            Mutation(RestoreMessage(), of: message, in: conversation, by: user)
+        case .conversation(let invitation as InviteUser):
+            Mutation(LeaveConversation(), in: conversation, by: invitation.guest)
         default: nil
         }
     }

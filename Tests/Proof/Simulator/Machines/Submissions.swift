@@ -112,21 +112,21 @@ extension World {
         let operation = submission.operation.stamp
         let stamp: Stamp?
         switch mutation.action {
-        case .conversation(.invite(let user)):
+        case .conversation(let invitation as InviteUser):
             // A user who is already a participant keeps the earlier invitation.
-            let isNoted = document.conversation?.invitation(of: user) == operation
+            let isNoted = document.conversation?.invitation(of: invitation.guest) == operation
             stamp = isNoted ? operation : nil
-        case .conversation(.leave), .conversation(.leaveUnlessLeft),
-            .message(_, .hide), .message(_, .retract),
-            .message(_, .restore), .participant, .item(.delete):
+        case .conversation(is LeaveConversation), .message(_, is HideMessage),
+            .message(_, is RetractMessage), .message(_, is RestoreMessage), .participant,
+            .item(.delete):
             stamp = nil
-        case .conversation(.create), .message, .profile, .item, .device, .credentials, .signing,
+        case .conversation, .message, .profile, .item, .device, .credentials, .signing,
             .file, .part, .blocks:
             stamp = operation
         }
         var base: Stamp?
         let action = mutation.action
-        if case .message(_, .edit) = action { base = document.message?.header.sent }
+        if case .message(_, is EditMessage) = action { base = document.message?.header.sent }
         var mark: Mark?
         if mutation.marking != nil {
             let state = document.participantState
@@ -150,8 +150,8 @@ extension World {
         }
         let isKnown =
             switch mutation.action {
-            case .conversation(.create), .message(_, .send): !past.isEmpty
-            case .message(_, .edit):
+            case .conversation(is CreateConversation), .message(_, is SendMessage): !past.isEmpty
+            case .message(_, is EditMessage):
                 past.contains { $0.operation == operation.stamp && isShown($0, in: document) }
             default: false
             }
