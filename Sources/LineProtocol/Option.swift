@@ -94,7 +94,7 @@ extension Option {
     static let type = Option("type", choices(of: MessageType.self))
 }
 
-/// Returns the words of a choice as usage shows them: `me|everyone`.
+/// Returns the values of an option as a usage text lists them: `me|everyone`.
 func choices<Choice: CaseIterable & RawRepresentable<String>>(of _: Choice.Type) -> String {
     Choice.allCases.map(\.rawValue).joined(separator: "|")
 }

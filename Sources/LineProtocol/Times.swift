@@ -1,4 +1,4 @@
-/// Times as lines spell them: RFC 3339.
+/// The format of times in requests and replies: RFC 3339.
 ///
 /// Days are counted by the algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date
 /// Algorithms": years begin in March, so that the leap day is their last.
@@ -97,7 +97,7 @@ private struct TimeReader {
     var rest: ArraySlice<UInt8>
 
     struct TimeOfDay {
-        /// The whole seconds, in milliseconds.
+        /// The time since midnight without fractions of a second, in milliseconds.
         let milliseconds: Int64
         let fraction: Int64
         let isLeapSecond: Bool

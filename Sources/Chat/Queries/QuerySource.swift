@@ -6,7 +6,7 @@ public protocol QueryFailure: Error {
     static func refused(_ refusal: Refusal) -> Self
 }
 
-/// A shard as queries read it: its documents as they are, on disk already or not.
+/// The documents of a shard for queries, with changes that are not on disk yet.
 public protocol QuerySource {
     associatedtype Failure: QueryFailure
 

@@ -5,31 +5,32 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A signed statement of who a client is (JSON Web Token, RFC 7519).
+/// A signed token that identifies a client's user (JSON Web Token, RFC 7519).
 package struct AccessToken: Hashable, Sendable {
-    /// The most bytes of a token.
+    /// The maximum length of an access token, in bytes.
     package static let bytesMax = 4_096
-    /// How far the clock of the signer may be ahead, in seconds.
+    /// The tolerated clock skew for a token's `nbf` claim, in seconds.
     static let secondsAheadMax: Int64 = 5
 
     package let user: UserID
-    /// The time from which on it is not accepted, in milliseconds since 1970.
+    /// The expiry time (`exp`), in milliseconds since 1970; the token is valid before it.
     package let expiresAt: Int64
-    /// The sign-in that it was issued for; nil for a token of an app's own accounts.
+    /// The sign-in for which the cluster issued the token; nil for a token of an app's own
+    /// accounts.
     package let signIn: DeviceSignIn?
 
     /// Reads a token in compact form (RFC 7515, section 7.1) and checks its signature and times.
     ///
-    /// - Parameter now: milliseconds since 1970.
-    /// - Throws: 401; the sentence does not say more than which of the two to mend.
+    /// - Parameter now: the wall-clock time, in milliseconds since 1970.
+    /// - Throws: 401; the message says only whether the signature or a claim is wrong.
     package init(_ text: String, signedBy keys: KeySet, now: Int64) throws(LineError) {
         let claims = try AccessToken.claims(of: text, signedBy: keys)
         try self.init(claims: claims, under: keys.rules, now: now)
         guard !keys.revokes(self) else { throw .signedOut }
     }
 
-    /// Returns the sign-in for which the cluster issued a token, whether or not it has ended; nil
-    /// for what is no token of the cluster.
+    /// Returns the sign-in for which the cluster issued a token, even one that has ended; nil for a
+    /// text that no key of the cluster has signed.
     static func signIn(shownBy text: String, signedBy keys: KeySet) -> DeviceSignIn? {
         guard keys.rules == nil else { return nil }
         do throws(LineError) {
@@ -39,7 +40,7 @@ package struct AccessToken: Hashable, Sendable {
         }
     }
 
-    /// - Throws: 401 where the signature is not one of these keys'.
+    /// - Throws: 401 if no key of the set verifies the signature.
     private static func claims(
         of text: String, signedBy keys: KeySet
     ) throws(LineError) -> JSONValue {
@@ -61,7 +62,7 @@ package struct AccessToken: Hashable, Sendable {
         return claims
     }
 
-    /// The name of the key that a token says it is signed with; nil where it says none.
+    /// Returns the key ID (`kid`) in the header of a token; nil if the header has none.
     static func keyName(of text: String) -> String? {
         guard text.utf8.count <= AccessToken.bytesMax,
             let header = object(String(text.prefix { $0 != "." })),
@@ -70,7 +71,7 @@ package struct AccessToken: Hashable, Sendable {
         return name
     }
 
-    /// - Parameter rules: nil for a token that the cluster has issued.
+    /// - Parameter rules: the rules for an app's own tokens; nil for a token of the cluster.
     private init(
         claims: JSONValue, under rules: TokenRules?, now: Int64
     ) throws(LineError) {
@@ -94,7 +95,8 @@ package struct AccessToken: Hashable, Sendable {
         signIn = rules == nil ? DeviceSignIn(claims) : nil
     }
 
-    /// Whether a token that was accepted with the keys before is accepted with these.
+    /// Whether this access token, which earlier keys have accepted, is still accepted with the
+    /// current keys.
     package func isValid(_ text: String, _ keys: KeySet?) -> Bool {
         guard let keys else { return false }
         // A key of the cluster's own is never taken back.
@@ -107,12 +109,13 @@ package struct AccessToken: Hashable, Sendable {
         }
     }
 
-    /// Returns the text of a token for a sign-in that was made beside the port for apps.
+    /// Returns the text of an access token for a sign-in that was made on the command line, and not
+    /// over the port for apps.
     ///
     /// - Parameters:
-    ///   - key: as `KEYS` names it.
-    ///   - stamp: that of the sign-in.
-    ///   - start: seconds since 1970.
+    ///   - key: the signing key, with the name that `KEYS` lists.
+    ///   - stamp: the hybrid timestamp of the sign-in.
+    ///   - start: the time of issue (`iat`), in seconds since 1970.
     package static func issued(
         to user: UserID, at address: String, signIn: String, stamp: UInt64,
         signedBy key: (name: String, secret: [UInt8]), from start: Int64
@@ -125,9 +128,10 @@ package struct AccessToken: Hashable, Sendable {
             of: user, signIn, from: start, to: start + Accounts.accessSeconds)
     }
 
-    /// Returns the text of a token that the cluster issues.
+    /// Returns the text of an access token that a key of the cluster signs (HS256).
     ///
-    /// - Parameter start: seconds since 1970, as `end`.
+    /// - Parameter start: the time of issue (`iat`), in seconds since 1970, as is the expiry,
+    ///   `end`.
     static func signed(
         by key: ClusterKeys.Key, of user: UserID, _ signIn: DeviceSignIn, from start: Int64,
         to end: Int64

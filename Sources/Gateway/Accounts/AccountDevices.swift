@@ -3,14 +3,14 @@ import Chat
 import LineProtocol
 import Wire
 
-/// The ends of devices with the sign-ins that registered them.
+/// The removal of devices when the sign-ins that registered them end.
 extension Accounts {
-    /// Removes the devices that a sign-in of a user has registered, or all sign-ins of theirs.
+    /// Removes the devices that one sign-in of a user, or any sign-in of the user, has registered.
     ///
-    /// A device that is not reached ends as well: whoever asks for its notifications asks first
-    /// whether its sign-in goes on.
+    /// A device whose removal fails is removed later: `NOTIFICATIONS` first checks that the
+    /// device's sign-in is still valid.
     ///
-    /// - Parameter signIn: nil for all of them.
+    /// - Parameter signIn: the sign-in that has ended; nil for all sign-ins of the user.
     func removeDevices(of user: UserID, registeredBy signIn: SignInID? = nil) async {
         let known: [DeviceView]
         do throws(LineError) {

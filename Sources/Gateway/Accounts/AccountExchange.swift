@@ -6,11 +6,11 @@ import LineProtocol
 import Session
 import Wire
 
-/// A request whose answer is awaited: from the accounts, or while it is compressed.
+/// A request that waits for an asynchronous answer: from `Accounts`, or from compression.
 struct AwaitedAnswer {
     let isHead: Bool
     let closes: Bool
-    /// The bytes of the answer that are held meanwhile.
+    /// The size of the answer held in memory meanwhile, in bytes.
     var heldBytes = 0
 
     init(isHead: Bool, closes: Bool, heldBytes: Int) {
@@ -26,7 +26,7 @@ struct AwaitedAnswer {
 }
 
 extension AppConnection {
-    /// Has the accounts answer a request.
+    /// Starts a request about an account, which `Accounts` answers asynchronously.
     func begin(
         _ request: AppRequest, _ route: AccountRoute, by access: AccessToken?
     ) throws(LineError) {
@@ -62,7 +62,7 @@ extension AppConnection {
         }
     }
 
-    /// Creates a conversation with the users whom e-mail addresses find.
+    /// Starts the creation of a conversation whose participants are named by e-mail address.
     func begin(
         _ request: AppRequest, _ route: Route, by user: UserID,
         with members: [JSONValue.Member], finding emails: [String]
@@ -97,7 +97,8 @@ extension AppConnection {
         if response.closes == false { askForTurn() }
     }
 
-    /// The address of the client, as limits count it: behind a proxy, the one that the proxy names.
+    /// Returns the client address for rate limits: behind a proxy, the last one in
+    /// `X-Forwarded-For`.
     func source(of head: RequestHead) -> String {
         guard host.isBehindProxy,
             let last = head.fields.values(of: "x-forwarded-for").last?
@@ -108,10 +109,10 @@ extension AppConnection {
 }
 
 extension Route {
-    /// The e-mail addresses of the users with whom a conversation is to be created, of `email` and
-    /// of `emails`.
+    /// Returns the e-mail addresses in `email` and `emails` of a request that creates a
+    /// conversation.
     ///
-    /// - Throws: 400 for what is no list of texts, or a list that is too long.
+    /// - Throws: 400 if `emails` is no list of texts, or has more than `AppLimits.emailsMax`.
     func emails(in parameters: [JSONValue.Member]) throws(LineError) -> [String] {
         guard resource.verb.name == "CREATE" else { return [] }
         let one = parameters.email.map { [$0] } ?? []
@@ -128,10 +129,10 @@ extension Route {
             }
     }
 
-    /// Checks that a profile gets no other e-mail address than the account's, by which people would
-    /// take the user for somebody else.
+    /// Checks that a profile gets no e-mail address but the account's own, so that no user can
+    /// impersonate another.
     ///
-    /// - Throws: 403.
+    /// - Throws: 403 for another address.
     func checkEmail(
         in parameters: [JSONValue.Member], of access: AccessToken?
     ) throws(LineError) {
@@ -145,7 +146,7 @@ extension Route {
 }
 
 extension [JSONValue.Member] {
-    /// The value of `email`; nil where it is no text.
+    /// The value of the key `email`; nil if it is missing or no text.
     var email: String? {
         guard case .text(let email)? = first(where: { $0.name == "email" })?.value else {
             return nil
@@ -153,9 +154,9 @@ extension [JSONValue.Member] {
         return email
     }
 
-    /// Adds users to the participants, and takes the e-mail addresses out.
+    /// Returns the members with users added to `participants`, and without `email` and `emails`.
     ///
-    /// - Throws: 400 for participants that are no list.
+    /// - Throws: 400 if `participants` is no list.
     func adding(_ others: [UserID]) throws(LineError) -> [JSONValue.Member] {
         let rest = filter { !["email", "emails", "participants"].contains($0.name) }
         var users: [JSONValue] = []

@@ -5,17 +5,17 @@ import LineProtocol
 import Node
 import Wire
 
-/// The tokens with which a device goes on after it has signed in.
+/// The access token and the refresh token that a device gets when it signs in or renews.
 struct SignedInTokens: Sendable {
     let user: UserID
     let accessToken: String
     let refreshToken: String
 }
 
-/// What users do with their accounts.
+/// The operations of users on their accounts: sign-up, sign-in, renewal, changes and deletion.
 ///
-/// A change of several steps may be repeated after any of them. What cannot be undone comes last,
-/// and access tokens are revoked also where it is not known whether a step was made.
+/// A client may repeat a change of several steps that failed after any of them. The irreversible
+/// step comes last, and access tokens are revoked even if the outcome of a step is unknown.
 extension Accounts {
     func signUp(
         _ email: String, _ password: String, from source: AttemptSource
@@ -51,10 +51,10 @@ extension Accounts {
             found.user, at: found.address, judgedBy: found.password, from: source)
     }
 
-    /// Replaces a refresh token, which is used once.
+    /// Exchanges a single-use refresh token for new tokens.
     ///
-    /// - Parameter request: the client's own name for its request, by which a repetition is
-    ///   recognised; nil where it gives none.
+    /// - Parameter request: the idempotency key that the client gives its request; nil if it gives
+    ///   none.
     func renew(
         _ text: String, as request: String?, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
@@ -93,7 +93,7 @@ extension Accounts {
         try await end(signIn, of: token.user)
     }
 
-    /// Ends a sign-in; one that has ended or has not arrived yet does no harm.
+    /// Ends a sign-in; a sign-in that has ended already, or is not known here yet, is no error.
     func end(_ signIn: DeviceSignIn, of user: UserID) async throws(LineError) {
         let end = Mutation(
             .end(signIn.id, began: signIn.began), at: signIn.address, of: user)
@@ -124,7 +124,7 @@ extension Accounts {
         return try await begin(user, at: address, judgedBy: hash, from: source)
     }
 
-    /// Has a user sign in with another address from here on.
+    /// Replaces the e-mail address with which a user signs in.
     func changeEmail(
         to text: String, of user: UserID, at address: AddressID, with password: String,
         from source: AttemptSource
@@ -177,9 +177,9 @@ extension Accounts {
         try await write(Mutation(.revoke(user, through: SigningTable.deletionNow)))
     }
 
-    /// Returns the accounts that addresses find.
+    /// Returns the users whose accounts have these e-mail addresses.
     ///
-    /// - Throws: 404 for one that finds none, or 429 for a user who looks many addresses up.
+    /// - Throws: 404 if an address has no account; 429 if the user looks up too many addresses.
     func find(_ emails: [String], for user: UserID) async throws(LineError) -> [UserID] {
         // All at once: a request that is refused in between would be so again and again.
         try begin(Array(repeating: .lookUps(by: user), count: emails.count))
@@ -215,10 +215,10 @@ extension Accounts {
         }
     }
 
-    /// Returns the accounts of an e-mail address, under whichever digest they are stored.
+    /// Returns the accounts of an e-mail address, stored under its current or its earlier digest.
     ///
-    /// One that an earlier version stored under just this spelling is first: another one may have
-    /// been signed up since with the spelling by which addresses are compared now.
+    /// An account under the earlier digest, of the exact spelling, comes first: another account may
+    /// have signed up since under the current digest, of the normalised spelling.
     private func accounts(of email: String) async throws(LineError) -> [AccountView] {
         var accounts: [AccountView] = []
         for digest in try EmailAddress.storedDigests(of: email).reversed() {
@@ -231,9 +231,9 @@ extension Accounts {
         try await find(AccountsQuery(address)).found
     }
 
-    /// Returns the account of a user who shows that they know its password.
+    /// Returns the account of a user after checking its password.
     ///
-    /// - Throws: 403 for a wrong one: the client is signed in.
+    /// - Throws: 403 for a wrong password, and not 401, since the client is signed in.
     private func account(
         of user: UserID, at address: AddressID, with password: String, from source: AttemptSource
     ) async throws(LineError) -> AccountView {
@@ -246,10 +246,11 @@ extension Accounts {
         return found
     }
 
-    /// Adds an account, unless another one is first.
+    /// Adds an account, unless another account with the same e-mail address was added first.
     ///
-    /// Two nodes that are asked at the same moment both accept. When the write is answered, all
-    /// owners that are alive have both, and both nodes see which is first.
+    /// Two nodes that handle sign-ups of one address at once both accept them. When the writes are
+    /// acknowledged, all live owners of the shard have both accounts, and both nodes see which was
+    /// first.
     private func add(_ user: UserID, at email: EmailAddress, _ hash: String) async throws(LineError)
     {
         let signUp = Credentials.Action.signUp(
@@ -260,7 +261,7 @@ extension Accounts {
         throw .emailInUse
     }
 
-    /// Replaces the e-mail address of a profile, where it has one.
+    /// Replaces the e-mail address in a user's profile, if the profile shows one.
     private func showInProfile(_ email: EmailAddress, of user: UserID) async throws(LineError) {
         do throws(LineError) {
             let profile = try await find(ProfileQuery(user), of: user).found
@@ -281,7 +282,7 @@ extension Accounts {
             upTo: account.signedInAt, mayBeMissing: true)
     }
 
-    /// - Parameter hash: that of the password which the user has shown to know.
+    /// - Parameter hash: the hash of the password that the user has given.
     private func begin(
         _ user: UserID, at address: AddressID, judgedBy hash: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
@@ -314,16 +315,16 @@ extension Accounts {
             began: token.began, stamp: stamp)
     }
 
-    /// Changes an account and revokes access tokens up to the change, or up to now where it is not
-    /// known whether the change was made.
+    /// Changes an account and revokes the access tokens issued up to the change, or up to now if
+    /// the outcome of the change is unknown.
     ///
-    /// Those that were issued up to now are revoked before it, too: if this node dies in between,
-    /// no token outlives the change. A client whose token is revoked and whose sign-in goes on
-    /// renews it.
+    /// Tokens issued so far are revoked before the change, too: if this node dies in between, no
+    /// token outlives the change. A client whose token is revoked and whose sign-in is still valid
+    /// renews the token.
     ///
     /// - Parameters:
-    ///   - name: the user, or the sign-in.
-    ///   - issued: the time of the last sign-in or renewal; zero where there is none.
+    ///   - name: the ID of the user, or of the sign-in, whose tokens are revoked.
+    ///   - issued: the time of the last sign-in or renewal; zero if there is none.
     private func change(
         _ mutation: Mutation, revoking name: UserID, upTo issued: HybridTimestamp,
         mayBeMissing: Bool = false
@@ -343,7 +344,7 @@ extension Accounts {
         try await write(Mutation(.revoke(name, through: time)))
     }
 
-    /// Has the node change an account, and returns the time of the change.
+    /// Writes a change of an account and returns the change's hybrid timestamp.
     private func stamp(of mutation: Mutation) async throws(LineError) -> HybridTimestamp {
         guard case .written(let acknowledgement) = try await write(mutation),
             let stamp = acknowledgement.receipt.accountStamp

@@ -23,7 +23,7 @@ enum AccountRoute: String, CaseIterable, Sendable {
         var isRequired = true
     }
 
-    /// - Parameter path: its parts, `v1` first.
+    /// - Parameter path: the segments of the path, `v1` first.
     init?(_ method: Method, _ path: [String]) {
         guard path.first == "v1" else { return nil }
         let method = method == .head ? .get : method
@@ -31,13 +31,13 @@ enum AccountRoute: String, CaseIterable, Sendable {
         self.init(rawValue: name)
     }
 
-    /// Returns the methods that a path has; none for a path of no account.
+    /// Returns the HTTP methods of an account path; none for any other path.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put, .delete].filter { AccountRoute($0, path) != nil }
     }
 
     var method: String { String(rawValue.prefix { $0 != " " }) }
-    /// The path as documents show it.
+    /// The path as the API description shows it, such as `/v1/account/password`.
     var path: String { "/v1/" + rawValue.drop { $0 != " " }.dropFirst() }
 
     /// Whether only a user who is signed in may make the request.
@@ -48,10 +48,11 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the request waits until this node has what the client's session token stands for.
+    /// Whether the request waits until this node has the state that the client's session token
+    /// names.
     ///
-    /// A sign-out shows nothing, and is recorded wherever it is asked for: a node that cannot reach
-    /// what the client has seen elsewhere ends the sign-in all the same.
+    /// A sign-out returns no data, and any node records it, even one that cannot obtain the state
+    /// that the client has seen on other nodes.
     var waitsForToken: Bool {
         switch self {
         case .signOut, .signOutEverywhere: false
@@ -59,7 +60,7 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the answer consists of tokens.
+    /// Whether the response body contains access and refresh tokens.
     var answersTokens: Bool {
         switch self {
         case .signUp, .signIn, .renew, .setPassword, .setEmail: true
@@ -94,9 +95,9 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the values of a body.
+    /// Returns the values of a request body by key.
     ///
-    /// - Throws: 400 for a body that is not this request's.
+    /// - Throws: 400 for an unknown, missing or non-text key.
     func values(of members: [JSONValue.Member]) throws(LineError) -> [String: String] {
         var values: [String: String] = [:]
         for member in members {
@@ -114,19 +115,19 @@ enum AccountRoute: String, CaseIterable, Sendable {
     }
 }
 
-/// A request about an account that waits for its answer.
+/// A request about an account, with the values of its body and the identity of its client.
 struct AccountRequest: Sendable {
     let route: AccountRoute
     let values: [String: String]
-    /// Who the client is; nil where nobody has to be signed in.
+    /// The client's access token; nil on a route that needs no sign-in.
     let access: AccessToken?
     let source: AttemptSource
 }
 
 extension Accounts {
-    /// Answers a request.
+    /// Executes a request about an account.
     ///
-    /// - Returns: the body of the answer.
+    /// - Returns: the JSON body of the response.
     func answer(_ request: AccountRequest) async throws(LineError) -> [UInt8] {
         func value(_ name: String) -> String { request.values[name] ?? "" }
         let source = request.source

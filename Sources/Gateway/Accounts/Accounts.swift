@@ -7,37 +7,38 @@ import Node
 import Session
 import Wire
 
-/// The surroundings of the accounts of a node.
+/// The services that `Accounts` needs from its host: randomness, password threads, keys, a log.
 package protocol AccountHost: OwnRequestHost {
     func randomBytes(_ count: Int) -> [UInt8]
-    /// Has a thread that may wait do some work with a password, the clients' addresses in turn.
+    /// Queues password work for a worker thread, in round robin over the clients' addresses.
     ///
-    /// - Parameter onDone: called on the loop's thread; nil where too much such work waits.
+    /// - Parameter onDone: called on the event loop's thread; with nil if the queue is full.
     func start(
         _ work: PasswordWork, from address: String,
         onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
     )
-    /// Takes what has changed of the keys and revocations, at first all of them; nil for nothing.
+    /// Returns the changes of keys and revocations since the last call, at first all; nil for none.
     func takeSigningNews() -> SigningNews?
-    /// Whether this node is to make the first key of the cluster.
+    /// Whether this node creates the cluster's first signing key.
     var makesFirstKey: Bool { get }
-    /// Notes that the keys of access tokens, or the revocations, have changed.
+    /// Tells open connections that the keys of access tokens, or the revocations, have changed.
     func onKeysChanged()
     /// Writes a line to the node's log; it contains no secret.
     func log(_ line: String)
 }
 
-/// Work with a password that takes too long for the loop.
+/// A password computation, hashing or verification, that takes too long for the event loop.
 package enum PasswordWork: Sendable {
     package enum Result: Sendable {
-        /// Nil where memory is short.
+        /// The hash; nil if memory is short.
         case hashed(String?)
-        /// The index of the hash whose password it is; nil for none.
+        /// The index of the hash that the password matches; nil if it matches none.
         case found(Int?)
     }
 
     case hash(String)
-    /// Finds the hash of a password; where there is no hash, it takes as long as for one.
+    /// Finds the hash that a password matches; with no hashes, it verifies a decoy, which takes as
+    /// long.
     case find(String, among: [String])
 
     package func run() -> Result {
@@ -58,21 +59,21 @@ package enum PasswordWork: Sendable {
 /// The accounts of the cluster, as one node serves them: it signs users up, in and out, issues
 /// their tokens, and knows which tokens are revoked.
 ///
-/// It is asynchronous, unlike what answers chat: signing in is rare, and waits for a thread and for
-/// several replies.
+/// The operations of accounts are asynchronous, unlike those of the chat: a sign-in is rare, and
+/// waits for a worker thread and for several responses.
 package actor Accounts {
     private nonisolated let executor: any SerialExecutor
-    /// What runs the requests of users, too.
+    /// The executor of tasks for users' requests, on the event loop's thread.
     nonisolated let tasks: LoopTaskExecutor
     private nonisolated let host: any AccountHost
     private nonisolated let requests: OwnRequests
     private nonisolated let clock: any Clock
-    /// Whether anybody may sign up; else the operator adds accounts.
+    /// Whether anybody may sign up; if not, only the operator adds accounts.
     nonisolated let isSignUpOpen: Bool
     private var keys = ClusterKeys()
     private var attempts = AttemptLimiter()
     private var knownAddresses = KnownAddresses()
-    /// The passwords that are being hashed for each address of clients.
+    /// The number of password computations under way, by client address.
     private var working: [String: Int] = [:]
     private var isAddingKey = false
     private var tickWaiters: [CheckedContinuation<Void, Never>] = []
@@ -81,9 +82,9 @@ package actor Accounts {
     /// The lifetime of an access token, in seconds.
     package static let accessSeconds: Int64 = 600
     package static let passwordBytes = 8...256
-    /// The most passwords that are hashed for one address at a time; others have their turn, too.
+    /// The maximum number of concurrent password computations for one client address, for fairness.
     private static let workOfSourceMax = 16
-    /// How long a sign-in waits for the first key of a cluster, in milliseconds.
+    /// The maximum wait of a sign-in for a cluster's first signing key, in milliseconds.
     private static let signerMilliseconds: UInt64 = 3 * ClusterKeys.settleMilliseconds
 
     package init(
@@ -104,12 +105,12 @@ package actor Accounts {
     /// The keys of access tokens; nil before the node is in a cluster.
     package var keySet: KeySet? { keys.keySet }
 
-    /// Whether a key that is not known here may be known in a moment.
+    /// Whether a signing key unknown to this node may still arrive from another node.
     func isKeyComing(_ name: String) -> Bool { keys.isComing(name, now: clock.milliseconds) }
 
     // MARK: Keys
 
-    /// Takes what has changed of the keys and revocations.
+    /// Applies the changes of signing keys and revocations that the node has received.
     package func onSigningNews() {
         let now = clock.milliseconds
         let known = now - min(now, ClusterKeys.comingMilliseconds)
@@ -118,7 +119,7 @@ package actor Accounts {
         host.onKeysChanged()
     }
 
-    /// Has a key made where one is needed; called at each tick.
+    /// Adds a signing key if the cluster needs one; called at each tick.
     package func onTick() {
         let now = clock.milliseconds
         let waiting = tickWaiters
@@ -154,9 +155,9 @@ package actor Accounts {
 
     // MARK: Requests
 
-    /// Has the node answer a query of a user, or of the cluster.
+    /// Executes a query as a user, or as the cluster.
     ///
-    /// - Returns: the findings, and whether the parts of some shards are missing.
+    /// - Returns: the result, and whether the results of some shards are missing.
     func find<Asked: Query>(
         _ query: Asked, of user: UserID = Mutation.cluster
     ) async throws(LineError) -> (found: Asked.Answer, isPartial: Bool) {
@@ -167,14 +168,14 @@ package actor Accounts {
         return (found, listing.isPartial)
     }
 
-    /// Has the node carry out a write, and waits until all owners that are alive have stored it:
-    /// what may be done once is then refused everywhere.
+    /// Executes a write and waits until all live owners of the shard have stored it, so that every
+    /// node refuses to repeat a one-time action.
     @discardableResult
     func write(_ mutation: Mutation) async throws(LineError) -> Response {
         try await result(of: mutation).get()
     }
 
-    /// Has the node carry out a write as far as it can; what it cannot is left.
+    /// Executes a write and ignores its failure.
     func attempt(_ mutation: Mutation) async { _ = await result(of: mutation) }
 
     private func result(of mutation: Mutation) async -> Result<Response, LineError> {
@@ -191,7 +192,7 @@ package actor Accounts {
         return hash
     }
 
-    /// Returns the account whose password this is; nil for none.
+    /// Returns the account that the password matches; nil if it matches none.
     func account(
         among accounts: [AccountView], with password: String, from source: AttemptSource
     ) async throws(LineError) -> AccountView? {
@@ -222,22 +223,23 @@ package actor Accounts {
 
     // MARK: Limits
 
-    /// Counts an attempt of these subjects.
+    /// Counts an attempt against the limits of these subjects.
     ///
-    /// - Throws: 429.
+    /// - Throws: 429 if a subject has to wait.
     func begin(_ subjects: [AttemptLimiter.Subject]) throws(LineError) {
         guard let seconds = attempts.begin(subjects, now: clock.milliseconds) else { return }
         throw .tooManyAttempts(seconds)
     }
 
-    /// Makes a guess at an account's password, which counts unless it is right.
+    /// Runs a password check of an account, which counts as an attempt unless the password is
+    /// right.
     ///
-    /// A device or an address from which the user has signed in is counted by itself, so that
-    /// nobody else keeps the user out. A guess that fails before a password was compared counts for
-    /// this account and source alone, so that a flood dies down; whoever was told to try again may
-    /// do so in a moment.
+    /// A device or an address from which the user has signed in before has counters of its own, so
+    /// that others' guesses do not lock the user out. A check that fails before it compares a
+    /// password counts for this pair of account and source alone, which damps floods; its pause is
+    /// at most `AttemptLimiter.shortPause`, so that a client that was told to try again can.
     ///
-    /// - Throws: 429, and what `compare` throws.
+    /// - Throws: 429 if a limit is reached, or the error of `compare`.
     func guess(
         of account: String, from source: AttemptSource,
         comparing compare: () async throws(LineError) -> AccountView?
@@ -278,10 +280,11 @@ package actor Accounts {
 
     func randomSecret() -> [UInt8] { host.randomBytes(32) }
 
-    /// The keys by which the next refresh token may have been derived, the newest first.
+    /// The keys from which a node may have derived the next refresh token, the newest first.
     var derivingKeys: [ClusterKeys.Key] { Array(keys.keys.suffix(2).reversed()) }
 
-    /// Waits until there is a key to sign a token with: in a new cluster that takes a moment.
+    /// Waits, for `signerMilliseconds` at most, until this node has a key to sign tokens; a new
+    /// cluster has yet to create its first.
     func awaitSigner() async throws(LineError) {
         let deadline = clock.milliseconds + Accounts.signerMilliseconds
         while clock.milliseconds < deadline {
@@ -298,7 +301,7 @@ package actor Accounts {
         return key
     }
 
-    /// Issues the tokens of a sign-in.
+    /// Issues the access token and the refresh token of a sign-in.
     func tokens(_ refresh: RefreshToken) throws(LineError) -> SignedInTokens {
         let now = Int64(clamping: clock.wallMilliseconds) / 1_000
         let signIn = DeviceSignIn(
@@ -310,8 +313,8 @@ package actor Accounts {
             user: refresh.user, accessToken: access, refreshToken: refresh.text(signedBy: key))
     }
 
-    /// Returns the sign-in for which the cluster issued an access token, which may have ended; nil
-    /// for what is none.
+    /// Returns the sign-in, which may have ended, for which the cluster issued an access token; nil
+    /// for any other text.
     func signIn(shownBy text: String?) -> DeviceSignIn? {
         guard let text, let keySet else { return nil }
         return AccessToken.signIn(shownBy: text, signedBy: keySet)
@@ -326,7 +329,7 @@ package actor Accounts {
         keys.revocations.stamps[token.signIn.text] != nil
     }
 
-    /// The present time.
+    /// The current wall-clock time.
     var now: HybridTimestamp { HybridTimestamp(milliseconds: clock.wallMilliseconds) }
 }
 

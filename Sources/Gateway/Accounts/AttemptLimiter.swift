@@ -1,45 +1,46 @@
 import Chat
 import Wire
 
-/// The limiter of attempts to guess passwords, and of what costs the cluster something.
+/// The limiter of password guesses and of requests that are expensive for the cluster.
 ///
-/// Each name, such as an account and the address of a client together, has some attempts for
-/// nothing; then each doubles the pause before the next. An attempt counts when it begins, so that
-/// many at once are no way around it, and is taken back where it succeeds. Each node counts by
-/// itself.
+/// Each subject, such as a pair of an account and a client address, has some attempts without a
+/// pause; after them, each attempt doubles the pause before the next. An attempt counts when it
+/// begins, so that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each
+/// node counts separately.
 struct AttemptLimiter: Sendable {
-    /// A name whose attempts are counted together.
+    /// A counter with its limits: attempts with the same name are counted together.
     struct Subject: Hashable, Sendable {
         let name: String
-        /// The attempts that cost nothing.
+        /// The number of attempts without a pause.
         let free: Int
         /// The shortest and the longest pause, in milliseconds.
         var pauseMin: UInt64 = 0
         var pauseMax = AttemptLimiter.pauseMax
-        /// The time after which one attempt is forgiven, in milliseconds.
+        /// The time after which the counter decreases by one attempt, in milliseconds.
         var forgiving: UInt64 = 600_000
     }
 
     private struct Record: Sendable {
         var attempts = 0
-        /// Until when no attempt is made, in milliseconds.
+        /// The time until which attempts are refused, in milliseconds.
         var blockedUntil: UInt64 = 0
-        /// When attempts were last forgiven, in milliseconds.
+        /// When the counter began or last decreased with time, in milliseconds.
         var triedAt: UInt64 = 0
     }
 
     /// The longest pause, in milliseconds (15 minutes).
     static let pauseMax: UInt64 = 900_000
-    /// How long a name without attempts is remembered, in milliseconds (an hour).
+    /// How long the counter of a subject without attempts is kept, in milliseconds (1 hour).
     static let memoryMilliseconds: UInt64 = 3_600_000
-    /// The longest pause after an attempt that came to nothing, in milliseconds.
+    /// The longest pause after an attempt that failed before a password was compared, in
+    /// milliseconds.
     static let shortPause: UInt64 = 250
-    /// The most names that are remembered.
+    /// The maximum number of subjects with counters.
     static let recordsMax = 65_536
 
     private var records: [String: Record] = [:]
 
-    /// Counts an attempt of all subjects, if each may make one.
+    /// Counts an attempt for all subjects, if none of them has to wait.
     ///
     /// - Returns: how long to wait, in seconds; nil where the attempt may be made.
     mutating func begin(_ subjects: [Subject], now: UInt64) -> Int? {
@@ -67,7 +68,7 @@ struct AttemptLimiter: Sendable {
         records[subject.name] = record
     }
 
-    /// Takes an attempt back: it succeeded.
+    /// Subtracts an attempt that succeeded, and ends the pause.
     mutating func forget(_ subject: Subject) {
         guard var record = records[subject.name] else { return }
         record.attempts -= 1
@@ -75,17 +76,17 @@ struct AttemptLimiter: Sendable {
         records[subject.name] = record.attempts > 0 ? record : nil
     }
 
-    /// Ends the pause after an attempt soon: it came to nothing, though it counts.
+    /// Shortens the pause after an attempt that failed before a password was compared.
     mutating func shortenPause(of subject: Subject, now: UInt64) {
         guard let record = records[subject.name] else { return }
         let end = now + AttemptLimiter.shortPause
         records[subject.name]?.blockedUntil = min(record.blockedUntil, end)
     }
 
-    /// Takes back all attempts of a name: whoever made the last one knows the password.
+    /// Resets the counter of a subject whose last attempt had the right password.
     mutating func forgetAll(of subject: Subject) { records[subject.name] = nil }
 
-    /// Forgets what does not count any more, and then whoever tried longest ago.
+    /// Removes expired counters once the table is full and, if that is not enough, the older half.
     private mutating func dropOldest(now: UInt64) {
         guard records.count >= AttemptLimiter.recordsMax else { return }
         records = records.filter { now < $0.value.triedAt + AttemptLimiter.memoryMilliseconds }
@@ -119,7 +120,7 @@ extension AttemptLimiter.Subject {
     /// Guesses from one address, which many users may share.
     static func guesses(from source: String) -> Self { Self(name: "from \(source)", free: 100) }
 
-    /// Sign-ins of an account, successful or not: each leaves something behind for a while.
+    /// The limit of sign-ins of one account, successful or not: each is stored for a while.
     static func signIns(of account: String) -> Self {
         Self(name: "in \(account)", free: 60, pauseMax: 60_000, forgiving: 10_000)
     }
@@ -132,14 +133,14 @@ extension AttemptLimiter.Subject {
         Self(name: "up \(source)", free: 200, pauseMax: 60_000, forgiving: 10_000)
     }
 
-    /// Addresses by which a user looks others up: more than people write to in a while.
+    /// Look-ups of other users by e-mail address; the limit exceeds the ordinary use of a person.
     static func lookUps(by user: UserID) -> Self {
         Self(
             name: "look \(user)", free: 30, pauseMin: 10_000, pauseMax: 10_000,
             forgiving: 10_000)
     }
 
-    /// Refresh tokens that were refused.
+    /// Renewals, from one client address, whose refresh tokens were refused.
     static func renewals(from source: String) -> Self {
         Self(name: "renew \(source)", free: 200, pauseMax: 60_000, forgiving: 1_000)
     }

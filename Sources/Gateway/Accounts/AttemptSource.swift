@@ -1,19 +1,19 @@
 import Chat
 
-/// The place from which an attempt with a password comes.
+/// The origin of a password attempt: a client address and, if known, a device's sign-in.
 struct AttemptSource: Sendable {
     /// The address of the client.
     let address: String
-    /// A sign-in that the client's device has or had; nil where it shows none.
+    /// The current or ended sign-in of the client's device; nil if the client shows none.
     var signIn: DeviceSignIn?
 }
 
 /// The addresses from which users have signed in lately, as one node remembers them.
 ///
-/// Wrong passwords from elsewhere do not keep a user out there.
+/// Wrong passwords from other addresses do not lock a user out at a remembered address.
 struct KnownAddresses: Sendable {
-    /// The most pairs of an account and an address; one more takes the place of half of them, those
-    /// whose last sign-in is longest ago.
+    /// The maximum number of pairs of an account and an address; when it is exceeded, the half with
+    /// the oldest sign-ins is removed.
     static let pairsMax = 65_536
 
     private struct Pair: Hashable {
@@ -28,7 +28,7 @@ struct KnownAddresses: Sendable {
         pairs[Pair(account: account, address: address)] != nil
     }
 
-    /// Notes that a user has shown to know the account's password.
+    /// Records a client address from which the right password of an account was given.
     mutating func insert(_ address: String, of account: String) {
         signIns += 1
         pairs[Pair(account: account, address: address)] = signIns

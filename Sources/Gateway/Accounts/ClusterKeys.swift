@@ -2,37 +2,39 @@ import Crypto
 import Node
 import Wire
 
-/// The cluster's own signing keys and revocations, as far as this node knows them.
+/// The cluster's own signing keys and revocations, as known to this node.
 ///
-/// The node has all of them on its disk and hears what changes from the others. A new key signs
-/// nothing before all nodes have had the time to hear of it.
+/// Each node stores all keys and revocations on disk and receives changes from the other nodes. A
+/// new key signs nothing for `settleMilliseconds`, so that all nodes receive it first.
 struct ClusterKeys: Sendable {
     struct Key: Sendable {
         let name: String
         let secret: [UInt8]
-        /// Milliseconds since 1970.
+        /// The creation time, in milliseconds since 1970.
         let createdAt: Int64
-        /// When this node heard of it, in its own milliseconds.
+        /// When this node received the key, in milliseconds of its monotonic clock.
         let readAt: UInt64
     }
 
-    /// How often a node looks whether a key is needed, in milliseconds.
+    /// The interval at which a node checks whether the cluster needs a key, in milliseconds.
     static let lookMilliseconds: UInt64 = 250
-    /// How long a key may be on its way to this node, in milliseconds.
+    /// The maximum time for a new key to propagate to this node, in milliseconds.
     static let comingMilliseconds: UInt64 = 1_000
-    /// How long a key is known before it signs tokens, in milliseconds.
+    /// The time between a key's arrival at this node and its first signature, in milliseconds.
     static let settleMilliseconds: UInt64 = 1_000
-    /// The age from which on the newest key is to be replaced, in milliseconds (30 days).
+    /// The age at which the newest key is replaced, in milliseconds (30 days).
     static let ageMaxMilliseconds: Int64 = 30 * 24 * 3_600_000
-    /// The most unknown key names that are remembered; tokens with others are refused at once.
+    /// The maximum number of unknown key names that are tracked; beyond it, tokens with other
+    /// unknown keys are refused at once.
     private static let unknownMax = 256
 
-    /// Ascending by creation.
+    /// The keys, ascending by creation time.
     private(set) var keys: [Key] = []
     private(set) var revocations = Revocations()
-    /// The time up to which what other nodes made is known here, in milliseconds; nil at first.
+    /// The time up to which this node has other nodes' changes, in milliseconds; nil at first.
     private(set) var readAt: UInt64?
-    /// The names of keys that tokens named and that are not here, and when that was first.
+    /// When a token first named each key that this node does not have, in milliseconds, by key
+    /// name.
     private var unknown: [String: UInt64] = [:]
 
     var keySet: KeySet? {
@@ -40,10 +42,10 @@ struct ClusterKeys: Sendable {
             ? nil : KeySet(keys.map { (name: $0.name, secret: $0.secret) }, revocations)
     }
 
-    /// Adds what is new.
+    /// Applies new keys, new revocations, and removals of revocations.
     ///
-    /// - Parameter known: the time up to which what other nodes made is known, in milliseconds.
-    /// - Returns: whether it differs from what was known.
+    /// - Parameter known: the time up to which other nodes' changes are included, in milliseconds.
+    /// - Returns: whether keys or revocations have changed; true for the first call.
     mutating func insert(_ news: SigningNews, readAt known: UInt64, now: UInt64) -> Bool {
         let before = (keys.count, revocations)
         for key in news.keys where !keys.contains(where: { $0.name == key.name }) {
@@ -66,10 +68,10 @@ struct ClusterKeys: Sendable {
         return isFirst || before.0 != keys.count || before.1 != revocations
     }
 
-    /// Notes that nothing has changed up to a time, in milliseconds.
+    /// Records that this node has all changes up to a time, in milliseconds.
     mutating func noteKnown(upTo time: UInt64) { readAt = readAt.map { max($0, time) } }
 
-    /// The key that signs new tokens; nil where none is known long enough.
+    /// Returns the newest key known for `settleMilliseconds`, which signs new tokens; nil for none.
     func signer(now: UInt64) -> Key? {
         keys.last { now >= $0.readAt + ClusterKeys.settleMilliseconds }
     }
@@ -82,7 +84,8 @@ struct ClusterKeys: Sendable {
             > ClusterKeys.ageMaxMilliseconds
     }
 
-    /// Whether a key of this name may be on its way here: it is not long that a token named it.
+    /// Whether an unknown key may still propagate to this node: a token first named it only
+    /// recently.
     mutating func isComing(_ name: String, now: UInt64) -> Bool {
         guard !keys.contains(where: { $0.name == name }) else { return false }
         let since = unknown[name] ?? now

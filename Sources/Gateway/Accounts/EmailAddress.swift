@@ -3,23 +3,24 @@ import LineProtocol
 import Spelling
 import Wire
 
-/// An e-mail address, and the name under which its accounts are stored.
+/// An e-mail address, and the digest under which its accounts are stored.
 package struct EmailAddress: Hashable, Sendable {
-    /// RFC 5321, section 4.5.3.1.3, without the angle brackets.
+    /// The maximum length of an address, in bytes: a path of RFC 5321, section 4.5.3.1.3, without
+    /// the angle brackets.
     static let bytesMax = 254
 
     /// The address as it was typed.
     package let text: String
-    /// The digest of the one spelling by which addresses are compared: it tells nothing of the
-    /// address, and is a name.
+    /// The SHA-256 digest of the normalised address, in base64url: a valid ID that does not reveal
+    /// the address.
     package let digest: AddressID
 
-    /// Only the form is checked: whether somebody reads the mail, a mail has to show.
+    /// Checks the syntax of an address; only a mail to it can show whether somebody reads it.
     ///
-    /// Two addresses are one where they differ in case, in the normal form of Unicode, or in the
-    /// spelling of an international domain.
+    /// Two addresses have one digest if they differ only in case, in the Unicode normalisation
+    /// form, or in the spelling of an internationalised domain name.
     ///
-    /// - Throws: 400.
+    /// - Throws: 400 for an invalid address.
     package init(_ text: String) throws(LineError) {
         let parts = try EmailAddress.parts(of: text)
         guard !text.unicodeScalars.contains(where: Spelling.isUnseen),
@@ -30,15 +31,15 @@ package struct EmailAddress: Hashable, Sendable {
         digest = EmailAddress.digest(of: Array("\(local)@\(domain)".utf8))
     }
 
-    /// The digests under which an account of the address may be stored, the present one first.
+    /// The digests under which an account of the address may be stored, the current one first.
     private var storedDigests: [AddressID] {
         [digest] + [EmailAddress.earlierDigest(of: text)].filter { $0 != digest }
     }
 
-    /// Returns the digests under which an account of the address may be stored, the present one
-    /// first; earlier versions compared addresses byte by byte, but for the case of ASCII.
+    /// Returns the digests under which an account of the address may be stored, the current one
+    /// first; earlier versions normalised only the case of ASCII letters.
     ///
-    /// - Throws: 400.
+    /// - Throws: 400 for an invalid address.
     package static func storedDigests(of text: String) throws(LineError) -> [AddressID] {
         _ = try parts(of: text)
         do throws(LineError) {

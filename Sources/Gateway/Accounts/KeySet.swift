@@ -2,12 +2,11 @@ import Crypto
 import JSON
 import Wire
 
-/// The keys with which access tokens are signed (JSON Web Key Set, RFC 7517), and which of the
-/// tokens are revoked.
+/// The keys that verify access tokens (JSON Web Key Set, RFC 7517), and the revocations of tokens.
 package struct KeySet: Sendable {
     /// The error of a text that is no usable set of keys.
     package struct Unusable: Error, Hashable {
-        /// A description for the person who wrote the file; it repeats no key.
+        /// The message for the person who wrote the file; it contains no key.
         package let sentence: String
     }
 
@@ -16,10 +15,10 @@ package struct KeySet: Sendable {
         let key: SignatureKey
     }
 
-    /// The most keys of a set; each may have to be tried for a token.
+    /// The maximum number of keys in a set: a token may have to be checked with each.
     package static let keysMax = 32
 
-    /// The rules of an app's own tokens; nil for those that the cluster issues.
+    /// The rules for an app's own tokens; nil for tokens that the cluster issues.
     package var rules: TokenRules?
     private var entries: [Entry] = []
     private var revocations = Revocations()
@@ -32,14 +31,14 @@ package struct KeySet: Sendable {
 
     func revokes(_ access: AccessToken) -> Bool { revocations.contains(access) }
 
-    /// Whether a key has this name; also where keys have none.
+    /// Whether the set has a key with this `kid`, or one without any `kid`.
     func hasKey(named name: String) -> Bool {
         entries.contains { $0.name == nil || $0.name == name }
     }
 
     package var count: Int { entries.count }
 
-    /// Reads `{"keys":[…]}`, or a single key.
+    /// Reads a JSON Web Key Set, `{"keys":[…]}`, or a single JSON Web Key.
     package init(reading text: [UInt8]) throws(Unusable) {
         let value: JSONValue
         do throws(JSONError) {
@@ -64,8 +63,8 @@ package struct KeySet: Sendable {
     /// Whether one of the keys verifies the signature of a message.
     ///
     /// - Parameters:
-    ///   - algorithm: the one that the token names; a key is used with its own alone.
-    ///   - keyName: the key that the token names; nil for none.
+    ///   - algorithm: the `alg` of the token; a key verifies only its own algorithm.
+    ///   - keyName: the `kid` of the token; nil if it has none.
     func verifies(
         _ signature: [UInt8], of message: [UInt8], algorithm: String, keyName: String?
     ) -> Bool {

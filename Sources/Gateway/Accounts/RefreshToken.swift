@@ -3,10 +3,9 @@ import Crypto
 import LineProtocol
 import Wire
 
-/// The text by which a device proves that its sign-in goes on, and that it uses once.
+/// The single-use token by which a device renews its access token and continues its sign-in.
 ///
-/// A node has signed it: only whoever was given it knows that it was ever valid, so that a token
-/// which was used before can be told from one that somebody has made up.
+/// A node signs each token, so that one that is used a second time can be told from a forged one.
 package struct RefreshToken: Hashable, Sendable {
     /// The digest of the e-mail address, under which the account is stored.
     let address: AddressID
@@ -15,7 +14,7 @@ package struct RefreshToken: Hashable, Sendable {
     let secret: String
     /// The time of the sign-in.
     let began: HybridTimestamp
-    /// The time of the sign-in, or of the renewal that brought the token.
+    /// The time at which the token was issued, by the sign-in or by a renewal.
     let stamp: HybridTimestamp
 
     private static let bytesMax = 768
@@ -32,9 +31,9 @@ package struct RefreshToken: Hashable, Sendable {
         self.stamp = stamp
     }
 
-    /// Reads a token that one of the keys has signed.
+    /// Reads a refresh token and verifies its signature with one of the keys.
     ///
-    /// - Throws: 401; 503 where its key may be known in a moment.
+    /// - Throws: 401; 503 if the token's key may still propagate to this node.
     init(
         _ text: String, signedBy keys: [ClusterKeys.Key], isComing: (String) -> Bool
     ) throws(LineError) {
@@ -69,15 +68,15 @@ package struct RefreshToken: Hashable, Sendable {
         Digest.hmacSHA256("refresh\n\(message)".utf8, key: key.secret)
     }
 
-    /// What the cluster stores of it.
+    /// The SHA-256 digest of the secret, which the cluster stores in place of the secret.
     var digest: SecretDigest { RefreshToken.digest(of: secret) }
 
     package static func digest(of text: String) -> SecretDigest {
         SecretDigest(checked: Base64.encode(Digest.sha256(text.utf8)))
     }
 
-    /// The secret of the token that replaces this one in a request that the client has named: each
-    /// node derives the same, so that a client which was not told the answer may ask another node.
+    /// Returns the secret of the next token, derived from this one and the client's idempotency
+    /// key: each node derives the same, so a client that missed the answer may ask another node.
     func nextSecret(for request: String, by key: ClusterKeys.Key) -> [UInt8] {
         Digest.hmacSHA256(
             "next\n\(signIn)\n\(secret)\n\(request)".utf8, key: key.secret)

@@ -5,7 +5,8 @@ import Wire
 
 /// The claims about a sign-in in the access tokens of the cluster's own accounts.
 extension DeviceSignIn {
-    /// Reads it from the claims of a token; nil for a token of an app's own accounts.
+    /// Reads the sign-in from the claims `sid`, `adr` and `at`; nil for a token of an app's own
+    /// accounts.
     init?(_ claims: JSONValue) {
         guard case .text(let id)? = claims["sid"], case .text(let address)? = claims["adr"],
             case .integer(let stamp)? = claims["at"], stamp > 0,
@@ -15,12 +16,12 @@ extension DeviceSignIn {
     }
 }
 
-/// The access tokens that are refused although they are signed and have not expired.
+/// The revocations of access tokens that are signed and have not expired.
 struct Revocations: Hashable, Sendable {
-    /// The latest beginning that is revoked, by the name of a user or a sign-in.
+    /// The time up to which sign-ins are revoked, by the name of a user or a sign-in.
     private(set) var stamps: [String: UInt64] = [:]
 
-    /// A sign-in that has ended is never used again, whatever its stamp.
+    /// Whether the token's sign-in has ended, or began no later than the revocation of its user.
     func contains(_ access: AccessToken) -> Bool {
         guard let signIn = access.signIn else { return false }
         return stamps[signIn.id.text] != nil || signIn.began.bits <= stamps[access.user.text] ?? 0
@@ -30,6 +31,6 @@ struct Revocations: Hashable, Sendable {
         stamps[name] = max(stamps[name] ?? 0, stamp)
     }
 
-    /// Forgets a revocation of tokens that have all ended.
+    /// Removes a revocation whose tokens have all expired.
     mutating func remove(_ name: String) { stamps[name] = nil }
 }

@@ -3,17 +3,17 @@ import JSON
 import LineProtocol
 import Wire
 
-/// What the access tokens of an app's own accounts have to say (RFC 7519, section 4.1), beside a
-/// signature by one of the keys.
+/// The claims (RFC 7519, section 4.1) that the access tokens of an app's own accounts must have,
+/// beside a valid signature.
 package struct TokenRules: Hashable, Sendable {
-    /// Who this cluster is for the issuer; nil where nobody said so: then a token that names an
-    /// audience is meant for another.
+    /// The required audience (`aud`); nil if the operator set none: then a token with an `aud`
+    /// claim is refused.
     package var audience: String?
-    /// Who issues the tokens; nil for anybody who has a key.
+    /// The required issuer (`iss`); nil for any holder of a key.
     package var issuer: String?
     /// The claim with the user's name.
     package var userClaim = TokenRules.subject
-    /// The most hours from now to the end of a token, 1…`hoursMax`.
+    /// The maximum remaining lifetime of a token, in hours, 1…`hoursMax`.
     package var hours = TokenRules.hoursDefault
 
     package static let subject = "sub"
@@ -22,7 +22,7 @@ package struct TokenRules: Hashable, Sendable {
 
     package init() {}
 
-    /// What these rules let through, for the log; nil where they name the audience and the issuer.
+    /// The warning for the log about missing rules; nil if the audience and the issuer are set.
     package var weakness: String? {
         switch (audience, issuer) {
         case (_?, _?): nil
@@ -37,11 +37,11 @@ package struct TokenRules: Hashable, Sendable {
         }
     }
 
-    /// Checks the claims of a token.
+    /// Checks the claims `exp`, `aud` and `iss` of a token.
     ///
     /// - Parameters:
-    ///   - expiresAt: milliseconds since 1970, as `now`.
-    /// - Throws: 401.
+    ///   - expiresAt: the expiry of the token, in milliseconds since 1970, as is `now`.
+    /// - Throws: 401 for a claim that breaks a rule.
     func check(_ claims: JSONValue, expiresAt: Int64, now: Int64) throws(LineError) {
         guard expiresAt - now <= Int64(hours) * 3_600_000 else {
             throw LineError(401, "The token's exp has to be within \(hours) hours")
@@ -67,13 +67,13 @@ package struct TokenRules: Hashable, Sendable {
 }
 
 extension UserID {
-    /// What a name begins with that stands for a subject which is none.
+    /// The prefix of user names that encode a subject (`sub`) which is no valid user name.
     private static let encodedPrefix = "sub:"
 
-    /// Returns the name of a token's subject; nil for an empty one.
+    /// Creates the user name for the subject of a token; nil for an empty subject.
     ///
-    /// A subject that is no name, as `auth0|5f7c`, is encoded: each has one name, and no two have
-    /// the same.
+    /// A subject that is no valid user name, such as `auth0|5f7c`, is encoded: each subject has one
+    /// user name, and no two subjects have the same.
     package init?(subject: String) {
         guard !subject.isEmpty else { return nil }
         if let user = UserID(subject), !subject.hasPrefix(UserID.encodedPrefix) {

@@ -7,10 +7,10 @@ import Wire
 /// The decision about a request, made from its head alone.
 enum Admission {
     case refused(AppResponse)
-    /// Answered by what the node knows.
+    /// An answer from this node's own state, such as a web page or the push key.
     case answered(AppResponse)
     case resource(Route, UserID)
-    /// A request about an account, by nobody where nobody has to be signed in.
+    /// A request about an account; its access token is nil on a route that needs no sign-in.
     case account(AccountRoute, AccessToken?)
     case blob(BlobRoute, UserID)
     /// The description of the API, which needs no sign-in.
@@ -19,7 +19,7 @@ enum Admission {
 }
 
 extension AppConnection {
-    /// Decides about a request; what it is refused for is the same whether it has a body or not.
+    /// Admits or refuses a request by its head; a body makes no difference to a refusal.
     func admit(_ head: RequestHead) -> AppRequest {
         guard let origin = allowedOrigin(of: head) else {
             let error = LineError(403, "Pages of this origin may not use this node")
@@ -82,12 +82,12 @@ extension AppConnection {
         return .answered(AppResponse(page))
     }
 
-    /// The users to be added who count as one request: each of them is looked up.
+    /// The number of added participants that count as one request, since each of them is looked up.
     private static let guestsOfRequest = 4
 
-    /// Counts a request of an account that adds many users as several.
+    /// Counts a request of an account that adds many participants as several requests.
     ///
-    /// - Throws: 429.
+    /// - Throws: 429 if the user exceeds the rate limit.
     func admitGuests(in parameters: [JSONValue.Member], by user: UserID) throws(LineError) {
         guard signedIn?.access.signIn != nil,
             case .list(let guests)? = parameters.first(where: { $0.name == "participants" })?.value
@@ -99,7 +99,7 @@ extension AppConnection {
 
     private static let methodsOfPages = "GET, HEAD, OPTIONS"
 
-    /// Answers with the key with which browsers subscribe.
+    /// Returns the answer with the public VAPID key with which browsers subscribe to pushes.
     private func pushKey() -> Admission {
         guard let key = host.pushKey else {
             return .refused(AppResponse(LineError(404, "This cluster pushes nothing")))
@@ -147,10 +147,11 @@ extension AppConnection {
         return (methods + more).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Returns the origin of the page that sends a request, or nil for no page; the outer nil for
-    /// one that is not allowed.
+    /// Returns the `Origin` of a request; the inner nil if it has none or this node's own, the
+    /// outer nil if the origin is not allowed.
     ///
-    /// No request of a page elsewhere is executed, whether the page could read the answer or not.
+    /// A request of a page whose origin is not allowed is never executed, even where the browser
+    /// would hide the answer from the page.
     private func allowedOrigin(of head: RequestHead) -> String?? {
         let origins = head.fields.values(of: "origin")
         guard let origin = origins.first else { return .some(nil) }
@@ -161,9 +162,9 @@ extension AppConnection {
         return origin == "https://\(own)" || origin == "http://\(own)" ? .some(nil) : nil
     }
 
-    /// Returns who the client is.
+    /// Returns the verified access token of the client.
     ///
-    /// - Throws: 401.
+    /// - Throws: 401; 503 if the token's key may still propagate to this node.
     private func access(_ head: RequestHead, onSocket: Bool) throws(LineError) -> AccessToken {
         let token = try accessToken(head, onSocket: onSocket)
         let now = Int64(clamping: clock.wallMilliseconds)
@@ -194,8 +195,8 @@ extension AppConnection {
 
     /// Returns the access token of a request.
     ///
-    /// A page cannot set header fields of its own where it opens a WebSocket: there the token may
-    /// be offered as a protocol, `bearer.<token>`.
+    /// A page cannot set `Authorization` on a WebSocket handshake: there the token may be offered
+    /// in `Sec-WebSocket-Protocol`, as `bearer.<token>`.
     private func accessToken(_ head: RequestHead, onSocket: Bool) throws(LineError) -> String {
         let values = head.fields.values(of: "authorization")
         if let value = values.first {

@@ -1,24 +1,24 @@
 import HTTP
 import Wire
 
-/// What every answer on a connection carries, whichever part of the program makes it.
+/// The header values of every answer on a connection, whichever part of the program makes it.
 struct AnswerContext: Sendable {
-    /// The most characters of a request's id that are given back.
+    /// The maximum length of an `X-Request-Id` that is echoed, in bytes.
     private static let requestIDBytesMax = 64
 
-    /// The allowed origin of the page that may read the answer; nil for none.
+    /// The value of `Access-Control-Allow-Origin`; nil for none.
     var origin: String?
-    /// The id that the client has given the request, so that it recognizes the answer in its log.
+    /// The `X-Request-Id` of the request, echoed so that the client finds the answer in its log.
     var requestID: String?
-    /// Whether the connection is encrypted: browsers are to use no other.
+    /// Whether the connection is encrypted, so that answers have `Strict-Transport-Security`.
     var isEncrypted = false
 
     /// The context of answers to a request that could not be read.
     ///
-    /// Whose page sent it is not known, and the error is no secret.
+    /// The sending page is unknown, and the error is no secret, so any origin may read the answer.
     static let unread = AnswerContext(origin: "*")
 
-    /// Returns the id in a request's head; nil where there is none, or none that may be repeated.
+    /// Returns the `X-Request-Id` of a request; nil if there is none, or none that may be echoed.
     static func requestID(in head: RequestHead) -> String? {
         let values = head.fields.values(of: "x-request-id")
         guard let id = values.first, values.count == 1, !id.isEmpty,
@@ -29,7 +29,7 @@ struct AnswerContext: Sendable {
 }
 
 extension ResponseHead {
-    /// Adds what lets a page of this origin read the response.
+    /// Adds the CORS header fields that let a page of this origin read the response.
     mutating func add(origin: String?) {
         guard let origin else { return }
         add("Access-Control-Allow-Origin", origin)

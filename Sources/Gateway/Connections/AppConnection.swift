@@ -8,29 +8,29 @@ import Wire
 
 /// A connection to the port for apps, without its socket.
 ///
-/// A session answers the requests as it answers lines, so that what holds there holds here.
+/// A session answers the requests, as it does for the line protocol, with the same guarantees.
 /// Requests of one connection are answered one after the other. Each begins with a session that has
-/// seen nothing: the one before it where that was the same user's, since a proxy may send the
-/// requests of many users over one connection. A WebSocket and a stream of events keep theirs.
+/// seen nothing: the last one, reset, if it was the same user's, else a new one, since proxies mix
+/// the requests of many users. A WebSocket or an event stream keeps one session.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
         case answering(Exchange)
-        /// What the client has not taken of a long answer is handed on as it takes it.
+        /// The rest of a long answer is sent as the client reads it.
         case responding(Remainder)
         /// A file has arrived, and its last parts are being stored.
         case storing(Upload)
         case downloading(Download)
-        /// The accounts are answering, or the answer is being compressed.
+        /// `Accounts` is handling the request, or the answer is being compressed.
         case awaiting(AwaitedAnswer)
         case events(EventStream)
         case socket(Socket)
         case closing
     }
 
-    /// What is left of a long answer.
+    /// The unsent rest of a long answer.
     final class Remainder {
-        /// In pieces, the last first.
+        /// The unsent pieces of the body, in reverse order.
         var pieces: [[UInt8]]
         var closes: Bool
 
@@ -39,13 +39,13 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// The unsent bytes of responses from which on no further request is answered.
+    /// The number of unsent response bytes at which the connection stops answering requests.
     static let queuedBytesMax = 64 << 10
 
     package nonisolated let id: UInt64
-    /// The address of the other end.
+    /// The peer's address as the socket gives it.
     let peer: String
-    /// The same as limits count it.
+    /// The peer's address, normalised for rate limits.
     let peerAddress: String
     let host: any AppHost
     let clock: any Clock
@@ -55,36 +55,36 @@ package actor AppConnection: SessionInput {
 
     var phase = Phase.reading
     private var reader = RequestReader()
-    /// The request whose end has not arrived.
+    /// The request whose head has arrived and whose end has not.
     var request: AppRequest?
-    /// What was read and not used yet: at most one read of the socket.
+    /// The bytes read and not parsed yet: at most one read of the socket.
     var backlog: [UInt8] = []
     private(set) var session: Session?
-    /// As whom the session acts.
+    /// The user and the sign-in as which the session acts.
     private var sessionOwner: (user: UserID, signIn: DeviceSignIn?)?
-    /// The last access token, and who it says the client is.
+    /// The last access token, as text and with its verified claims.
     var signedIn: (token: String, access: AccessToken)?
-    /// When the last request was answered, or the present one began.
+    /// When the last request was answered, or the current one began, in milliseconds.
     var since: UInt64
-    /// When the client last sent something.
+    /// When the client last sent something, in milliseconds.
     var readAt: UInt64
     private var pace: TakingPace
     var written: UInt64 = 0
-    /// The bytes that `ClientMemory` was last told of.
+    /// The number of held bytes that was last reported to `ClientMemory`.
     var notedBytes = 0
     var isTurnAwaited = false
-    /// What the answer to the request that has begun carries, whichever answer it is.
+    /// The header values of the answer to the current request, whichever answer it is.
     private var context = AnswerContext.unread
-    /// Whether the session takes no more requests for now.
+    /// Whether the session has paused its input.
     var isSessionFull = false
     private var hasEnded = false
-    /// Whether the connection ends with the answer that is awaited.
+    /// Whether the connection closes after the answer that it waits for.
     var isDraining = false
     /// The file whose parts are arriving.
     var upload: Upload?
-    /// Why an upload is refused whose bytes are being read.
+    /// The error that refuses the upload whose body is being read; nil for none.
     var uploadRefusal: LineError?
-    /// How an upload that has arrived is answered.
+    /// The request of an upload that has arrived and is not answered yet.
     var stored: AwaitedAnswer?
 
     package init(
@@ -157,7 +157,7 @@ package actor AppConnection: SessionInput {
     /// Ends the connection of a client that stalls while memory is tight.
     package func onStalled() { abort() }
 
-    /// Closes a connection that takes too long; called at each tick.
+    /// Closes a connection that exceeds a time limit; called at each tick.
     package func onTick() {
         let now = clock.milliseconds
         if pace.isTooSlow(queued: output.queuedBytes, written: written, now: now) {
@@ -190,8 +190,8 @@ package actor AppConnection: SessionInput {
         return Int64(clamping: clock.wallMilliseconds) >= signedIn.access.expiresAt
     }
 
-    /// Refuses the client's access token from here on if it is not signed by one of the keys any
-    /// more.
+    /// Drops the client's access token, and closes its event stream or WebSocket, if the token is
+    /// not valid with the changed keys.
     package func onKeysChanged() {
         guard let (token, access) = signedIn, !access.isValid(token, host.keys) else { return }
         signedIn = nil
@@ -202,7 +202,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Ends the connection after the present response: the process is about to end.
+    /// Closes the connection after the current response, before the process ends.
     package func drain() {
         switch phase {
         case .reading, .events: close()
@@ -215,7 +215,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Ends the connection of a client that loses its place to others.
+    /// Closes the connection of a client to free its slot for another client.
     package func turnAway() {
         switch phase {
         case .reading: fail(HTTPError(.unavailable, LineError.noPlace.sentence))
@@ -224,7 +224,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// The complete HTTP response (503) to a client that exceeds the limit of connections.
+    /// Returns the complete HTTP response (503) to a client that exceeds the limit of connections.
     package static func refusal(at milliseconds: UInt64, isEncrypted: Bool) -> [UInt8] {
         var response = AppResponse(.noPlace)
         response.closes = true
@@ -242,7 +242,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Continues with what was read, in this turn or, where others have used its time, a later one.
+    /// Processes the received bytes, in a later turn of the loop where this one's time is used up.
     private func readOn() {
         if !backlog.isEmpty, !host.hasTimeToRead { askForTurn() }
         let began = clock.microseconds
@@ -250,7 +250,7 @@ package actor AppConnection: SessionInput {
         host.subtract(used: clock.microseconds - began)
     }
 
-    /// Continues with what was read.
+    /// Processes the received bytes, then updates memory accounting and pauses or resumes reading.
     private func proceed() {
         switch phase {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
@@ -301,7 +301,7 @@ extension AppConnection {
         }
     }
 
-    /// Returns the next request once its end has arrived, or its head if that is to be refused.
+    /// Returns the next request once it is complete, or once its head is refused; nil before.
     private func readRequest(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> AppRequest? {
@@ -367,7 +367,7 @@ extension AppConnection {
         }
     }
 
-    /// Answers a request that cannot be read, and closes the connection.
+    /// Answers a request that cannot be parsed, and closes the connection.
     func fail(_ error: HTTPError) {
         var response = AppResponse(error)
         response.closes = true
@@ -375,7 +375,7 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Writes a response, and makes the next request wait for its turn.
+    /// Sends a response, compressed if it may be; the next request is read in a later turn.
     func respond(_ response: consuming AppResponse, isHead: Bool) {
         leavePlaces()
         var response = response
@@ -395,7 +395,7 @@ extension AppConnection {
         send(remainder)
     }
 
-    /// Has the long body of a response compressed beside the loop, and sends it then.
+    /// Compresses a long body on another thread, then sends the response.
     private func compress(_ response: AppResponse, isHead: Bool) {
         let awaited = AwaitedAnswer(
             isHead: isHead, closes: response.closes, heldBytes: response.body.byteCount)
@@ -421,17 +421,17 @@ extension AppConnection {
         if !response.closes { askForTurn() }
     }
 
-    /// Sends the head of an answer: every answer leaves here, with what each has to carry.
+    /// Sends the head of an answer: every answer passes here and gets the common header fields.
     ///
-    /// - Parameter length: the form of the body, which follows.
+    /// - Parameter length: the framing of the body, which follows.
     func sendHead(of response: AppResponse, _ length: ResponseHead.Body) {
         context.isEncrypted = host.isEncrypted
         send(response.head(length, in: context, date: host.httpDate))
         context = .unread
     }
 
-    /// Sends what is left of an answer, as far as the client keeps up; each piece is freed when it
-    /// has been handed on.
+    /// Sends the rest of an answer, as far as the output queue permits; each piece is freed once it
+    /// is queued.
     func send(_ remainder: Remainder) {
         while output.queuedBytes < SessionLimits.aheadBytesMax,
             let piece = remainder.pieces.popLast()
@@ -456,7 +456,7 @@ extension AppConnection {
         output.write(bytes)
     }
 
-    /// Ends the connection once what was written has been sent.
+    /// Closes the connection once all queued bytes have been sent.
     func close() {
         endViewings()
         phase = .closing
@@ -475,9 +475,9 @@ extension AppConnection {
         output.abort()
     }
 
-    /// Has a session that has seen nothing for a request of a user.
+    /// Opens a session for a user, or reuses the connection's last one if it was the same user's.
     ///
-    /// - Parameter signIn: the sign-in to which devices belong that it registers; nil for none.
+    /// - Parameter signIn: the sign-in that owns devices registered by the session; nil for none.
     func openSession(of user: UserID, signIn: DeviceSignIn? = nil) {
         if let session, let owner = sessionOwner, owner == (user, signIn),
             session.assumeIsolated({ $0.startAnew() })
@@ -491,7 +491,7 @@ extension AppConnection {
         sessionOwner = (user, signIn)
     }
 
-    /// Ends the session that answered the last request; never while it is at work.
+    /// Ends the session that answered the last request; call it only while that is idle.
     func endSession() {
         guard let session else { return }
         self.session = nil

@@ -3,7 +3,7 @@ import Node
 import Session
 
 extension AppConnection {
-    /// Reports to `ClientMemory` what this connection holds beside its session.
+    /// Reports to `ClientMemory` the bytes that this connection holds outside its session.
     func noteHeld() {
         guard let memory else { return }
         var held = backlog.count + (request?.body.count ?? 0)
@@ -42,7 +42,7 @@ extension AppConnection {
         }
     }
 
-    /// Refuses a request that has not arrived as a whole and for which there is no memory.
+    /// Refuses an incomplete request if the memory budget of all connections is used up.
     func refuseIfSpent() {
         guard notedBytes > SessionLimits.freeBytes,
             memory?.assumeIsolated({ $0.isSpent }) ?? false

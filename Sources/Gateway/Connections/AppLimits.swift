@@ -1,47 +1,50 @@
 /// The limits of the port for apps, each with what happens beyond it.
 package enum AppLimits {
-    /// The most bytes of a request's body (413): the longest text, each of its characters escaped.
+    /// The maximum size of a request body, in bytes (413): the longest text with every character
+    /// escaped.
     package static let bodyBytesMax = 128 << 10
-    /// The most parts of files that are being stored at once, for all uploads together; the others
-    /// wait, and no more is read of them.
+    /// The maximum number of file parts being stored at once, over all uploads; an upload beyond it
+    /// waits, and no more of it is read.
     package static let partsAtOnceMax = 64
     /// How long a connection keeps the session of its last request for the next one, in
     /// milliseconds.
     static let sessionMillisecondsMax: UInt64 = 1_000
-    /// The most bytes of an answer (413): it is held as a whole, since what stands for it in
-    /// `Grapevine-Token` is known at its end and sent before it.
+    /// The maximum size of a response body, in bytes (413): it is buffered whole, since its
+    /// `Grapevine-Token` is sent before it and known only at its end.
     package static let answerBytesMax = 8 << 20
-    /// The most e-mail addresses with which one conversation is created (400).
+    /// The maximum number of e-mail addresses in a request that creates a conversation (400).
     package static let emailsMax = 20
-    /// The bytes of an answer from which on it is compressed on request: less fits one packet.
+    /// The minimum size of a body that is compressed, in bytes: a smaller one fits one packet.
     package static let compressedBytesMin = 1 << 10
-    /// The most bytes of an answer that is compressed at once; more is compressed beside the loop.
+    /// The maximum size of a body that is compressed on the event loop, in bytes; a larger one is
+    /// compressed on another thread.
     package static let compressedAtOnceMax = 16 << 10
-    /// The most bytes of an answer that is compressed: some ten milliseconds' work.
+    /// The maximum size of a body that is compressed, in bytes: some 10 ms of work.
     package static let compressedBytesMax = 1 << 20
-    /// The most milliseconds from the first byte of a request to its end (408).
+    /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
-    /// The most milliseconds without a request; then the connection is closed: longer than the 60 s
-    /// after which proxies close it, so that none sends a request on a connection that is closing.
+    /// The idle timeout of a connection, in milliseconds: longer than the 60 s of common proxies,
+    /// so that no proxy sends a request on a connection that is closing.
     package static let idleMillisecondsMax: UInt64 = 75_000
-    /// The most milliseconds in which a client takes nothing of its response; then the connection
-    /// is closed.
+    /// The time after which a client that reads nothing of its response is disconnected, in
+    /// milliseconds.
     ///
-    /// The kernel takes more only once a third of what it holds is gone, some 85 KiB: a client at
-    /// 3 KiB a second takes nothing for nearly so long.
+    /// The kernel accepts more only once a third of its send buffer is free, some 85 KiB: a client
+    /// that reads 3 KiB/s seems to read nothing for nearly 30 s.
     package static let stalledMillisecondsMax: UInt64 = 30_000
-    /// The bytes a second that a client has to take of its responses over `paceMilliseconds`; else
-    /// the connection is closed.
+    /// The minimum rate at which a client has to read its responses, in bytes per second, averaged
+    /// over `paceMilliseconds`; a slower client is disconnected.
     package static let paceBytesPerSecond: UInt64 = 1_024
-    /// The milliseconds over which its pace is measured.
+    /// The interval over which a client's reading rate is measured, in milliseconds.
     package static let paceMilliseconds: UInt64 = 90_000
-    /// The milliseconds after which a stream in which nothing was sent gets a sign of life.
+    /// The time without output after which a stream gets a ping or an empty comment, in
+    /// milliseconds.
     package static let heartbeatMilliseconds: UInt64 = 20_000
-    /// The most milliseconds without a byte from the client of a WebSocket, which answers pings;
-    /// then the connection is closed.
+    /// The time without input after which a WebSocket is closed, in milliseconds: a live client
+    /// answers pings.
     package static let silentMillisecondsMax: UInt64 = 60_000
-    /// The most requests of one WebSocket that wait for their answers; then no more are read.
+    /// The maximum number of unanswered requests of one WebSocket; at the limit, no more are read.
     package static let waitingRequestsMax = 256
-    /// The most bytes of a request's id on a WebSocket (400).
+    /// The maximum length of a request's ID on a WebSocket, in bytes (400).
     package static let requestIDBytesMax = 64
 }

@@ -4,12 +4,12 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request to the port for apps, whose body is held.
+/// A request to the port for apps, with its whole body in memory.
 struct AppRequest {
     let head: RequestHead
     private(set) var body: [UInt8] = []
     let admission: Admission
-    /// The allowed origin of the page that sends it; nil for no page.
+    /// The allowed origin of the page that sends the request; nil for no page.
     let origin: String?
 
     init(_ head: RequestHead, _ admission: Admission, origin: String?) {
@@ -18,12 +18,12 @@ struct AppRequest {
         self.origin = origin
     }
 
-    /// Whether the request has a body, which is left unread.
+    /// Whether the request has a body that is left unread, because the request is refused.
     var isUnread: Bool {
         if case .refused = admission { head.hasBody } else { false }
     }
 
-    /// Whether the body is a file, of which parts are stored as they arrive.
+    /// Whether the body is an upload, whose parts are stored as they arrive.
     var isUpload: Bool {
         if case .blob(let route, _) = admission { route.isUpload } else { false }
     }
@@ -33,7 +33,7 @@ struct AppRequest {
         body += part
     }
 
-    /// - Throws: 413 for a body of more bytes than are taken.
+    /// - Throws: 413 for a body of more than `AppLimits.bodyBytesMax` bytes.
     static func check(_ length: UInt64) throws(HTTPError) {
         guard length <= AppLimits.bodyBytesMax else {
             throw HTTPError(
@@ -41,12 +41,12 @@ struct AppRequest {
         }
     }
 
-    /// The session token that the request brings; nil for none.
+    /// Returns the session token in the header field `Grapevine-Token`; nil if there is none.
     static func sessionToken(_ head: RequestHead) throws(LineError) -> Token? {
         try tokenText(head).map(sessionToken)
     }
 
-    /// The text of the session token that the request brings, which may be that of a token.
+    /// Returns the text of the header field `Grapevine-Token`, if it may be a token; nil for none.
     static func tokenText(_ head: RequestHead) throws(LineError) -> String? {
         let values = head.fields.values(of: "grapevine-token")
         guard let text = values.first else { return nil }
@@ -87,7 +87,7 @@ struct AppRequest {
         }
     }
 
-    /// Returns the parameters of a query as members; a name may occur once.
+    /// Returns the parameters of a query as JSON members; a repeated name is an error (400).
     static func members(
         of query: [RequestTarget.Parameter]
     ) throws(LineError) -> [JSONValue.Member] {

@@ -3,40 +3,41 @@ import HTTP
 import LineProtocol
 import Wire
 
-/// A response of the port for apps, before it is written.
+/// An HTTP response to a client of the API, before it is encoded.
 struct AppResponse: Sendable {
     var status: HTTPStatus
     var contentType = "application/json"
-    /// In pieces, which are sent one after the other.
+    /// The body, in pieces that are sent one after the other.
     var body: [[UInt8]] = []
-    /// The token that stands for what the request has seen and done.
+    /// The value of `Grapevine-Token`: the session token that names what the request read and
+    /// wrote.
     var token: String?
-    /// The methods that the path has, where the request's is none of them.
+    /// The value of `Allow`: the methods of the path.
     var allowed: String?
-    /// The seconds after which the request may be repeated.
+    /// The value of `Retry-After`, in seconds.
     var retryAfter: Int?
-    /// The file that the response shows; nil for none.
+    /// The downloaded file; nil for any other response.
     var file: File?
-    /// The web page that the response is; nil for none.
+    /// The web page in the body; nil for any other response.
     private var page: WebPage?
-    /// Whether the path is a WebSocket, and the request was none.
+    /// Whether the request lacked the upgrade to a WebSocket that its path needs (426).
     var needsUpgrade = false
-    /// Whether a browser asks what a page of another origin may send.
+    /// Whether the response answers a CORS preflight request.
     var isPreflight = false
-    /// Whether the body is compressed where the client takes that and it is worth it.
+    /// Whether the body may be compressed, since the client accepts gzip.
     var mayCompress = false
     private var isCompressed = false
     var closes = false
-    /// Whether events follow for as long as the connection lasts.
+    /// Whether the body is an event stream, which lasts as long as the connection.
     var isStream = false
 
-    /// A file, or a part of it.
+    /// The header values of a response with a file, or with a range of it.
     struct File: Sendable {
         let name: String
         let tag: String
-        /// Whether a page may show it; otherwise a browser stores it.
+        /// Whether `Content-Disposition` is `inline`, and not `attachment`.
         let isShown: Bool
-        /// The value of `Content-Range`; nil for all of it.
+        /// The value of `Content-Range`; nil for the whole file.
         var range: String?
     }
 
@@ -61,9 +62,9 @@ struct AppResponse: Sendable {
         self.init(LineError(error.status.rawValue, error.message))
     }
 
-    /// The head, with the fields that keep browsers from guessing what a response is.
+    /// Returns the head, with the fields that keep browsers from guessing the content type.
     ///
-    /// - Parameter length: the form of the body.
+    /// - Parameter length: the framing of the body.
     func head(_ length: ResponseHead.Body, in context: AnswerContext) -> ResponseHead {
         var head = ResponseHead(status, body: length)
         head.closes = closes
@@ -99,7 +100,8 @@ struct AppResponse: Sendable {
         return head
     }
 
-    /// Adds the fields of answers that are no web pages: a browser that shows one loads nothing.
+    /// Adds the caching and security fields of answers that are no web pages; their Content
+    /// Security Policy lets a browser load nothing.
     private func addPolicies(to head: inout ResponseHead) {
         head.add("Cache-Control", file == nil ? "no-store" : "private, no-cache")
         if let file {
@@ -115,10 +117,10 @@ struct AppResponse: Sendable {
         if isCompressed { head.add("Content-Encoding", "gzip") }
     }
 
-    /// Whether the body is to be compressed: that is wanted and worth it.
+    /// Whether the body is to be compressed: it may be, and its size is within the limits.
     ///
-    /// What the answers to users' requests say was written by them and by others, and holds no
-    /// secret that its length could tell; answers about accounts, with tokens, stay as they are.
+    /// Answers to users' requests contain no secret that their compressed length could reveal;
+    /// answers about accounts, which contain tokens, are never compressed.
     var isToBeCompressed: Bool {
         let range = AppLimits.compressedBytesMin...AppLimits.compressedBytesMax
         return mayCompress && range.contains(body.byteCount)
@@ -131,10 +133,10 @@ struct AppResponse: Sendable {
         isCompressed = true
     }
 
-    /// The form of a body that is at hand.
+    /// The framing of a complete body: its length.
     var length: ResponseHead.Body { .length(UInt64(body.byteCount)) }
 
-    /// Returns the head as it is sent.
+    /// Returns the head in its serialised form.
     func head(_ length: ResponseHead.Body, in context: AnswerContext, date: String) -> [UInt8] {
         var writer = ByteWriter(reserving: 1_024)
         writer.write(head(length, in: context), date: date)
@@ -143,6 +145,6 @@ struct AppResponse: Sendable {
 }
 
 extension [[UInt8]] {
-    /// The bytes of all pieces together.
+    /// The total size of the pieces, in bytes.
     var byteCount: Int { reduce(0) { $0 + $1.count } }
 }

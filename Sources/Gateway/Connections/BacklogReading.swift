@@ -3,8 +3,8 @@ import HTTP
 extension [UInt8] {
     /// Reads a request from the beginning of these bytes.
     ///
-    /// - Parameter read: removes what it has read.
-    /// - Returns: what was read, and the number of bytes that are left.
+    /// - Parameter read: parses a request and removes the parsed bytes.
+    /// - Returns: the request, nil while it is incomplete, and the number of unparsed bytes.
     func reading<Request>(
         _ read: (inout Slice<UnsafeRawBufferPointer>) throws(HTTPError) -> Request?
     ) -> (result: Result<Request?, HTTPError>, left: Int) {

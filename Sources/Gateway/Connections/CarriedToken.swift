@@ -3,8 +3,8 @@ import CRDT
 
 /// The session token of a request that is answered in several steps.
 ///
-/// Each step is a session of its own, which shows nothing older than what the client and the steps
-/// before have seen; the last token is the answer's.
+/// Each step is a session of its own, which begins with the token of the client or of the step
+/// before, and so shows nothing older; the answer carries the last token.
 actor CarriedToken {
     /// The token of the request that the present task answers; nil for a node's own work.
     @TaskLocal static var current: CarriedToken?
@@ -19,7 +19,7 @@ actor CarriedToken {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Takes the token of a response; another response changes nothing.
+    /// Stores the token of a token response; ignores any other response.
     func set(_ response: Response) {
         if case .token(let token) = response { self.token = token }
     }

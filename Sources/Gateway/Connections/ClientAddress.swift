@@ -1,8 +1,8 @@
-/// The address of a client as limits count it: one spelling for each, without a port, and of an
-/// IPv6 address the first 64 bits, since whoever has one mostly has all that begin with them.
+/// Returns a client's address, normalised for rate limits: without a port, and an IPv6 address as
+/// its /64 prefix, since a client mostly owns a whole /64.
 ///
-/// Proxies write it as they like: with brackets and a port, in capitals, an IPv6 address with or
-/// without its zeros, an IPv4 address as a part of an IPv6 one.
+/// Proxies spell addresses differently: with brackets and a port, in capitals, an IPv6 address with
+/// or without its zeros, an IPv4 address as an IPv4-mapped IPv6 address.
 package func clientAddress(_ text: Substring) -> String {
     let text = text.drop { $0 == " " }
     let host = withoutPort(text).prefix { $0 != "%" }
@@ -20,7 +20,7 @@ package func clientAddress(_ text: Substring) -> String {
 /// Whether a host, perhaps with a port, is an IP address and no name.
 func isAddress(_ host: Substring) -> Bool { groups(of: withoutPort(host)) != nil }
 
-/// The most characters of what is no address and counts as one all the same.
+/// The maximum length of a forwarded client address that is not an IP address, in characters.
 private let addressBytesMax = 64
 
 private func withoutPort(_ text: Substring) -> Substring {
@@ -46,7 +46,7 @@ private func groups(of text: Substring) -> [UInt16]? {
     return first + [UInt16](repeating: 0, count: 8 - first.count - second.count) + second
 }
 
-/// Returns the groups between colons; the last one of an address may be an IPv4 address.
+/// Returns the 16-bit groups between colons; the last group of an address may be an IPv4 address.
 private func run(of text: Substring, isLast: Bool) -> [UInt16]? {
     guard !text.isEmpty else { return [] }
     var groups: [UInt16] = []
@@ -65,7 +65,7 @@ private func run(of text: Substring, isLast: Bool) -> [UInt16]? {
     return groups
 }
 
-/// Returns the two groups of an IPv4 address.
+/// Returns an IPv4 address as two 16-bit groups; nil if the text is no IPv4 address.
 private func fourBytes(of text: Substring) -> [UInt16]? {
     let words = text.split(separator: ".", omittingEmptySubsequences: false)
     let bytes = words.compactMap { word in

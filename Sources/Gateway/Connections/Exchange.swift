@@ -9,12 +9,12 @@ import Wire
 /// A request over HTTP that a session answers.
 final class Exchange {
     enum Stage {
-        /// The session has to take the client's token before it answers.
+        /// The session has to accept the client's session token before it answers.
         case since
-        /// The token was taken; the request has to be handed to the session.
+        /// The session has accepted the token; the request has yet to be submitted to it.
         case taken
         case answer
-        /// The answer is there, in pieces, and waits for the token that stands for it.
+        /// The answer is complete, in pieces, and waits for its session token.
         case token([[UInt8]])
     }
 
@@ -38,21 +38,21 @@ final class Exchange {
         self.stage = stage
     }
 
-    /// Returns the answer in pieces.
+    /// Returns the JSON body of an answer, in pieces.
     ///
-    /// - Throws: the error with which the request was answered, or 413.
+    /// - Throws: the error of the response, or 413 for too large an answer.
     func pieces(of response: Response) throws(LineError) -> [[UInt8]] {
         try resource.pieces(of: response, newID: newID)
     }
 
-    /// Returns the response to a request that was answered.
+    /// Returns the HTTP response (200) whose body is the answer.
     func response(_ body: [[UInt8]]) -> AppResponse {
         var response = AppResponse(.ok, body: body)
         response.mayCompress = acceptsGzip
         return response
     }
 
-    /// The bytes of the answer.
+    /// The size of the answer that is held in memory, in bytes.
     var heldBytes: Int { if case .token(let body) = stage { body.byteCount } else { 0 } }
 }
 
@@ -64,7 +64,7 @@ extension Resource {
 }
 
 extension AppConnection {
-    /// Has a session answer a request.
+    /// Starts a request for a resource, which a session answers.
     func begin(_ request: AppRequest, _ route: Route, by user: UserID) throws(LineError) {
         let resource = route.resource
         guard !resource.isForSockets else {
@@ -112,21 +112,22 @@ extension AppConnection {
         }
     }
 
-    /// Hands a request to the session, and asks for the token behind it.
+    /// Submits a request to the session, and after it a request for the session token.
     private func submit(_ exchange: Exchange) {
         exchange.stage = .answer
         submit(exchange.request, exchange.resource.traits)
         submit(.token)
     }
 
-    /// Hands a request to the session.
+    /// Submits a request to the session.
     ///
-    /// - Parameter traits: those of its verb; nil for a request of the gateway itself.
+    /// - Parameter traits: the traits of the request's verb; nil for a request of the gateway
+    ///   itself.
     func submit(_ request: Request, _ traits: Verb.Traits? = nil) {
         session?.assumeIsolated { $0.submit(request, traits) }
     }
 
-    /// Does what an exchange left for the next turn.
+    /// Does the work that the current phase has deferred to this turn of the event loop.
     func finishExchange() {
         switch phase {
         case .answering(let exchange):
@@ -145,7 +146,7 @@ extension AppConnection {
 
     // MARK: Responses
 
-    /// Handles what the session answers.
+    /// Handles a response of the session.
     func onResponse(_ response: Response) {
         switch phase {
         case .answering(let exchange): onResponse(response, to: exchange)
@@ -197,7 +198,8 @@ extension AppConnection {
         respond(response, isHead: exchange.isHead)
     }
 
-    /// What of a stream the client has not taken; an answer is held as a whole and counted apart.
+    /// The number of unsent bytes of an event stream or WebSocket; an HTTP answer is buffered whole
+    /// and counted separately.
     var bytesOfStream: Int {
         switch phase {
         case .events, .socket: output.queuedBytes
@@ -205,7 +207,7 @@ extension AppConnection {
         }
     }
 
-    /// Notes whether the session takes more requests.
+    /// Records whether the session has paused its input.
     func onSessionFull(_ isFull: Bool) {
         isSessionFull = isFull
         switch phase {

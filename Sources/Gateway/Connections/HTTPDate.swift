@@ -1,15 +1,15 @@
 import LineProtocol
 
-/// A writer of times as HTTP has them (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// A formatter of HTTP dates (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
-/// It keeps the text of the last second: each answer has a date.
+/// The formatter caches the text of the last second, since every answer has a `Date`.
 package struct HTTPDate {
     private var second: UInt64 = .max
     private var last = ""
 
     package init() {}
 
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the time, in milliseconds since 1970.
     package mutating func text(of milliseconds: UInt64) -> String {
         guard milliseconds / 1_000 != second else { return last }
         second = milliseconds / 1_000
@@ -22,7 +22,7 @@ package struct HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the time, in milliseconds since 1970.
     static func text(of milliseconds: UInt64) -> String {
         let time = Int64(clamping: milliseconds)
         let parts = LineTime.text(time).split { !("0"..."9").contains($0) }

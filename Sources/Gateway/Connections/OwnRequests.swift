@@ -2,7 +2,7 @@ import Admin
 import LineProtocol
 import Session
 
-/// What opens sessions for a node's own work.
+/// An opener of sessions for a node's own requests.
 package protocol OwnRequestHost: AnyObject, Sendable {
     /// Opens a session with the rights of an operator.
     func openSession(replyingTo output: any SessionOutput) -> Session
@@ -11,13 +11,14 @@ package protocol OwnRequestHost: AnyObject, Sendable {
 
 /// The requests that a node makes itself, with the rights of an operator.
 package actor OwnRequests {
-    /// A sequence of requests, until the response to the last of them.
+    /// A sequence of requests that waits for its responses.
     private struct Call {
-        /// The number of responses that are left.
+        /// The number of responses still to come.
         var left: Int
-        /// The token that the last request asks for; nil where the last one is one of the caller's.
+        /// The holder of the session token that an appended last request asks for; nil if none is
+        /// appended.
         let carried: CarriedToken?
-        /// The response to the last request of the caller's.
+        /// The response to the caller's last request.
         var response = Response.done
         let continuation: CheckedContinuation<Result<Response, LineError>, Never>
     }
@@ -38,15 +39,16 @@ package actor OwnRequests {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Has the node carry out a request whose response nobody waits for.
+    /// Starts a request and ignores its response.
     package func begin(_ request: Request) {
         Task(executorPreference: tasks) { [self] in _ = await ask([request]) }
     }
 
-    /// Has the node carry out requests, one after the other; the response to the last one is
-    /// returned, or the first error.
+    /// Executes requests one after the other, and returns the response to the last one, or the
+    /// first error.
     ///
-    /// Where the task answers a client's request, they are answered as of that request's token.
+    /// If the task answers a client's request, the session begins with that request's session
+    /// token.
     func ask(_ requests: [Request]) async -> Result<Response, LineError> {
         lastCall += 1
         let id = lastCall

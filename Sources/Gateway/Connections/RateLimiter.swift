@@ -1,30 +1,30 @@
-/// The limiter of what each name, such as a user or an address, asks for in a time: requests, or
-/// bytes.
+/// A limiter of the requests or bytes per interval of each name, such as a user or an address.
 ///
-/// A name that was quiet for that time may have all of it at once. Source: the generic cell rate
-/// algorithm (ITU-T I.371), which keeps one time for each name. Each node counts by itself.
+/// A name that was idle for the whole interval may use its whole amount at once. Source: the
+/// generic cell rate algorithm (ITU-T I.371), which keeps one time for each name. Each node counts
+/// separately.
 package struct RateLimiter: Sendable {
-    /// How many seconds' requests may be sent at once.
+    /// The number of seconds whose requests may be sent at once.
     private static let burstSeconds: UInt64 = 10
-    /// The most names that are remembered; beyond that, those that could have all at once are
-    /// forgotten, and then all.
+    /// The maximum number of names with a stored time; beyond it, idle names are removed, and if
+    /// too many remain, all names.
     private static let namesMax = 65_536
 
-    /// How much a name may ask for in `microseconds`; nil for any amount.
+    /// The amount that a name may use in `microseconds`; nil for no limit.
     private let most: UInt64?
     private let microseconds: UInt64
-    /// When what a name has asked for would be over if it had come evenly, in microseconds.
+    /// The time at which a name's usage so far would end at an even rate, in microseconds.
     private var dues: [String: UInt64] = [:]
 
-    /// - Parameter perSecond: requests, of which those of ten seconds may be sent at once; 0 for
-    ///   any number.
+    /// - Parameter perSecond: the number of requests per second, of which those of 10 s may be sent
+    ///   at once; 0 for no limit.
     package init(perSecond: Int) {
         self.init(
             most: UInt64(max(0, perSecond)) * RateLimiter.burstSeconds,
             in: RateLimiter.burstSeconds * 1_000)
     }
 
-    /// - Parameter most: at most 2^40 in `milliseconds`; 0 for any amount.
+    /// - Parameter most: the amount allowed in `milliseconds`, at most 2^40; 0 for no limit.
     package init(most: UInt64, in milliseconds: UInt64) {
         self.most = most > 0 ? most : nil
         microseconds = milliseconds * 1_000
@@ -32,7 +32,7 @@ package struct RateLimiter: Sendable {
 
     package var isLimited: Bool { most != nil }
 
-    /// Counts a request, if the name may send one now.
+    /// Counts a request if the name may send one now; false if it may not.
     package mutating func admits(_ name: String, milliseconds: UInt64) -> Bool {
         delay(of: 1, for: name, counted: true, milliseconds: milliseconds) == 0
     }
@@ -40,7 +40,7 @@ package struct RateLimiter: Sendable {
     /// Returns how long a name has to wait for an amount, in milliseconds; 0 where it may have it
     /// now.
     ///
-    /// - Parameter isCounted: whether an amount that the name may have counts as asked for.
+    /// - Parameter isCounted: whether an amount that is allowed now is added to the name's usage.
     package mutating func delay(
         of amount: UInt64, for name: String, counted isCounted: Bool, milliseconds: UInt64
     ) -> UInt64 {

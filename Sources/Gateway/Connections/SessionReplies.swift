@@ -4,8 +4,8 @@ import Session
 
 /// The output of a session that answers the requests of a connection to the port for apps.
 ///
-/// It is called while the session works: the connection writes to its own output at once, and does
-/// everything that needs the session in its next turn.
+/// The session calls this output while executing: the connection writes to its own output at once,
+/// and defers everything that needs the session to its next turn.
 final class SessionReplies: ValueOutput {
     private unowned let connection: AppConnection
 
@@ -39,7 +39,7 @@ final class SessionReplies: ValueOutput {
 }
 
 extension AppConnection {
-    /// Returns the bytes that are written during `work`.
+    /// Returns the number of bytes that are written during `work`.
     func countingWritten(_ work: () -> Void) -> Int {
         let before = written
         work()

@@ -1,14 +1,14 @@
-/// The pace at which a client takes what is written for it.
+/// The rate at which a client reads the bytes written to it.
 ///
-/// A client that takes nothing, or next to nothing for a long time, holds memory here and in the
-/// kernel that others need.
+/// A client that reads nothing, or very little for a long time, occupies memory of this process and
+/// of the kernel that other clients need.
 struct TakingPace: Sendable {
-    /// When the client last took something, or nothing waited for it, in milliseconds.
+    /// When the client last read something, or no output was queued, in milliseconds.
     private var takenAt: UInt64
-    /// The bytes that it had taken at the last tick.
+    /// The number of bytes that the client had read by the last tick.
     private var takenLast: UInt64 = 0
-    /// Since when something has waited all the time, at most for `AppLimits.paceMilliseconds`, and
-    /// what had been taken then.
+    /// The begin of the measuring interval, since which output has always been queued, in
+    /// milliseconds, and the number of bytes read by then.
     private var busySince: UInt64
     private var takenBefore: UInt64 = 0
 
@@ -17,12 +17,12 @@ struct TakingPace: Sendable {
         busySince = now
     }
 
-    /// Notes the state at a tick.
+    /// Records the queue at a tick, and checks the reading rate.
     ///
     /// - Parameters:
-    ///   - queued: the bytes that wait for the client.
-    ///   - written: the bytes that were written for it since the connection began.
-    /// - Returns: whether the client takes too little.
+    ///   - queued: the number of bytes that are not sent to the client yet.
+    ///   - written: the number of bytes written to the client since the connection began.
+    /// - Returns: whether the client reads too slowly.
     mutating func isTooSlow(queued: Int, written: UInt64, now: UInt64) -> Bool {
         let taken = written - min(written, UInt64(queued))
         if taken > takenLast || queued == 0 { takenAt = now }

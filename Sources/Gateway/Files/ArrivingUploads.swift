@@ -1,22 +1,22 @@
 import LineProtocol
 import Wire
 
-/// The uploads that are under way, with the bytes that their heads promise: each user has so many
-/// at once, whatever has arrived of them.
+/// The uploads under way, with the sizes that their `Content-Length` promises; the sum of each
+/// user's is limited, however much has arrived.
 package struct ArrivingUploads: Sendable {
     private var promises: [UInt64: (user: UserID, bytes: UInt64)] = [:]
     private var bytes: [UserID: UInt64] = [:]
 
     package init() {}
 
-    /// Notes an upload that begins.
+    /// Records an upload that begins.
     ///
     /// - Parameters:
-    ///   - connection: whose upload it is; it has no other.
-    ///   - promised: what its head promises, in bytes; nil where it does not say, which may be
-    ///     as much as a file may have.
-    /// - Returns: false where the user would have more than `LineLimits.unsentFileBytesMax` under
-    ///   way; then it does not begin.
+    ///   - connection: the connection of the upload, which has one at a time.
+    ///   - promised: the `Content-Length`, in bytes; nil if there is none: then the maximum size of
+    ///     a file counts.
+    /// - Returns: false if the user would have more than `LineLimits.unsentFileBytesMax` bytes
+    ///   under way; then the upload does not begin.
     package mutating func begin(
         on connection: UInt64, by user: UserID, promised: UInt64?
     ) -> Bool {
@@ -29,7 +29,7 @@ package struct ArrivingUploads: Sendable {
         return true
     }
 
-    /// Forgets the upload of a connection, if it has one.
+    /// Removes the upload of a connection, if it has one.
     package mutating func end(_ connection: UInt64) {
         guard let (user, size) = promises.removeValue(forKey: connection) else { return }
         let rest = bytes[user, default: size] - size

@@ -5,12 +5,12 @@ import Wire
 /// A request for a file: its upload or its download.
 struct BlobRoute: Sendable {
     let conversation: ConversationID
-    /// Nil for an upload whose client has named none.
+    /// The ID of the file; nil for an upload without one.
     let file: FileID?
     let isUpload: Bool
 
-    /// - Parameter path: its parts, `v1` first.
-    /// - Returns: nil for another request.
+    /// - Parameter path: the segments of the path, `v1` first.
+    /// - Returns: nil for a request that is no upload and no download.
     init?(_ method: Method, _ path: [String]) {
         guard path.count >= 4, path[0] == "v1", path[1] == "conversations", path[3] == "blobs",
             let conversation = ConversationID(path[2])
@@ -28,7 +28,7 @@ struct BlobRoute: Sendable {
         }
     }
 
-    /// Returns the methods that a path has; none for a path of no file.
+    /// Returns the HTTP methods of a file path; none for any other path.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put].filter { BlobRoute($0, path) != nil }
     }

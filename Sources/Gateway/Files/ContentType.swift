@@ -1,14 +1,14 @@
-/// The type of a file's content, told by its first bytes and fixed when it is uploaded.
+/// The media type of a file, detected from its first bytes and fixed at the upload.
 ///
-/// What a client says of its file does not count: a page that is sent as an image must not run as
-/// a page.
+/// The client's `Content-Type` is ignored: an HTML page uploaded as an image must not run as a
+/// page.
 enum ContentType {
-    /// The bytes by which a type is told.
+    /// The number of leading bytes from which a type is detected.
     static let bytesNeeded = 64
-    /// The type of everything else.
+    /// The media type of all content without a known signature.
     static let unknown = "application/octet-stream"
 
-    /// The first bytes of each type, and where they stand.
+    /// The signature of each media type, and its offset in the file, in bytes.
     private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
         (0, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png"),
         (0, [0xFF, 0xD8, 0xFF], "image/jpeg"),
@@ -40,7 +40,7 @@ enum ContentType {
         return match?.type ?? unknown
     }
 
-    /// Returns a type that a file was uploaded with, if it is one that is told by content.
+    /// Returns the stored type of a file if it can be detected from content, else `unknown`.
     static func known(_ type: String?) -> String {
         signatures.contains { $0.type == type } ? type ?? unknown : unknown
     }

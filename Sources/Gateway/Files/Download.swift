@@ -3,11 +3,11 @@ import HTTP
 import LineProtocol
 import Wire
 
-/// The download of a file, whose parts are fetched as fast as the client takes them.
+/// The download of a file, whose parts are fetched as fast as the client reads them.
 final class Download {
     static let traitsOfShow = Verb.traits(of: "FILE SHOW")
     static let traitsOfGet = Verb.traits(of: "FILE GET")
-    /// The most parts that are fetched ahead.
+    /// The maximum number of parts that are fetched ahead.
     private static let aheadMax = 4
 
     let conversation: ConversationID
@@ -15,17 +15,17 @@ final class Download {
     let file: FileID
     let isHead: Bool
     private let rangeField: String?
-    /// The content of which a range is asked for; of another the client needs all.
+    /// The `If-Range` tag: if the file has another tag, the whole file is sent, and not the range.
     private let condition: String?
     private let held: [String]
     var closes: Bool
-    /// The bytes that are left to send; nil until the file was found.
+    /// The range of bytes left to send; nil until the file is found.
     private(set) var rest: Range<UInt64>?
-    /// The next part to ask for.
+    /// The number of the next part to fetch.
     private var next = 0
     private var waiting = 0
     private var size: UInt64 = 0
-    /// Stands for the bytes: of another content under the same id nothing is sent.
+    /// The tag of the content: parts of other content under the same file ID are not sent.
     private var tagName = ""
     private var tag: EntityTag { EntityTag(tagName) }
 
@@ -40,24 +40,24 @@ final class Download {
         held = request.head.fields.values(of: "if-none-match")
     }
 
-    /// The request whose response says what the answer's head has.
+    /// The request for the file's metadata, from which the head of the response is made.
     var firstRequest: Request { .read(FileQuery(file, in: conversation), of: user) }
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
-    /// The response, without its body, until its head is sent.
+    /// The response, without its body; nil once its head has been sent.
     private var answer: (response: AppResponse, length: ResponseHead.Body)?
 
     /// Whether the head has been sent.
     var isAnswered: Bool { rest != nil && answer == nil }
 
-    /// Returns the response that is to be sent now.
+    /// Returns the response whose head is to be sent now, and removes it.
     func takeAnswer() -> (response: AppResponse, length: ResponseHead.Body)? {
         defer { answer = nil }
         return answer
     }
 
-    /// Decides what to send of the file.
+    /// Determines the response from the file's metadata and the header fields of the request.
     func begin(_ view: FileView) { answer = decided(by: view) }
 
     private func decided(
@@ -95,7 +95,7 @@ final class Download {
         return (response, .length(UInt64(part.count)))
     }
 
-    /// The requests that fetch the next parts.
+    /// Returns the requests that fetch the next parts.
     func takeRequests() -> [Request] {
         guard let rest, !rest.isEmpty else { return [] }
         var requests: [Request] = []
@@ -110,7 +110,7 @@ final class Download {
         return requests
     }
 
-    /// Returns the bytes of a part that belong to the answer; nil for a part that is damaged.
+    /// Returns the bytes of a part that belong to the answer; nil for a part of the wrong size.
     func take(_ bytes: [UInt8], number: Int) -> ArraySlice<UInt8>? {
         let start = UInt64(number * LineLimits.filePartBytes)
         guard let rest, start < size,

@@ -14,7 +14,7 @@ extension AppConnection {
 
     /// Begins an upload, when its head has arrived.
     ///
-    /// - Returns: false for one that is refused.
+    /// - Returns: false if the upload is refused.
     func beginUpload(_ request: AppRequest) -> Bool {
         guard case .blob(let route, let user) = request.admission else { return false }
         do throws(LineError) {
@@ -48,7 +48,7 @@ extension AppConnection {
         }
     }
 
-    /// - Returns: false for an upload that is refused.
+    /// - Returns: false if the upload is refused.
     func continueUpload(_ part: Slice<UnsafeRawBufferPointer>) -> Bool {
         guard let upload else { return false }
         do throws(LineError) {
@@ -64,7 +64,7 @@ extension AppConnection {
         return true
     }
 
-    /// Makes parts of what has arrived, as far as there are places for them.
+    /// Cuts the received bytes into parts, as long as slots for storing parts are free.
     private func makeParts(of upload: Upload) {
         while upload.hasPart, host.takePartPlace(for: id) { upload.put() }
     }
@@ -73,7 +73,8 @@ extension AppConnection {
         if upload.onResponse(response) { host.giveBack(partPlaces: 1) }
     }
 
-    /// Gives back what an upload has of the places for parts; called where it ends in any way.
+    /// Releases the slots that an upload has for its parts; called in whichever way the upload
+    /// ends.
     func leavePlaces() {
         var ended = upload
         if case .storing(let upload) = phase { ended = upload }
@@ -93,8 +94,8 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Hands the session what has arrived; called in a turn of its own, since the session may be
-    /// writing where a part arrives.
+    /// Submits the received parts to the session; called in a loop turn of its own, since the
+    /// session may be executing when bytes arrive.
     func feedUpload() {
         guard let upload else { return }
         if let failure = upload.failure { return failUpload(failure) }
@@ -129,7 +130,7 @@ extension AppConnection {
         submit(.token)
     }
 
-    /// Goes on with an upload that has arrived, and answers it once it is stored.
+    /// Continues to store an upload that has arrived, and answers it once it is stored.
     func finish(_ upload: Upload) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
@@ -186,7 +187,7 @@ extension AppConnection {
         sendHead(of: response, answer.length)
     }
 
-    /// Fetches the next parts, as far as the client keeps up; ends with the last one.
+    /// Fetches the next parts, as far as the output queue permits; ends after the last one.
     func fetch(_ download: Download) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         guard download.isAnswered else { return }

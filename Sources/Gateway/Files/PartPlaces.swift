@@ -1,18 +1,18 @@
-/// The places for parts of files that are on their way to the disks: so many at once, of all
-/// uploads together, since each costs several times its bytes until it is stored.
+/// The slots for parts of files that are being stored: a fixed number for all uploads together,
+/// since each part takes several times its size in memory until it is stored.
 ///
-/// Whoever finds none waits in a queue, and gets the next one that becomes free.
+/// An upload that finds no free slot waits in a FIFO queue for the next one.
 package struct PartPlaces: Sendable {
     private var free: Int
-    /// The uploads that wait, the longest first, and the same as a set.
+    /// The waiting uploads, the one that waits longest first, and the same as a set.
     private var queue: [UInt64] = []
     private var queued: Set<UInt64> = []
-    /// The uploads for which a place is kept.
+    /// The uploads for which a slot is reserved.
     private var kept: Set<UInt64> = []
 
     package init(_ count: Int = AppLimits.partsAtOnceMax) { free = count }
 
-    /// Takes a place for a part of an upload; false where it has to wait for one.
+    /// Takes a slot for a part of an upload; false if the upload has to wait for one.
     package mutating func take(for upload: UInt64) -> Bool {
         if kept.remove(upload) != nil { return true }
         guard free == 0 else {
@@ -23,9 +23,9 @@ package struct PartPlaces: Sendable {
         return false
     }
 
-    /// Gives places back.
+    /// Releases slots, and reserves them for waiting uploads.
     ///
-    /// - Returns: the uploads that a place is kept for from now on.
+    /// - Returns: the uploads for which a slot is reserved from now on.
     package mutating func give(back count: Int) -> ArraySlice<UInt64> {
         let next = queue.prefix(count)
         queue.removeFirst(next.count)
@@ -35,9 +35,9 @@ package struct PartPlaces: Sendable {
         return next
     }
 
-    /// Forgets an upload that has ended.
+    /// Removes an upload that has ended, and releases the slot reserved for it.
     ///
-    /// - Returns: as `give`.
+    /// - Returns: the uploads for which a slot is reserved from now on.
     package mutating func end(_ upload: UInt64) -> ArraySlice<UInt64> {
         if queued.remove(upload) != nil { queue.removeAll { $0 == upload } }
         return kept.remove(upload) == nil ? [] : give(back: 1)

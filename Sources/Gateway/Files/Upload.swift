@@ -5,44 +5,44 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The upload of a file: what has arrived of it becomes parts, of which few are on their way at a
-/// time.
+/// The upload of a file: received bytes are cut into parts, of which at most 16 are being stored at
+/// a time.
 final class Upload {
-    /// The most parts that are being stored; then no more is read.
+    /// The maximum number of parts of one upload that are being stored; then no more is read.
     private static let waitingMax = 16
-    /// The parts after which it is asked again whether the user has too much that is not sent, two
-    /// MiB of them: other uploads may have grown since this one began.
+    /// The number of parts, 2 MiB together, after which the user's limit of unsent files is checked
+    /// again: other uploads may have grown since this one began.
     private static let partsBetweenChecks = 64
     private static let traitsOfAdd = Verb.traits(of: "FILE ADD")
     private static let traitsOfPut = Verb.traits(of: "FILE PUT")
     private static let traitsOfEnd = Verb.traits(of: "FILE END")
-    /// The most milliseconds of an upload (408).
+    /// The maximum duration of an upload, in milliseconds (408).
     static let millisecondsMax: UInt64 = 600_000
 
     let conversation: ConversationID
     let user: UserID
     let file: FileID
     let began: UInt64
-    /// The requests that the session has yet to be handed.
+    /// The requests that are to be submitted to the session.
     private var requests: [(request: Request, traits: Verb.Traits?)] = []
     private var requestsBytes = 0
-    /// Of each request whose response is awaited, in their order, whether it stores a part.
+    /// For each request that waits for its response, in their order, whether it stores a part.
     private var awaited: [Bool] = []
     private var unsent: [UInt8] = []
     private var type: String?
     private var parts: [PartID] = []
     /// The number of parts that are being stored.
     private(set) var places = 0
-    /// The token that stands for the upload, once it is stored.
+    /// The session token of the upload; nil until the file is stored.
     private(set) var token: String?
     private(set) var size = 0
     /// Whether all of the file has arrived.
     private var hasArrived = false
-    /// Whether the file is being ended: all of its parts are stored.
+    /// Whether all parts are stored and the write that completes the file was requested.
     private var isEnding = false
     private(set) var failure: LineError?
 
-    /// - Parameter since: the token that the client carries.
+    /// - Parameter since: the client's session token; nil for none.
     init(
         to conversation: ConversationID, as file: FileID, by user: UserID, since: Token?,
         now: UInt64
@@ -58,18 +58,18 @@ final class Upload {
 
     var hasRequests: Bool { !requests.isEmpty }
 
-    /// Whether what was read has to be stored before more is read.
+    /// Whether a whole part was received, which has to be stored before more is read.
     var isFull: Bool { unsent.count >= LineLimits.filePartBytes }
 
-    /// Whether a part has arrived, and may be stored if there is a place for it.
+    /// Whether a part has arrived that may be stored once it has a slot.
     var hasPart: Bool {
         places < Upload.waitingMax && failure == nil && (isFull || hasArrived && !unsent.isEmpty)
     }
 
-    /// Whether all responses have come.
+    /// Whether all responses have arrived, or the upload has failed.
     var isDone: Bool { isEnding && awaited.isEmpty || failure != nil }
 
-    /// - Throws: 413.
+    /// - Throws: 413 for more than `LineLimits.fileBytesMax` bytes.
     static func check(_ size: UInt64) throws(LineError) {
         let limit = LineLimits.fileBytesMax
         guard size <= limit else {
@@ -89,7 +89,7 @@ final class Upload {
         hasArrived = true
     }
 
-    /// Ends the file once all its parts are stored: one of them may yet be refused.
+    /// Completes the file once all its parts are stored, since any of them may be refused.
     func endIfStored() {
         guard hasArrived, unsent.isEmpty, awaited.isEmpty, !isEnding, failure == nil else { return }
         isEnding = true
@@ -113,8 +113,8 @@ final class Upload {
         .write(Mutation(.begin(type: FieldText(type)), of: file, in: conversation, by: user))
     }
 
-    /// Makes the request that stores the next part, for which there is a place; the request before
-    /// it begins the upload again where that is to be checked again.
+    /// Queues the write of the next part, which has a slot; each `partsBetweenChecks` parts, queues
+    /// before it a write that checks the user's limit again.
     func put() {
         if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
             ask(beginning(of: type), Upload.traitsOfAdd)
@@ -146,7 +146,7 @@ final class Upload {
         return requests
     }
 
-    /// - Returns: whether a part has given its place back.
+    /// - Returns: whether the response has freed the slot of a part.
     func onResponse(_ response: Response) -> Bool {
         guard !awaited.isEmpty else { return false }
         let isPart = awaited.removeFirst()
@@ -157,13 +157,13 @@ final class Upload {
         return true
     }
 
-    /// Returns the number of places that an upload which is given up still has.
+    /// Returns the number of slots that an abandoned upload still has.
     func takePlaces() -> Int {
         defer { places = 0 }
         return places
     }
 
-    /// The body of the answer.
+    /// The JSON body of the answer.
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object {

@@ -5,15 +5,15 @@ import Wire
 
 /// A connection to the port for operations, without its socket.
 ///
-/// Requests are answered one a turn, in their order: a page such as `/metrics` takes some
-/// milliseconds of the loop's thread, and a client that asks for many at once must not delay the
-/// others.
+/// Requests are answered one per turn of the event loop, in their order: a page such as `/metrics`
+/// takes some milliseconds of the loop's thread, and a client that asks for many at once must not
+/// delay the others.
 package actor OpsConnection: SessionInput {
-    /// The most milliseconds from the first byte of a request to its end; then 408.
+    /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
-    /// The most milliseconds without a request; then the connection is closed.
+    /// The idle timeout of a connection, in milliseconds.
     package static let idleMillisecondsMax: UInt64 = 60_000
-    /// The unsent bytes of responses from which on no further request is answered.
+    /// The number of unsent response bytes at which the connection stops answering requests.
     package static let queuedBytesMax = 64 << 10
 
     private let reports: any NodeReports
@@ -21,15 +21,15 @@ package actor OpsConnection: SessionInput {
     private let clock: any Clock
     private let output: any SessionOutput
     private nonisolated let executor: any SerialExecutor
-    /// Has `onTurn` called in the loop's next turn.
+    /// Schedules a call of `onTurn` in the next turn of the event loop.
     private let askForTurn: @Sendable () -> Void
 
     private var reader = RequestReader()
-    /// The request whose end has not arrived.
+    /// The request whose head has arrived and whose end has not.
     private var request: RequestHead?
-    /// What was read and not answered yet: at most one read of the socket.
+    /// The bytes read and not parsed yet: at most one read of the socket.
     private var backlog: [UInt8] = []
-    /// When the last request was answered, or the present one began.
+    /// When the last request was answered, or the current one began, in milliseconds.
     private var since: UInt64
     private var isTurnAwaited = false
     private var hasEnded = false
@@ -70,7 +70,7 @@ package actor OpsConnection: SessionInput {
 
     package func onDrained() { proceed() }
 
-    /// Handles the end of what the client sends; what it asked for is still answered.
+    /// Handles the end of the client's input; requests that have arrived are still answered.
     package func onEnd() {
         hasEnded = true
         proceed()
@@ -81,7 +81,7 @@ package actor OpsConnection: SessionInput {
         backlog = []
     }
 
-    /// Closes a connection that takes too long; called at each tick.
+    /// Closes a connection that exceeds a time limit; called at each tick.
     package func onTick() {
         guard !isClosing, !isTurnAwaited else { return }
         let now = clock.milliseconds
@@ -93,7 +93,7 @@ package actor OpsConnection: SessionInput {
         }
     }
 
-    /// Ends the connection after the present response: the process is about to end.
+    /// Closes the connection after the current response, before the process ends.
     package func drain() {
         if !isClosing { close() }
     }
@@ -102,7 +102,7 @@ package actor OpsConnection: SessionInput {
 // MARK: Requests
 
 extension OpsConnection {
-    /// Answers the next request, if it has arrived and the client takes its responses.
+    /// Answers the next request, if it has arrived and the client reads its responses.
     private func proceed() {
         guard !isClosing, !isTurnAwaited else { return }
         if output.queuedBytes < OpsConnection.queuedBytesMax { answerNext() }
@@ -123,7 +123,7 @@ extension OpsConnection {
         }
     }
 
-    /// Returns the next request once its end has arrived.
+    /// Returns the next request once it is complete, or once its head announces a body; nil before.
     private func readRequest(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> RequestHead? {
@@ -162,7 +162,7 @@ extension OpsConnection {
         close()
     }
 
-    /// - Parameter origin: whose page may read the response; nil for none.
+    /// - Parameter origin: the origin whose pages may read the response (CORS); nil for none.
     private func write(_ page: OpsPage, isHead: Bool, closes: Bool, origin: String? = nil) {
         var head = ResponseHead(page.status, body: .length(UInt64(page.body.count)))
         head.closes = closes

@@ -4,11 +4,11 @@ import LineProtocol
 
 /// The state of a node that the port for operations shows.
 package protocol NodeReports: Sendable {
-    /// The node's figures in the format of Prometheus.
+    /// Returns the node's metrics in the Prometheus text format.
     func metricsText() -> [UInt8]
-    /// The state of the node, of the members and of all shards, as JSON.
+    /// Returns the state of the node, of the members and of all shards, as JSON.
     func clusterJSON() -> [UInt8]
-    /// Why the node should get no requests; nil if it should.
+    /// Returns the reason why the node is not ready for requests; nil if it is ready.
     func unreadiness() -> LineError?
 }
 
@@ -19,9 +19,9 @@ struct OpsPage: Equatable {
     let status: HTTPStatus
     let contentType: String
     let body: [UInt8]
-    /// The methods that the path has, for a 405.
+    /// The value of `Allow` for a 405: the methods of the path.
     var allowed: String?
-    /// The web page that this is; nil for what the node says of itself.
+    /// The web page in the body; nil for a report about the node.
     private(set) var page: WebPage?
 
     /// Answers a request; every page is about the node, and none contains users' data.

@@ -1,14 +1,13 @@
-/// The names under which clients may reach a port over HTTP.
+/// The host names under which clients may reach an HTTP port.
 ///
-/// The page of a site elsewhere can have its own name lead to this machine, and then reads what the
-/// port shows as if it were the site's (DNS rebinding); but it cannot keep the browser from sending
-/// the name as `Host`. The name of a site has a dot and is no IP address, so that other names need
-/// not be listed.
+/// A foreign site can let its own name resolve to this machine, and then read this port's responses
+/// as same-origin (DNS rebinding); but the browser still sends that name as `Host`. The name of a
+/// site has a dot and is no IP address, so names without a dot and IP addresses need not be listed.
 package struct ServedNames: Hashable, Sendable {
     private let names: Set<String>
 
     /// - Parameters:
-    ///   - names: further names, without ports.
+    ///   - names: the allowed names beside those of the nodes, without ports.
     ///   - nodes: the addresses at which browsers reach the nodes.
     package init(_ names: [String], of nodes: [WebOrigin]) {
         self.names = Set((names + nodes.map { String($0.host) }).map { $0.lowercased() })

@@ -8,20 +8,20 @@ struct WebFile: Sendable {
     let bytes: [UInt8]
     private let hash: String
 
-    /// - Parameter name: tells the type, by its ending.
+    /// - Parameter name: the file name, whose extension gives the content type.
     init(_ bytes: [UInt8], named name: String) {
         self.bytes = bytes
         contentType = WebFile.contentType(of: name)
         hash = WebFile.hash(of: bytes)
     }
 
-    /// The tag of the file as it is served under a policy: what a browser has stored under another
-    /// one is not what it would get.
+    /// Returns the `ETag` of the file under a Content Security Policy: a copy that a browser has
+    /// cached under another policy is not reused.
     func tag(under policy: String?) -> EntityTag {
         EntityTag(policy.map { hash + "-" + WebFile.hash(of: Array($0.utf8)) } ?? hash)
     }
 
-    /// Sixty-four bits: a tag only tells the versions of one file apart.
+    /// Returns 64 bits of a hash, enough to tell the versions of one file apart.
     private static func hash(of bytes: [UInt8]) -> String {
         String(Hash128(of: bytes).description.prefix(16))
     }

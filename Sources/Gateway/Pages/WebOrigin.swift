@@ -1,16 +1,16 @@
 /// The origin of web pages: a scheme, a host and a port, spelt as browsers send it (RFC 6454,
 /// section 6.1).
 ///
-/// It is a part of policies in header fields, so nothing else may stand in it.
+/// Origins are inserted into `Content-Security-Policy`, so they may contain nothing else.
 package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
-    /// The most origins of one option: each page names all of them in its head.
+    /// The maximum number of origins in one option: the head of each page lists all of them.
     package static let countMax = 64
 
     private let isEncrypted: Bool
     private let authority: String
 
-    /// Fails for what is no origin, or one that browsers spell otherwise: in lower case, and
-    /// without the port that the scheme has by itself.
+    /// Fails for a text that is no origin as browsers spell it: in lower case, and without the
+    /// default port of the scheme.
     package init?(_ text: String) {
         isEncrypted = text.hasPrefix("https://")
         guard isEncrypted || text.hasPrefix("http://") else { return nil }
@@ -28,7 +28,8 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     /// The host, without the port.
     var host: Substring { WebOrigin.parts(of: authority[...]).host }
 
-    /// The origin that a policy has to name for WebSockets to the same place.
+    /// The origin that a Content Security Policy has to name for WebSockets to the same host and
+    /// port.
     var ofSockets: String { (isEncrypted ? "wss://" : "ws://") + authority }
 
     /// Returns the host, and the port behind the last colon; a colon within brackets is a part of

@@ -1,6 +1,6 @@
 import HTTP
 
-/// The answer with a file of the web pages, before it is written.
+/// A response with a file of the web pages, before it is written.
 struct WebPage: Equatable, Sendable {
     var status = HTTPStatus.ok
     let contentType: String
@@ -21,8 +21,8 @@ struct WebPage: Equatable, Sendable {
 }
 
 extension ResponseHead {
-    /// Adds what browsers have to know of a page: what it may load, whom it may send requests to,
-    /// and that nothing of it is used without asking whether it has changed.
+    /// Adds the security and caching fields of a page: its policies, and `no-cache`, so that
+    /// browsers revalidate every file before they use it.
     mutating func add(_ page: WebPage) {
         add("Cache-Control", "no-cache")
         add("ETag", page.tag)

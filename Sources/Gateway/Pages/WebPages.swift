@@ -6,7 +6,7 @@ import Wire
 
 /// The web pages of a port, which anybody may read: they contain no data of users.
 ///
-/// The paths are those of a table, so nothing of a request becomes a part of a name or an answer.
+/// Paths are looked up in a fixed table, so no text of a request enters a file name or an answer.
 package actor WebPages {
     /// The pages that a port has.
     package enum Site: Sendable {
@@ -16,24 +16,24 @@ package actor WebPages {
         case cluster
     }
 
-    /// The bytes of a file from which on it is compressed.
+    /// The minimum size of a file that is compressed, in bytes.
     private static let compressedBytesMin = 256
 
     private nonisolated let executor: any SerialExecutor
     private let site: Site
     private let mayPlay: Bool
-    /// The nodes that the options name.
+    /// The origins of the nodes that the node's options name.
     private let named: [WebOrigin]
     private weak var node: Node?
-    /// The origins of the pages of all nodes, those that have left, too: a page that came from one
-    /// stays open, and goes on with the others.
+    /// The origins of the pages of all nodes, including nodes that have left: a page loaded from
+    /// one of them stays open, and continues with the other nodes.
     private var origins: Set<String> = []
     /// The names under which the port may be reached; nil for any name.
     private nonisolated let names: ServedNames?
     private var files: [[String]: WebFile]
     /// The policy of all pages (Content Security Policy Level 3).
     private var policy = ""
-    /// The version of the members' addresses that was taken over last.
+    /// The version of the members' addresses that was applied last.
     private var followedVersion = 0
     /// The compressed forms of files, each made when it is first asked for.
     private var compressed: [[String]: [UInt8]] = [:]
@@ -41,9 +41,9 @@ package actor WebPages {
     /// - Parameters:
     ///   - names: the names under which the port may be reached; nil for any name.
     ///   - nodes: the addresses at which browsers reach this node, and others, as `/nodes.json`
-    ///     lists them; empty where a page uses the node alone that it came from.
+    ///     lists them; empty if a page uses only the node that served it.
     ///   - mayPlay: whether a page may send requests to any port of this machine, where
-    ///     `cluster/play` takes orders to kill and start nodes.
+    ///     `cluster/play` accepts commands to kill and start nodes.
     package init(
         _ site: Site, nodes: [WebOrigin], mayPlay: Bool = false, names: ServedNames? = nil,
         executor: any SerialExecutor
@@ -58,10 +58,10 @@ package actor WebPages {
         origins = Set(nodes.map(\.description))
     }
 
-    /// Follows the members of the node's cluster.
+    /// Sets the node whose cluster members the pages list.
     package func follow(_ node: Node) { self.node = node }
 
-    /// Whether a page of this origin may send requests: one of a node's.
+    /// Whether an origin is that of a node, so that its pages may send requests.
     package func admits(_ origin: String) -> Bool {
         followMembers()
         return origins.contains(origin)
@@ -76,10 +76,10 @@ package actor WebPages {
         follow(listed, admitting: all)
     }
 
-    /// Takes over the addresses at which browsers reach the pages of the members.
+    /// Updates the node list, the policy and the allowed origins from the members' addresses.
     ///
-    /// They follow those that the options name, up to `WebOrigin.countMax` in all. A page that is
-    /// open already keeps its policy, and so its nodes.
+    /// The members follow the nodes that the options name, up to `WebOrigin.countMax` in all. A
+    /// page that is already open keeps its policy, and so its nodes.
     ///
     /// - Parameter all: the members whose pages may still be open.
     func follow(_ members: [PageAddresses], admitting all: [PageAddresses]) {
@@ -101,8 +101,8 @@ package actor WebPages {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Returns the error for a request to a name that is none of this port; nil for others, and for
-    /// one without a name, which no browser sends.
+    /// Returns the error (421) for a request whose `Host` is no name of this port; nil for others,
+    /// and for a request without `Host`, which no browser sends.
     nonisolated func refusal(of head: RequestHead) -> HTTPError? {
         guard let names, let host = head.fields.values(of: "host").first, !names.contains(host)
         else { return nil }
@@ -112,7 +112,7 @@ package actor WebPages {
 
     func has(_ path: [String]) -> Bool { files[path] != nil }
 
-    /// Answers a request for a page, whatever its method is; nil for a path that is none.
+    /// Returns the page for a request, whatever its method is; nil for a path without a page.
     func answer(to head: RequestHead) -> WebPage? {
         followMembers()
         let path = head.target.segments
@@ -130,10 +130,10 @@ package actor WebPages {
         return page
     }
 
-    /// Whether a file is a module or a style of a page, and so under the policy of that page.
+    /// Whether a file is a module or a style sheet of a page, to which the page's policy applies.
     ///
-    /// A page has dozens of them, each with a head of its own; a worker needs a policy, and lies in
-    /// no folder.
+    /// A page loads dozens of such files, each with a response head of its own; a worker needs a
+    /// policy, and has a path without a folder.
     private func isPart(_ file: WebFile, at path: [String]) -> Bool {
         path.count > 1
             && ["text/css", "text/javascript"].contains(where: file.contentType.hasPrefix)
@@ -152,8 +152,8 @@ package actor WebPages {
 // MARK: Contents
 
 extension WebPages {
-    /// The files that are served elsewhere than their folders say, and there only: a page's
-    /// relative links lead somewhere else at each path.
+    /// The files that are served at other paths than their own, and only there: the relative links
+    /// of a page resolve differently at each path.
     private static let places = [
         "chat/index.html": "",
         "chat/gallery/gallery.html": "gallery",
@@ -179,7 +179,7 @@ extension WebPages {
         return files
     }
 
-    /// Returns the list of the nodes, and the policy that lets pages use them.
+    /// Returns `nodes.json`, and the policy that lets pages send requests to its nodes.
     private static func contents(
         _ nodes: [WebOrigin], mayPlay: Bool
     ) -> (list: WebFile, policy: String) {

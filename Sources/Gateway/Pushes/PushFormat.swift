@@ -12,12 +12,12 @@ struct PushNotification {
     /// The number of messages that the user has not read.
     let badge: Int
 
-    /// The payload.
+    /// Returns the JSON payload of the notification.
     ///
     /// - Parameters:
-    ///   - token: the device's token, for a server that pushes by other ways; nil for the device
+    ///   - token: the device's token, for the operator's webhook; nil in a payload for the device
     ///     itself.
-    ///   - bytesMax: the most bytes; a longer preview is cut off.
+    ///   - bytesMax: the maximum size in bytes; the message preview is shortened to fit.
     func json(token: String? = nil, bytesMax: Int) -> [UInt8] {
         var preview = view.text
         while true {
@@ -43,26 +43,26 @@ struct PushNotification {
     }
 }
 
-/// The form in which devices are told: by Web Push (RFC 8030), where a device's token is the
-/// subscription of a browser, or by one server of the operator's, which speaks to other services.
+/// The encoder of push requests: by Web Push (RFC 8030) if a device's token is a browser's
+/// subscription, else to the operator's webhook, which forwards to other push services.
 package struct PushFormat: Sendable {
     private let vapid: ECKeyPair
-    /// The key with which requests to the operator's server are signed.
+    /// The HMAC key that signs requests to the operator's webhook.
     private let webhookKey: [UInt8]
-    /// The operator's server; nil where there is none.
+    /// The URL of the operator's webhook; nil if there is none.
     private let webhook: String?
-    /// Whom a push service may write to: `mailto:…` or `https:…`.
+    /// The contact for push services, as the VAPID claim `sub`: `mailto:…` or `https:…`.
     private let contact: String
 
-    /// How long a push service keeps a notification for a device that is off, in seconds.
+    /// How long a push service keeps a notification for an offline device (`TTL`), in seconds.
     private static let keptSeconds = 86_400
     private static let webhookBytesMax = 16 << 10
-    /// How long a statement to a push service is valid, in seconds.
+    /// The lifetime of the VAPID token for a push service, in seconds.
     private static let authorizationSeconds: Int64 = 12 * 3_600
 
     /// - Parameters:
-    ///   - secret: what all nodes of the cluster know: the keys are derived from it.
-    ///   - contact: whom a push service may write to.
+    ///   - secret: the secret shared by all nodes, from which the keys are derived.
+    ///   - contact: the contact for push services, `mailto:…` or `https:…`.
     package init?(secret: [UInt8], webhook: String?, contact: String) {
         // Nearly every number is a private key; the first that is one is the cluster's.
         let candidates = (0..<8).lazy.compactMap { number in
@@ -75,14 +75,14 @@ package struct PushFormat: Sendable {
         self.contact = contact
     }
 
-    /// The key with which browsers subscribe, in base64url.
+    /// The public VAPID key with which browsers subscribe, in base64url.
     package var publicKey: String { Base64.encode(vapid.publicKey) }
 
-    /// Returns the scheme and the host to which the notifications of a device with this token go;
-    /// nil where it is told of none.
+    /// Returns the server for pushes to a device token: the scheme and host of the subscription, or
+    /// the webhook's URL; nil if there is none.
     func server(of token: String) -> String? { Subscription(token)?.origin ?? webhook }
 
-    /// Returns the request that tells a device; nil for a token that is none any more.
+    /// Returns the HTTP request that pushes a notification to a device; nil for an unusable token.
     func request(
         _ notification: PushNotification, to token: String, wallMilliseconds: UInt64
     ) -> PushRequest? {
@@ -134,7 +134,7 @@ struct Subscription: Hashable, Sendable {
     let key: [UInt8]
     let secret: [UInt8]
 
-    /// - Returns: nil for a token of another kind.
+    /// - Returns: nil for a token that is no Web Push subscription.
     init?(_ token: String) {
         guard token.first == "{", let value = Subscription.json(token),
             case .text(let endpoint)? = value["endpoint"],

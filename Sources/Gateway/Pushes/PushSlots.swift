@@ -1,17 +1,17 @@
-/// The bounds of how many devices are pushed to at a time, so that slow ones do not hold up others.
+/// The limits on concurrent pushes, so that slow devices do not hold up others.
 ///
-/// A push may take ten seconds. Devices whose last push failed or took long have bounds of their
-/// own, well below those of all: however many there are, most places are free for others.
+/// A push may take 10 s. Devices whose last push failed or was slow have lower limits of their own:
+/// however many there are, most slots stay free for other devices.
 struct PushSlots {
-    /// The most places that are taken at a time: in all, by devices whose pushes go to one server,
-    /// and by devices of one user.
+    /// The maximum number of concurrent pushes: in all, to one push server, and to the devices of
+    /// one user.
     struct Bounds {
         let all: Int
         let server: Int
         let user: Int
     }
 
-    /// A device that takes a place, as far as the bounds go.
+    /// The properties of a device that count for the limits.
     struct Holder: Hashable {
         let user: String
         /// The scheme and the host of the push service.
@@ -19,8 +19,8 @@ struct PushSlots {
         let isSlow: Bool
     }
 
-    /// The places in all are the requests that the HTTP client takes; sixteen users, however many
-    /// devices they have, leave some of those of one server.
+    /// The total is the number of concurrent requests of the HTTP client; 16 users, however many
+    /// devices they have, do not fill the limit of one server.
     static let bounds = Bounds(all: 128, server: 64, user: 3)
     static let slowBounds = Bounds(all: 32, server: 16, user: 2)
 
@@ -48,7 +48,7 @@ struct PushSlots {
 
     var isEmpty: Bool { taken.all == 0 }
 
-    /// - Returns: false where the holder has to wait.
+    /// - Returns: false if the device has to wait.
     mutating func take(for holder: Holder) -> Bool {
         guard taken.hasPlace(for: holder, within: PushSlots.bounds),
             !holder.isSlow || takenBySlow.hasPlace(for: holder, within: PushSlots.slowBounds)

@@ -1,16 +1,17 @@
-/// What the response to a push says of the notification, and of its device.
+/// The outcome of a push, derived from the HTTP status of its response.
 enum PushVerdict: Equatable, Sendable {
     case delivered
-    /// The push service knows the device no more.
+    /// The push service does not know the device any more (410, or 404 from Web Push).
     case gone
-    /// The notification would be refused again.
+    /// The push service refuses the notification for good (other 4xx).
     case refused
-    /// A later push of the notification may be taken.
+    /// The push failed for the moment, and a later one may succeed (such as 429, 5xx, or no
+    /// response).
     case failed
-    /// The request did not leave: this node has too many on their way.
+    /// The request was not sent: this node has too many requests in flight.
     case unsent
 
-    /// - Parameter status: that of the response; nil where there was none.
+    /// - Parameter status: the HTTP status of the response; nil if there was none.
     init(status: Int?, isWebhook: Bool) {
         switch status {
         case .some(200..<300): self = .delivered

@@ -7,44 +7,44 @@ import Node
 import Session
 import Wire
 
-/// A request that tells a device of a notification.
+/// An HTTP request that pushes a notification to a device.
 package struct PushRequest: Sendable {
     package let url: String
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
-    /// Whether the operator has named the address, and not a user.
+    /// Whether the URL is the operator's webhook, and not from a user's subscription.
     package let isWebhook: Bool
 }
 
-/// The surroundings of what pushes notifications.
+/// The services that `PushWorker` needs from its host: an HTTP client, sessions and a log.
 package protocol PushHost: OwnRequestHost {
-    /// Sends a request.
+    /// Sends an HTTP request.
     ///
     /// - Parameter onDone: called on the loop's thread, with the status of the response, or nil
     ///   where there was none.
-    /// - Returns: false where too many are on their way.
+    /// - Returns: false if too many requests are in flight.
     func post(_ request: PushRequest, onDone: @escaping @Sendable (Int?) -> Void) -> Bool
     func log(_ line: String)
 }
 
-/// The pusher of what `NOTIFICATIONS` lists to the devices of users.
+/// The worker that pushes the notifications that `NOTIFICATIONS` lists to users' devices.
 ///
-/// The first living owner of a user's shard watches the user and tells the devices, each
-/// notification at least once. What was told is recorded in the device, so that the next owner does
-/// not tell it again; where a node dies in between, that happens, with the same ids. A notification
-/// stays listed, so that its withdrawal is told, too, until some later ones are.
+/// The first live owner of a user's shard watches the user and pushes to the devices, each
+/// notification at least once. A push is recorded in the device's document, so that the next owner
+/// does not repeat it; if a node dies in between, it is repeated with the same ID. A pushed
+/// notification stays listed until some later ones are, so that its withdrawal can be pushed, too.
 package actor PushWorker {
-    /// What became of pushes: the values of the label `result` of `grapevine_notify_total`.
+    /// The outcomes of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
         case delivered, failed
-        /// The notification would be refused again, and is passed over.
+        /// The push service refused the notification for good, and it is skipped.
         case refused
-        /// The push service knows the device no more, which was removed.
+        /// The device was removed, such as one that the push service does not know any more.
         case dropped
     }
 
-    /// A device with the token by which it is told: what is under way to an earlier one says
-    /// nothing of the present one.
+    /// A device with its push token: the result of a push to an earlier token does not apply to the
+    /// current one.
     private struct Target: Hashable {
         let user: UserID
         let device: DeviceID
@@ -55,7 +55,7 @@ package actor PushWorker {
         let shard: ShardID
         var watch: Session?
         var devices: [DeviceID: PushedDevice] = [:]
-        /// Whether the last look at the shard found the user.
+        /// Whether the last scan of the shard found the user.
         var isThere = true
     }
 
@@ -63,12 +63,12 @@ package actor PushWorker {
     private static let scanMilliseconds: UInt64 = 100
     /// The number of shards that one scan reads: of 64 shards, a new device is found within 2 s.
     private static let shardsPerScan = 4
-    /// The most users whose devices one node tells.
+    /// The maximum number of users to whose devices one node pushes.
     private static let usersMax = 50_000
-    /// How long a node that has become the first owner waits, in milliseconds: the one before
-    /// notices within two seconds, and tells nothing more.
+    /// How long a node that has become the first owner waits, in milliseconds: its predecessor
+    /// notices the change within 2 s, and stops pushing.
     private static let graceMilliseconds: UInt64 = 3_000
-    /// The pushes after which it is recorded that they were made, while others follow.
+    /// The number of pushes to one device after which they are recorded, before more follow.
     private static let recordedMax = 16
 
     private nonisolated let executor: any SerialExecutor
@@ -78,15 +78,15 @@ package actor PushWorker {
     private nonisolated let clock: any Clock
     private nonisolated let format: PushFormat
     private var users: [UserID: User] = [:]
-    /// The devices that wait for their turn, in that order.
+    /// The devices that wait to be pushed to, in the order of the queue.
     private var queue: [Target] = []
     private var slots = PushSlots()
     private var isDraining = false
-    /// By shard, since when this node is the first of the owners, in milliseconds.
+    /// When this node became the first owner of each shard, in milliseconds.
     private var firstSince: [ShardID: UInt64] = [:]
     private var isScanning = false
     private var scanAt: UInt64 = 0
-    /// The next shard to look at.
+    /// The next shard to scan.
     private var shard: UInt16 = 0
     private var shardCount: UInt16 = 1
     package private(set) var counts: [Outcome: UInt64] = [:]
@@ -106,7 +106,7 @@ package actor PushWorker {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Looks at the next shard, and tells devices of what is new; called at each tick.
+    /// Starts a scan of the next shards, and pushes to the queued devices; called at each tick.
     package func onTick() {
         let now = clock.milliseconds
         if !isScanning, now >= scanAt {
@@ -119,15 +119,15 @@ package actor PushWorker {
         for target in waiting where !begin(target, now: now) { queue.append(target) }
     }
 
-    /// Begins no more pushes; those on their way are recorded, so that no other node repeats them.
+    /// Starts no more pushes; those in flight are recorded, so that no other node repeats them.
     package func drain() { isDraining = true }
 
-    /// Whether devices are being told.
+    /// Whether pushes are in progress.
     package var isBusy: Bool { !slots.isEmpty }
 
-    /// Begins to tell a device.
+    /// Starts pushing to a device.
     ///
-    /// - Returns: false where it has to wait.
+    /// - Returns: false if the device has to wait.
     private func begin(_ target: Target, now: UInt64) -> Bool {
         guard let user = users[target.user], let device = self[target], let dueAt = device.dueAt
         else {
@@ -154,7 +154,7 @@ package actor PushWorker {
         enqueue(target)
     }
 
-    /// Has a device wait for its turn, if there is a reason to look at its list.
+    /// Queues a device if there is a reason to read its notification list.
     private func enqueue(_ target: Target) {
         guard let device = self[target], device.dueAt != nil, !device.isQueued, !device.isBusy
         else { return }
@@ -225,7 +225,7 @@ package actor PushWorker {
         session.assumeIsolated { $0.submit(.watch(watch), nil) }
     }
 
-    /// Notes that a user may have to be notified of something.
+    /// Queues all devices of a user, whose notification lists may have changed.
     func onNews(of name: UserID) {
         for (device, state) in users[name]?.devices.sorted(by: { $0.key < $1.key }) ?? [] {
             onNews(of: Target(user: name, device: device, token: state.token))
@@ -237,7 +237,7 @@ package actor PushWorker {
         enqueue(target)
     }
 
-    /// Has a user watched anew, whose watch has ended.
+    /// Closes the ended watch session of a user, so that the next scan opens a new one.
     func onWatchEnded(of name: UserID) {
         guard let watch = users[name]?.watch else { return }
         users[name]?.watch = nil
@@ -248,7 +248,7 @@ package actor PushWorker {
 
     // MARK: Pushes
 
-    /// The state of a device, unless it has another token now.
+    /// The state of a device; nil if it has another token now.
     private subscript(target: Target) -> PushedDevice? {
         get {
             let state = users[target.user]?.devices[target.device]
@@ -289,7 +289,7 @@ package actor PushWorker {
         await takeSurplus(of: listed, of: target)
     }
 
-    /// Tells a device what is due of its list.
+    /// Pushes the due notifications of a device's list.
     private func push(_ listed: [ListedPush], to target: Target) async {
         let due = self[target]?.due(of: listed, now: clock.milliseconds) ?? []
         guard !due.isEmpty else { return }
@@ -316,7 +316,8 @@ package actor PushWorker {
         await record(unrecorded, of: target)
     }
 
-    /// Records what was pushed; where that fails, it is recorded with the next look at the list.
+    /// Records pushes in the device's document, or, if that fails, after the next reading of the
+    /// list.
     private func record(_ pushed: [ListedPush], of target: Target) async {
         guard !pushed.isEmpty else { return }
         #if PlantedBugs
@@ -334,8 +335,8 @@ package actor PushWorker {
         self[target]?.onRecorded(pushed)
     }
 
-    /// Takes notifications that have been listed for long off a device's list, each by itself:
-    /// another node may have listed an earlier message meanwhile, of which nobody was told.
+    /// Removes old notifications from a device's list, each by itself: another node may have listed
+    /// an earlier message meanwhile, which was not pushed.
     private func takeSurplus(of listed: [ListedPush], of target: Target) async {
         guard isPushed(target) else { return }
         guard let ids = self[target]?.takeSurplus(of: listed) else {
@@ -353,8 +354,8 @@ package actor PushWorker {
         self[target]?.hasNews = true
     }
 
-    /// Whether a device is told by its token: a token is told for one user, the one who registered
-    /// it last.
+    /// Whether the device's user was the last to register its push token: a token gets only the
+    /// notifications of that user.
     private func isHolder(_ target: Target) async -> Bool {
         let query = HoldersQuery(ofToken: FieldText(target.token))
         guard
@@ -374,8 +375,8 @@ package actor PushWorker {
         return listing.total ?? 0
     }
 
-    /// Whether this node still tells a device: the next one knows nothing of what was told here, so
-    /// that nothing may be taken from the list once the device is looked after elsewhere.
+    /// Whether this node still pushes to a device: if not, it must not remove notifications from
+    /// the list, since the next node does not know what was pushed here.
     private func isPushed(_ target: Target) -> Bool {
         self[target] != nil
     }
@@ -422,7 +423,7 @@ package actor PushWorker {
     }
 }
 
-/// The output of a session that watches a user for the pusher.
+/// The output of a session that watches a user for `PushWorker`.
 private final class WatchOutput: ValueOutput {
     private unowned let worker: PushWorker
     private let user: UserID

@@ -8,40 +8,41 @@ struct ListedPush {
     init(_ view: NotificationView) { self.view = view }
 
     var id: NotificationID { view.id }
-    /// Whether the cluster knows that it was pushed.
+    /// Whether the push is recorded in the cluster.
     var isPushed: Bool { view.isPushed }
 
     var key: String { "\(view.kind) \(id)" }
 
-    /// When the message was sent, in milliseconds since 1970: the id begins with that.
+    /// When the message was sent, in milliseconds since 1970, decoded from the start of the ID.
     var sentAt: UInt64 { (UInt64(id.text.prefix(16), radix: 16) ?? 0) >> 16 }
 }
 
-/// A device that is pushed to, as far as its list does not say: what is to be pushed, in which
+/// The push state of a device beyond its notification list: which notifications to push, in which
 /// order, and when.
 ///
-/// A push that fails holds back its own notification, with pauses that double. Where pushes of
-/// several notifications have failed and none has succeeded since, the device is down: then one
-/// push at a time finds out whether it still is, and whatever is newest is tried at once.
+/// After a failed push, its notification is retried with exponential backoff. After failed pushes
+/// of several notifications without a success, the device counts as down: then one push at a time
+/// probes it, and the newest notification is tried once without delay.
 struct PushedDevice {
     private struct Failure {
         var count = 0
-        /// When the notification is pushed again.
+        /// When the notification is pushed again, in milliseconds.
         var retryAt: UInt64 = 0
     }
 
     /// The first and the longest pause after failures, in milliseconds.
     static let pauseMin: UInt64 = 1_000
     static let pauseMax: UInt64 = 300_000
-    /// The notifications that fail, one after another, before the device counts as down.
+    /// The number of notifications that fail in a row before the device counts as down.
     private static let failedMin = 4
-    /// From how many milliseconds on a push is a slow one.
+    /// The duration from which on a push counts as slow, in milliseconds.
     private static let slowMilliseconds: UInt64 = 2_000
-    /// The notifications that stay listed after they were pushed, so that they can be withdrawn.
+    /// The number of notifications that stay listed after the push, so that they can be withdrawn.
     private static let keptMax = 16
-    /// The most notifications that are taken off the list at a time.
+    /// The maximum number of notifications that are removed from the list at a time.
     private static let takenMax = 64
-    /// How long all pushes of a device that is removed have failed: in all, and on this node.
+    /// The time without a successful push after which a device is removed, in milliseconds: by the
+    /// list, and as seen by this node.
     private static let givenUpMilliseconds: UInt64 = 7 * 86_400_000
     private static let givenUpHereMilliseconds: UInt64 = 3_600_000
 
@@ -50,32 +51,33 @@ struct PushedDevice {
     let server: String
     /// When the device was registered with this token, in milliseconds since 1970.
     let registeredAt: UInt64
-    /// Whether there may be something new on the list.
+    /// Whether the notification list may have changed since it was read.
     var hasNews = true
     var isBusy = false
-    /// Whether the device waits for its turn.
+    /// Whether the device is in the queue of the worker.
     var isQueued = false
-    /// What was pushed and what was refused, by `kind id`; of what is listed.
+    /// The keys (`kind id`) of listed notifications that were pushed, and of those that were
+    /// refused.
     private var pushed: Set<String> = []
     private var refused: Set<String> = []
-    /// What was pushed and is not recorded in the cluster yet.
+    /// The keys of notifications that were pushed and are not recorded in the cluster yet.
     private var unrecorded: Set<String> = []
     private var failures: [String: Failure] = [:]
-    /// The notifications that have failed since the last that was pushed.
+    /// The keys of notifications that have failed since the last successful push.
     private var failedInRow: Set<String> = []
-    /// Since when no push was taken; nil where the last one was.
+    /// When pushes began to fail, in milliseconds; nil if the last one succeeded.
     private var failingSince: UInt64?
     private(set) var isSlow = false
-    /// When a device that is down is tried again.
+    /// When a device that is down is probed again, in milliseconds.
     private var retryAt: UInt64 = 0
-    /// The number of tries of a device that is down.
+    /// The number of failed probes of a device that is down.
     private var tries = 0
     private var listFailures = 0
-    /// The list is not looked at before, even if there are news.
+    /// The earliest time to read the list again, even if it has changed, in milliseconds.
     private var readyAt: UInt64 = 0
-    /// When the list is looked at without news; nil where nothing waits.
+    /// When an unchanged list is read again, in milliseconds; nil if no push is pending.
     private var wakeAt: UInt64?
-    /// The first notification that was taken off the list last.
+    /// The first of the notifications that were last removed from the list.
     private var takenFirst: NotificationID?
 
     init(token: String, server: String, registeredAt: UInt64) {
@@ -84,7 +86,7 @@ struct PushedDevice {
         self.registeredAt = registeredAt
     }
 
-    /// When the list is to be looked at; nil where there is no reason to.
+    /// When the list is to be read, in milliseconds; nil if there is no reason to.
     var dueAt: UInt64? {
         if hasNews { return readyAt }
         return wakeAt.map { max($0, readyAt) }
@@ -94,7 +96,7 @@ struct PushedDevice {
 
     // MARK: Pushes
 
-    /// Returns what is to be pushed now, in this order: what has failed is behind what has not.
+    /// Returns the notifications to push now, in order: those with the fewest failures first.
     func due(of listed: [ListedPush], now: UInt64) -> [ListedPush] {
         let open = listed.filter(isOpen)
         func tried(_ push: ListedPush) -> Int { failures[push.key]?.count ?? 0 }
@@ -112,10 +114,10 @@ struct PushedDevice {
         !push.isPushed && !pushed.contains(push.key) && !refused.contains(push.key)
     }
 
-    /// Notes what became of a push.
+    /// Records the outcome of a push.
     ///
-    /// - Parameter began: when it was sent.
-    /// - Returns: whether others may follow at once.
+    /// - Parameter began: when the push was sent, in milliseconds.
+    /// - Returns: whether other pushes to the device may follow at once.
     mutating func onPushed(
         _ push: ListedPush, _ verdict: PushVerdict, began: UInt64, now: UInt64
     ) -> Bool {
@@ -156,20 +158,20 @@ struct PushedDevice {
 
     // MARK: The list
 
-    /// Notes that the list could not be read, or not be changed.
+    /// Records that the list could not be read, or not be changed.
     mutating func onListFailed(now: UInt64) {
         readyAt = now + PushedDevice.pause(after: listFailures)
         listFailures += 1
         hasNews = true
     }
 
-    /// Notes that parts of the list may be missing.
+    /// Records that parts of the list may be missing.
     mutating func onListPartial(now: UInt64) {
         readyAt = now + PushedDevice.pauseMin
         hasNews = true
     }
 
-    /// Notes the whole list, after what was due has been pushed.
+    /// Records the whole list, after its due notifications have been pushed.
     mutating func onListed(_ listed: [ListedPush], now: UInt64) {
         listFailures = 0
         let keys = Set(listed.map(\.key))
@@ -184,7 +186,7 @@ struct PushedDevice {
         wakeAt = isDown && next != nil ? retryAt : next
     }
 
-    /// The notifications of the list that were pushed and are still to be recorded as such.
+    /// Returns the listed notifications that were pushed and are not recorded as such yet.
     func unrecorded(of listed: [ListedPush]) -> [ListedPush] {
         listed.filter { unrecorded.contains($0.key) }
     }
@@ -193,10 +195,10 @@ struct PushedDevice {
         unrecorded.subtract(pushed.map(\.key))
     }
 
-    /// Takes from the list what has been on it for long: what was pushed or refused, except the
-    /// first that was not pushed, which tells since when pushes fail.
+    /// Returns the old notifications to remove from the list: the pushed and the refused ones,
+    /// except the first unpushed one, which shows since when pushes fail.
     ///
-    /// - Returns: the ids; nil where whoever made the list does not know yet what was taken off it.
+    /// - Returns: the IDs; nil if the list is stale and still has those that were removed last.
     mutating func takeSurplus(of listed: [ListedPush]) -> [NotificationID]? {
         let surplus = min(max(0, listed.count - PushedDevice.keptMax), PushedDevice.takenMax)
         let kept = firstUnpushed(of: listed)?.id
@@ -211,10 +213,10 @@ struct PushedDevice {
         listed.first { !$0.isPushed && !pushed.contains($0.key) }
     }
 
-    /// Whether no push was taken for a week, as the list shows, and for an hour as this node knows:
-    /// perhaps the cluster was stopped meanwhile.
+    /// Whether no push has succeeded for a week by the list, and for an hour by this node's own
+    /// record: the cluster may have been stopped meanwhile.
     ///
-    /// - Parameter wallMilliseconds: since 1970.
+    /// - Parameter wallMilliseconds: the wall-clock time, in milliseconds since 1970.
     func isGivenUp(by listed: [ListedPush], now: UInt64, wallMilliseconds: UInt64) -> Bool {
         guard let failingSince, now >= failingSince + PushedDevice.givenUpHereMilliseconds,
             let first = firstUnpushed(of: listed)

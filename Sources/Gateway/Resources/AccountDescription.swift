@@ -4,7 +4,7 @@ import JSON
 extension AccountRoute {
     static let tag = "accounts"
 
-    /// Writes their paths.
+    /// Writes the paths of the requests about accounts.
     static func describe(_ writer: inout JSONWriter) {
         var paths: [String] = []
         for route in allCases where !paths.contains(route.path) { paths.append(route.path) }

@@ -10,7 +10,7 @@ extension BlobRoute {
         "application/octet-stream", "application/pdf", "image/*", "audio/*", "video/*",
     ]
 
-    /// Writes their paths.
+    /// Writes the paths of uploads and downloads.
     static func describe(_ writer: inout JSONWriter) {
         writer.object(all) {
             write(parameters: ["conversation"], &$0)

@@ -1,14 +1,14 @@
 import JSON
 
-/// The description of errors (OpenAPI 3.1).
+/// The description of one error response (OpenAPI 3.1).
 private struct DescribedError {
     let code: Int
-    /// The name of the response among the components.
+    /// The name of the response in `components/responses`.
     let name: String
     let about: String
-    /// Whether only writes are answered in this way.
+    /// Whether only writes can have this error.
     var isOfWrites = false
-    /// Whether the answer says when the request may be repeated.
+    /// Whether the response has the header field `Retry-After`.
     var hasRetryAfter = false
 
     static let all = [
@@ -36,7 +36,7 @@ private struct DescribedError {
 }
 
 extension JSONWriter {
-    /// Writes the responses of an operation that are errors.
+    /// Writes the error responses of an operation.
     mutating func describeErrors(isWrite: Bool) {
         for error in DescribedError.all where isWrite || !error.isOfWrites {
             object("\(error.code)") { $0.pair("$ref", "#/components/responses/\(error.name)") }
@@ -44,7 +44,7 @@ extension JSONWriter {
         object("default") { $0.pair("$ref", "#/components/responses/Error") }
     }
 
-    /// Writes the responses to which those of operations refer.
+    /// Writes the shared error responses, under `components`, to which operations refer.
     mutating func describeErrorResponses() {
         describe("The reason why the request was not answered", as: "Error", false)
         for error in DescribedError.all {

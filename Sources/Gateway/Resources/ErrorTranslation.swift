@@ -3,7 +3,7 @@ import JSON
 import LineProtocol
 
 extension JSONWriter {
-    /// Writes an error as the API shows it.
+    /// Writes an error as the JSON object that the API shows.
     mutating func write(_ error: LineError) {
         object {
             $0.object("error") {
@@ -16,16 +16,16 @@ extension JSONWriter {
 }
 
 extension LineError {
-    /// The seconds after which the request may be repeated; nil where that would not help.
+    /// The value of `Retry-After`, in seconds; nil if repeating the request would not help.
     var secondsToWait: Int? {
         codeInAPI == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
     }
 
-    /// The status for clients of the API: a limit that no waiting changes is a conflict.
+    /// The HTTP status of the error: 409 for a limit that waiting does not lift.
     var codeInAPI: Int { isLastingLimit ? 409 : code }
 
-    /// The sentence without how a line is written: clients of the API have keys in place of
-    /// `title=` and `<title>`.
+    /// The message without the syntax of the line protocol, such as `title=` and `<title>`: clients
+    /// of the API have keys.
     var messageInAPI: String {
         let sentence = sentenceInAPI
         // Looked for by its bytes: a search for a text costs as much as all else of an answer.
@@ -41,16 +41,16 @@ extension LineError {
         return String(decoding: told, as: UTF8.self)
     }
 
-    /// The characters of which a sentence with syntax has one at least.
+    /// The characters of which a message with line syntax has at least one.
     private static let ofSyntax = Array(";=<".utf8)
 
-    /// What follows the `=` of a key that a sentence names.
+    /// The characters that may follow the `=` of a key that a message names.
     private static let endsOfKeys = Array(" ;".utf8)
 
-    /// What introduces the syntax of a line at the end of a sentence.
+    /// The texts that introduce the line syntax at the end of a message.
     private static let syntax = ["; usage: ", "; write -- "].map { Array($0.utf8) }
 
-    /// The error as a body of a response.
+    /// The error as the JSON body of a response.
     var json: [UInt8] {
         var writer = JSONWriter(reserving: 96)
         writer.write(self)

@@ -9,7 +9,7 @@ import Wire
 enum OpenAPI {
     /// The description for a cluster with accounts of its own.
     static let withAccounts = document(hasAccounts: true)
-    /// The description for one whose users sign in with an app's tokens.
+    /// The description for a cluster whose users sign in with an app's tokens.
     static let withoutAccounts = document(hasAccounts: false)
 
     private static func document(hasAccounts: Bool) -> [UInt8] {
@@ -43,7 +43,7 @@ enum OpenAPI {
         missing values are left out of answers.
         """
 
-    /// The views of which answers consist.
+    /// The views that API answers are made of, each described by a schema.
     private static let shapes: [ViewDescription] = ViewDescription.all.filter { $0.noun != "OK" }
 
     // MARK: Paths
@@ -168,12 +168,12 @@ enum OpenAPI {
         writer.pair("additionalProperties", false)
     }
 
-    /// The keys of a status line that say something about some answers alone.
+    /// The keys of a status line that only some answers have.
     private static let sometimes: Set = ["partial", "next"]
 
     // MARK: Connections
 
-    /// Writes the paths of what is no request to a session.
+    /// Writes the paths that no session answers: those of the WebSocket and of the push key.
     private static func describeConnections(_ writer: inout JSONWriter) {
         writer.object("/v1/socket") {
             $0.object("get") {
@@ -297,21 +297,21 @@ enum OpenAPI {
 extension OpenAPI {
     typealias Schema = (inout JSONWriter) -> Void
 
-    /// The texts that are taken, as regular expressions.
+    /// The regular expressions of the texts that the API accepts.
     enum Pattern {
-        /// A name that may be a part of a path.
+        /// Returns the pattern of a name that may be a segment of a path.
         static func name(bytesMax: Int) -> String {
             #"^(?!\.{1,2}$)[A-Za-z0-9_.:@-]{1,\#(bytesMax)}$"#
         }
 
-        /// Names between commas.
+        /// The pattern of a comma-separated list of names.
         static let names = "^[A-Za-z0-9_.:@-]{1,64}(,[A-Za-z0-9_.:@-]{1,64}){0,99}$"
-        /// Not only white space, and no U+0000, which no text may contain.
+        /// The pattern of a text that is not only white space and has no U+0000.
         ///
-        /// `\s` of ECMA-262 lacks U+0085.
+        /// U+0085 is listed because `\s` of ECMA-262 lacks it.
         static let body = #"^[^\u0000]*[^\u0000\s\u0085][^\u0000]*$"#
         static let clearable = #"^[^\u0000]*$"#
-        /// Not only white space, and no control characters.
+        /// The pattern of a text that is not only white space and has no control characters.
         static let query =
             #"^[^\u0000-\u001F\u007F]*[^\u0000-\u001F\u007F\s\u0085][^\u0000-\u001F\u007F]*$"#
     }
@@ -399,7 +399,7 @@ extension OpenAPI {
         return ofSources + options + [text]
     }
 
-    /// Returns the schema of an option, from what usage shows behind its name.
+    /// Returns the schema of an option, derived from its placeholder in the usage text.
     ///
     /// - Parameter isQuery: whether the option is a parameter of a query.
     private static func schema(of option: Option, isQuery: Bool) -> Schema {
@@ -466,25 +466,25 @@ extension OpenAPI {
 }
 
 extension Resource {
-    /// Whether some requests go without the text of the verb.
+    /// Whether some requests may omit the verb's text.
     var mayLackText: Bool { verb.name == "SEND" }
 }
 
 extension Option {
-    /// Whether the value is one of the words that usage shows.
+    /// Whether the value is one of the words in a placeholder such as `a|b`.
     var isChoice: Bool { placeholder.contains("|") }
 
-    /// Whether the value is any text: usage shows no kind of value.
+    /// Whether the value is any text, since the placeholder names no kind of value.
     var isFreeText: Bool { !isChoice && (placeholder.first != "<" || placeholder == "<token>") }
 }
 
 extension ViewDescription {
-    /// The name of the shape in the description of the API: `Message`.
+    /// The name of the view's schema in the description of the API: `Message`.
     var title: String { noun.prefix(1) + noun.dropFirst().lowercased() }
 }
 
 extension JSONWriter {
-    /// Writes that an answer has the token that stands for what its request has seen and done.
+    /// Writes that a response has the header field `Grapevine-Token`.
     mutating func describeToken() {
         object("headers") {
             $0.object("Grapevine-Token") { $0.pair("$ref", "#/components/headers/Token") }

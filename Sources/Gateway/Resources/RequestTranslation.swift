@@ -3,20 +3,20 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request of the API as a node carries it out.
+/// A request of the API, translated into a node's request.
 struct TranslatedRequest {
     let request: Request
-    /// The id of what the request creates, where the reply does not tell it.
+    /// The ID of the object that the request creates, if the response does not contain it.
     var newID: String?
 }
 
 extension Route {
-    /// Makes a request of its parameters.
+    /// Translates the parameters of a request into a node's request.
     ///
     /// - Parameters:
     ///   - parameters: the members of the body, or the parameters of the query.
-    ///   - makeID: makes the id of what the request creates, where the client leaves it out.
-    /// - Throws: the error of the first parameter that is not as the verb's row prescribes.
+    ///   - makeID: makes the ID of the object that the request creates, if the client omits it.
+    /// - Throws: the error of the first parameter that violates the verb's row.
     func translate(
         _ parameters: [JSONValue.Member], by user: UserID, makeID: () -> String
     ) throws(LineError) -> TranslatedRequest {
@@ -39,7 +39,7 @@ extension Route {
     }
 }
 
-/// The parameters of a request, and the parts that were made of them.
+/// The parameters of a request, and the request parts parsed from them.
 private struct ParameterReader {
     let parameters: [JSONValue.Member]
     private(set) var parts: RequestParts
@@ -105,9 +105,9 @@ private struct ParameterReader {
         parts.set(text: text)
     }
 
-    /// Returns the names that a key lists.
+    /// Returns the list of names in a key's value.
     ///
-    /// - Parameter mayBeText: whether they may stand between commas, as in a query.
+    /// - Parameter mayBeText: whether a comma-separated text is accepted, as in a query.
     private func names(of key: String, mayBeText: Bool) throws(LineError) -> [String] {
         let names: [String]
         switch value(of: key) {
@@ -131,7 +131,8 @@ private struct ParameterReader {
         parameters.first { $0.name == key }?.value
     }
 
-    /// Returns the flag of a key, which a query has as a text; nil where it is missing.
+    /// Returns the Boolean value of a key, which a query gives as a text; nil if the key is
+    /// missing.
     private func flag(of key: String) throws(LineError) -> Bool? {
         switch value(of: key) {
         case nil: return nil
@@ -142,7 +143,7 @@ private struct ParameterReader {
         }
     }
 
-    /// Returns the text of a key; nil where it is missing.
+    /// Returns the text value of a key; nil if the key is missing.
     private func text(of key: String) throws(LineError) -> String? {
         switch value(of: key) {
         case nil: return nil
@@ -173,5 +174,5 @@ extension LineError {
     }
 }
 
-/// Whether a text is a name that can be a part of a path, in which `.` and `..` mean other things.
+/// Whether a text is a name that can be a path segment, and so neither `.` nor `..`.
 func isPathName(_ text: String) -> Bool { isName(text.utf8) && text != "." && text != ".." }

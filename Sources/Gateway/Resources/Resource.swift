@@ -6,10 +6,10 @@ import Wire
 
 /// A request of the API: a method and a path, and the verb that answers it.
 ///
-/// What the request takes follows from the verb's row: its options and its text are keys of the
-/// body, or of the query where the method has no body.
+/// The parameters follow from the verb's row: its options and its text are keys of the body, or of
+/// the query if the method has no body.
 ///
-/// A class, though it is immutable, for the reason that `Verb` is one: each request passes it on.
+/// `Resource` is a class, though immutable, as `Verb` is: each request passes a reference on.
 final class Resource: Sendable {
     /// The part of a path between two slashes.
     enum Segment: Sendable, Equatable {
@@ -21,25 +21,25 @@ final class Resource: Sendable {
     let segments: [Segment]
     let verb: Verb
     let traits: Verb.Traits
-    /// For each argument of the verb.
+    /// The source of the value of each argument of the verb.
     let sources: [HTTPEndpoint.Source]
     let answer: HTTPEndpoint.Answer
     /// The options of the verb that the request may have.
     let options: [Option]
-    /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
+    /// Whether the request concerns its own connection, and so needs a WebSocket.
     let isForSockets: Bool
-    /// The options that the gateway gives, each with its value.
+    /// The options that the gateway itself adds, each with its value.
     let additions: [HTTPEndpoint.Addition]
     let group: HTTPEndpoint.Group
-    /// The path as documents show it: `/v1/chats/{conversation}`.
+    /// The path as the API description shows it: `/v1/chats/{conversation}`.
     let path: String
-    /// What the request is called in descriptions, as a client's method would be: `sendMessage`.
+    /// The `operationId` in the API description, named like a client's method: `sendMessage`.
     let operation: String
     /// The keys of the body or the query.
     let keys: [String]
-    /// The key of the text; nil for a verb without one.
+    /// The key of the verb's text; nil for a verb without text.
     let textKey: String?
-    /// Whether the parameters come in a body.
+    /// Whether the parameters are in the body, and not in the query.
     let hasBody: Bool
 
     init(_ endpoint: HTTPEndpoint, of verb: Verb) {
@@ -82,14 +82,14 @@ final class Resource: Sendable {
         return all.sorted { $0.endpoint < $1.endpoint }.map { Resource($0.endpoint, of: $0.verb) }
     }()
 
-    /// The token that a WebSocket is opened with.
+    /// The resource of the session token with which a client opens a WebSocket.
     static let taken = Resource(
         HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
 
-    /// Whether the request has a newer name, which does the same.
+    /// Whether the request is an alias of one with a newer name.
     var isAlias: Bool { group == .chats }
 
-    /// Whether the path is this resource's, whatever stands at its parameters.
+    /// Whether a path matches this resource, whatever the values of its parameters are.
     func matches(_ path: ArraySlice<String>) -> Bool {
         guard path.count == segments.count else { return false }
         for (part, segment) in zip(path, segments) {
@@ -102,12 +102,12 @@ final class Resource: Sendable {
 /// The resource of a request, with the values in its path.
 struct Route {
     let resource: Resource
-    /// The parts of the path behind `v1`.
+    /// The segments of the path after `v1`.
     private let path: ArraySlice<String>
 
     /// Finds the resource of a request.
     ///
-    /// - Parameter path: the parts of the path, `v1` first.
+    /// - Parameter path: the segments of the path, `v1` first.
     /// - Throws: 404 for an unknown path, and 405 for a method that the path does not have.
     init(_ method: Method, _ path: [String]) throws(HTTPError) {
         let method = method == .head ? .get : method

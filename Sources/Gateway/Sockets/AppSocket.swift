@@ -12,30 +12,31 @@ import Wire
 final class Socket {
     /// A request that waits for its reply.
     struct Waiting {
-        /// As the client wrote it.
+        /// The ID of the request, as the client wrote it.
         let id: JSONValue
         let resource: Resource
-        /// The id of what the request creates, where the response does not tell it.
+        /// The ID of the object that the request creates, if the response does not contain it.
         let newID: String?
     }
 
-    /// The most bytes of memory that are kept for frames to come.
+    /// The maximum size of the frame buffer that is kept for further frames, in bytes.
     static let keptBytesMax = 1 << 10
-    /// The most messages and control frames that are handled before other connections have their
-    /// turn: ten thousand pings fit into one read.
+    /// The maximum number of messages and control frames that are handled in one turn, for fairness
+    /// to other connections: one read may contain 10,000 pings.
     static let framesPerTurnMax = 64
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// In the order of their responses; an entry is nil once its answer has left.
+    /// The requests that wait for responses, in order; an entry is nil once its response has
+    /// arrived.
     private var waiting: [Waiting?] = []
     private var first = 0
-    /// What was not handed to the network yet.
+    /// The frames that are not written to the connection yet.
     var frames = ByteWriter()
     var sentAt: UInt64
     var viewings = SocketViewings()
-    /// Whether a request waits for the user whom an e-mail address finds: those behind it are read
-    /// afterwards, since they may be about its conversation.
+    /// Whether a request waits for a look-up by e-mail address: the requests behind it are read
+    /// afterwards, since they may be about the conversation that it creates.
     var isFinding = false
 
     init(of access: AccessToken, now: UInt64) {
@@ -64,14 +65,14 @@ final class Socket {
         return request
     }
 
-    /// Writes that a request was refused, or failed.
+    /// Writes the error response to a request.
     func write(_ id: JSONValue, _ error: LineError) {
         write(id, error.codeInAPI, waiting: error.secondsToWait, body: [error.json])
     }
 
     /// Writes the answer to a request.
     ///
-    /// - Parameter seconds: the time after which the client may repeat the request, if it may.
+    /// - Parameter seconds: the value of `retryAfter`, in seconds; nil for none.
     func write(
         _ id: JSONValue, _ status: Int, waiting seconds: Int? = nil, body: [[UInt8]]
     ) {
@@ -96,7 +97,7 @@ final class Socket {
         frames.write(UInt8(ascii: "}"))
     }
 
-    /// Writes `{"event":…}`.
+    /// Writes an event as a message, `{"event":…}`.
     func write(_ event: ToldEvent) {
         var end: [UInt8] = []
         end.reserveCapacity(64)
@@ -117,10 +118,10 @@ extension AppConnection {
     /// The fixed GUID that a server appends to `Sec-WebSocket-Key` before it computes the SHA-1
     /// digest of `Sec-WebSocket-Accept` (RFC 6455, section 1.3).
     private static let handshakeID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    /// The protocol that a client offers beside its token.
+    /// The WebSocket subprotocol that a client offers beside its access token.
     private static let protocolName = "grapevine.v1"
 
-    /// Makes the connection a WebSocket.
+    /// Answers the WebSocket handshake and turns the connection into a WebSocket.
     func beginSocket(_ head: RequestHead, _ access: AccessToken) {
         let key: String?
         do throws(HTTPError) {
@@ -154,7 +155,7 @@ extension AppConnection {
         takeToken(since, of: socket)
     }
 
-    /// Has the session take the client's token; the answer is one without an id.
+    /// Submits the client's session token to the session; the response has the ID null.
     private func takeToken(_ text: String, of socket: Socket) {
         do throws(LineError) {
             let token = try AppRequest.sessionToken(text)
@@ -166,8 +167,8 @@ extension AppConnection {
         }
     }
 
-    /// Returns the protocol that is chosen: without one of those that it offers, a browser gives
-    /// the connection up.
+    /// Returns the chosen subprotocol: if none of its offers is chosen, a browser fails the
+    /// connection.
     private func protocolName(among head: RequestHead) -> String? {
         let names = head.fields.values(of: "sec-websocket-protocol").flatMap {
             $0.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init)
@@ -183,7 +184,7 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Returns the session token in the header or the query.
+    /// Returns the session token in the header field `Grapevine-Token` or in the query.
     private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
         let query = head.target.query
         guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
@@ -206,7 +207,8 @@ extension AppConnection {
 // MARK: Requests
 
 extension AppConnection {
-    /// Handles the frames that have arrived, until the session takes no more.
+    /// Handles the frames that have arrived, until the session pauses its input or a limit is
+    /// reached.
     func readFrames() {
         guard case .socket(let socket) = phase else { return }
         var bytes: [UInt8] = []
@@ -254,7 +256,8 @@ extension AppConnection {
         }
     }
 
-    /// Hands a request to the session, or answers it with the reason why it is none.
+    /// Submits the request in a message to the session, or writes an error if there is no valid
+    /// one.
     private func request(_ text: [UInt8], of socket: Socket) {
         var id = JSONValue.null
         do throws(LineError) {
@@ -275,7 +278,7 @@ extension AppConnection {
         }
     }
 
-    /// Hands a request to the session, whose response is awaited from here on.
+    /// Submits a request to the session, and queues it until its response arrives.
     private func submit(
         _ route: Route, _ parameters: [JSONValue.Member], for id: JSONValue, of socket: Socket
     ) throws(LineError) {
@@ -291,7 +294,7 @@ extension AppConnection {
         submit(translated.request, route.resource.traits)
     }
 
-    /// Makes the users whom e-mail addresses find participants of a new conversation.
+    /// Looks up users by e-mail address, then creates the conversation with them.
     private func find(
         _ emails: [String], for id: JSONValue, _ route: Route, _ parameters: [JSONValue.Member],
         of socket: Socket
@@ -354,7 +357,7 @@ extension AppConnection {
         }
     }
 
-    /// Hands the frames of this moment to the network, in one piece.
+    /// Writes all encoded frames to the connection, in one piece.
     func sendFrames(of socket: Socket) {
         guard socket.frames.count > 0 else { return }
         socket.sentAt = clock.milliseconds
@@ -367,7 +370,7 @@ extension AppConnection {
         }
     }
 
-    /// Answers the client's close, which ends the connection.
+    /// Answers the client's close frame, and closes the connection.
     private func onClose(_ code: WebSocketCloseCode?, of socket: Socket) {
         socket.frames.write(webSocketClose: code ?? .normal, "")
         sendFrames(of: socket)

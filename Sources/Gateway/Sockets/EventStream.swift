@@ -6,7 +6,7 @@ import Node
 import Session
 import Wire
 
-/// A response that tells of events as they happen (Server-Sent Events, HTML standard, section 9.2).
+/// A response that streams events as they happen (Server-Sent Events, HTML standard, section 9.2).
 final class EventStream {
     /// Whether the head of the response was written.
     var hasBegun = false
@@ -16,7 +16,7 @@ final class EventStream {
 }
 
 extension AppConnection {
-    /// Has a session watch a user's events.
+    /// Starts a session that streams a user's events.
     func beginEvents(_ request: Request, _ traits: Verb.Traits, of user: UserID) {
         phase = .events(EventStream(now: clock.milliseconds))
         // Nothing is answered behind a stream.
@@ -95,7 +95,7 @@ extension ToldEvent {
         return json
     }
 
-    /// Appends the token and the end of the object.
+    /// Appends the event's session token and the closing brace of its JSON object.
     func appendEnd(to json: inout [UInt8]) {
         if let token {
             // A token is base64url, which needs no escapes.

@@ -10,7 +10,7 @@ struct SocketMessage {
     private var body: JSONValue?
     private var hasOther = false
 
-    /// - Throws: 400 for what is no object.
+    /// - Throws: 400 for a text that is no JSON object.
     init(_ text: [UInt8]) throws(LineError) {
         let message: JSONValue
         do throws(JSONError) {

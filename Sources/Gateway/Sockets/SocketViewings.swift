@@ -4,28 +4,28 @@ import LineProtocol
 import Node
 import Wire
 
-/// The conversations that devices show, as a client has said over a WebSocket.
+/// The conversations that devices display, as a client reports them over a WebSocket.
 ///
-/// They are renewed while it is open, and end with it.
+/// The reports are renewed while the WebSocket is open, and end with it.
 struct SocketViewings {
     private struct Viewing {
         let request: Request
         let user: UserID
-        /// When it was said last, in milliseconds since 1970.
+        /// When the viewing was last reported or renewed, in milliseconds since 1970.
         var wallMilliseconds: UInt64
         var renewAt: UInt64
     }
 
-    /// The most devices; a user has no more.
+    /// The maximum number of devices, which is that of one user.
     private static let devicesMax = 32
-    /// After how many milliseconds a viewing is renewed, well before it ends by itself.
+    /// The time after which a viewing is renewed, in milliseconds, well before it expires.
     private static let renewMilliseconds: UInt64 = 240_000
-    /// How far the stamp of a viewing may be ahead of this node's clock, in milliseconds.
+    /// How far a viewing's hybrid timestamp may be ahead of this node's clock, in milliseconds.
     private static let aheadMilliseconds: UInt64 = 1_000
 
     private var viewings: [String: Viewing] = [:]
 
-    /// Notes what a device shows; nil for nothing any more.
+    /// Records the conversation that a device displays; nil if it displays none any more.
     mutating func note(
         _ request: Request?, of device: String, by user: UserID, now: UInt64,
         wallMilliseconds: UInt64
@@ -40,7 +40,7 @@ struct SocketViewings {
             renewAt: now + SocketViewings.renewMilliseconds)
     }
 
-    /// Returns the requests by which viewings are renewed.
+    /// Returns the requests that renew the viewings which are due.
     mutating func takeDue(now: UInt64, wallMilliseconds: UInt64) -> [Request] {
         let due = viewings.filter { now >= $0.value.renewAt }.keys.sorted()
         return due.compactMap { device in
@@ -50,7 +50,7 @@ struct SocketViewings {
         }
     }
 
-    /// Removes all, and returns the requests by which they end, unless the device has said
+    /// Removes all viewings, and returns the requests that end them, unless a device has reported
     /// otherwise since, over another connection.
     mutating func takeEnds() -> [Request] {
         defer { viewings = [:] }
@@ -65,7 +65,7 @@ struct SocketViewings {
 }
 
 extension AppConnection {
-    /// Ends what devices show, where the client has said so over this WebSocket.
+    /// Ends the viewings that the client has reported over this WebSocket.
     func endViewings() {
         guard case .socket(let socket) = phase else { return }
         for request in socket.viewings.takeEnds() { host.execute(request) }

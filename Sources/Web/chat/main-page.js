@@ -24,7 +24,9 @@ import { Sidebar } from "./list/sidebar.js";
  * }} MainContext
  */
 
-/** The page of who is signed in: the sidebar, and what it has chosen beside it. */
+/**
+ * The page of a signed-in user: the sidebar, and the pane with the selected conversation or pins.
+ */
 export class MainPage {
     #words = "";
     #banner = new Banner();
@@ -68,7 +70,7 @@ export class MainPage {
         });
     }
 
-    /** Shows what the address says. */
+    /** Shows the view that the URL fragment names. */
     onRoute() {
         const before = this.pane.conversation.id;
         const route = parseRoute(location.hash);
@@ -79,10 +81,11 @@ export class MainPage {
     }
 
     /**
-     * Moves the focus to where the address leads: into a conversation that was opened, which on a
-     * phone is its title, so that the keyboard stays away, or back to its row in the list.
+     * Moves the focus after a navigation: into the composer of the opened conversation (on touch
+     * devices to its title, so that no keyboard pops up), or back to the closed conversation's row
+     * in the list.
      *
-     * @param {string | undefined} before the conversation that was open
+     * @param {string | undefined} before the id of the conversation that was open
      */
     #moveFocus(before) {
         const { conversation } = this.pane;
@@ -154,7 +157,7 @@ export class MainPage {
         };
     }
 
-    /** Ends what is open, when the user signs out. */
+    /** Closes the pane when the user signs out. */
     dispose() {
         this.pane.dispose();
     }

@@ -1,11 +1,11 @@
-/** The start of the chat: it opens the client, and shows the page. */
+/** The entry point of the chat: it opens the client and shows the page. */
 
 import { Client } from "../client/client.js";
 import { Root } from "./root.js";
 
 /**
- * The addresses of the nodes. Where none are named, and without an answer, the page's own node is
- * used, and whichever nodes the client has stored.
+ * Returns the addresses of the nodes from `/nodes.json`. If the request fails or the list is empty,
+ * it returns only the address of the node that served the page.
  *
  * @returns {Promise<string[]>}
  */
@@ -21,8 +21,8 @@ async function findNodes() {
 }
 
 /**
- * The node that served the page first, since it answers; the others in an order of chance, so that
- * the pages of a node that ends spread over all of them.
+ * Returns the node that served the page first, since it is reachable, and the others in random
+ * order, so that a failed node's clients spread over all others.
  *
  * @param {string[]} nodes
  */
@@ -45,7 +45,7 @@ navigator.serviceWorker?.register("/service-worker.js").catch((error) => {
     console.warn("grapevine: no service worker:", error);
 });
 
-// A service worker that has just been installed asks which files it has to keep.
+// A newly activated service worker asks the page which files to cache.
 navigator.serviceWorker?.addEventListener("message", (event) => {
     if (event.data?.kind !== "shell") return;
     const files = performance.getEntriesByType("resource")

@@ -1,3 +1,3 @@
-/** The page as one script: the build embeds it together with all that it imports. */
+/** The bundle's entry point: the build bundles this module with all its imports into one script. */
 
 import "./main.js";

@@ -15,12 +15,15 @@ import { Toast } from "./parts/toast.js";
  * @typedef {import("../client/types.js").Change} Change
  */
 
-/** The user who has just signed up and has no profile; kept so that a reload asks again. */
+/**
+ * The `localStorage` key of the user who has just signed up and has no profile yet, so that a
+ * reload shows the profile form again.
+ */
 const firstRunKey = "grapevine.firstRun";
 
 /**
- * The whole page. What it shows is decided by the sign-in: the sign-in page, a new user's first
- * profile, or the chats.
+ * The root of the page. Depending on the sign-in, it shows the sign-in page, a new user's first
+ * profile form, or the chats.
  */
 export class Root {
     /** @type {MainPage | undefined} */
@@ -29,7 +32,9 @@ export class Root {
     #announcer = new Announcer();
     #content = element("div", { class: "root" });
     #isSigningUp = false;
-    /** Why the cluster has ended the sign-in. @type {import("../client/types.js").Failure | undefined} */
+    /**
+     * Why the cluster ended the sign-in. @type {import("../client/types.js").Failure | undefined}
+     */
     #endReason;
     /** @type {SignIn | undefined} */
     #signIn;
@@ -53,7 +58,7 @@ export class Root {
 
     render() {
         const { client } = this;
-        // The client tells of the new session before the sign-up is answered.
+        // The client reports the new session before `signUp` resolves.
         if (this.#isSigningUp) return;
         if (client.user === undefined) {
             const reason = this.#endReason;
@@ -61,7 +66,8 @@ export class Root {
             if (this.#main) {
                 this.#main.dispose();
                 this.notifications.unregister();
-                // What waits is kept for who has not signed out.
+                // Drafts are removed if the user signed out, but not if the cluster ended the
+                // sign-in.
                 if (!reason) forgetDrafts();
             }
             this.#main = undefined;
@@ -129,7 +135,7 @@ export class Root {
         this.#show(firstProfilePage(form, end));
     }
 
-    /** Shows a page, whose first field or heading gets the focus. @param {HTMLElement} page */
+    /** Shows a page and focuses its first field or heading. @param {HTMLElement} page */
     #show(page) {
         if (page.parentNode === this.#content) return;
         setChildren(this.#content, page);
@@ -142,7 +148,7 @@ export class Root {
      * @param {import("../client/types.js").Failure} error
      */
     #onRefused(action, error) {
-        // The form of a new chat shows it.
+        // The new-chat form shows this error itself.
         if (action.kind === "create") return;
         if (action.kind === "send") {
             this.#main?.pane.conversation.takeBack(action.conversation, action.text);

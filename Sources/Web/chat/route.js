@@ -1,6 +1,6 @@
 /**
- * The address of what the page shows, in the part after "#", so that the browser's back button and
- * links to a chat work without a request.
+ * The routes of the page, in the URL fragment, so that the back button and links to a chat work
+ * without a request.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The service worker: it keeps the files of the page for starts without a network, and shows
- * notifications that a node pushes.
+ * The service worker: it caches the page's files for offline starts, and shows notifications that
+ * nodes push.
  *
  * @typedef {{waitUntil: (work: Promise<unknown>) => void}} LastingEvent
  * @typedef {LastingEvent & {request: Request, respondWith: (answer: Promise<Response>) => void}}
@@ -10,12 +10,12 @@
  */
 
 const cacheName = "grapevine-shell";
-/** A node that has not answered by then is taken for gone, and the kept file is used. */
+/** Milliseconds to wait for the node before a cached file is used. */
 const answerMilliseconds = 3000;
 
 /**
- * The page itself, and the addresses of the nodes, for starts while its own node is down. Modules
- * and styles are kept when they are first asked for.
+ * The files to cache at installation: the page, and the node addresses for starts while its own
+ * node is down. Modules and styles are cached when first requested.
  */
 const pages = ["/", "/nodes.json", "/manifest.webmanifest", "/icon.svg"];
 const folders = ["/chat/", "/client/"];
@@ -23,8 +23,8 @@ const folders = ["/chat/", "/client/"];
 const worker = /** @type {any} */ (self);
 
 /**
- * The last push that is handled; one after the other, since a withdrawal may follow at once, and
- * browsers forget notifications that are still being shown when all are listed.
+ * The promise of the last push handler. Pushes are handled one after the other, since a withdrawal
+ * may follow at once, and browsers do not list notifications that are still being shown.
  */
 let handled = Promise.resolve();
 
@@ -61,8 +61,8 @@ async function keepPages() {
 }
 
 /**
- * Keeps what the open page has loaded before this worker ran, so that the first visit is enough for
- * a start without a network.
+ * Asks the open pages for the files that they loaded before this worker ran, to cache them, so that
+ * one visit suffices for an offline start.
  */
 async function keepOpenPage() {
     for (const client of await worker.clients.matchAll({ type: "window" })) {
@@ -78,7 +78,8 @@ worker.addEventListener("message", (/** @type {any} */ event) => {
 });
 
 /**
- * Answers from the node, so that a page is never older than the node; without it, from the cache.
+ * Responds with the file from the node, so that the page is never older than the node; if the node
+ * does not answer, with the cached file.
  *
  * @param {Request} request
  * @param {string} path
@@ -97,8 +98,8 @@ async function answer(request, path) {
 }
 
 /**
- * Shows what a node pushes, or withdraws it. A message of the conversation that is on screen is not
- * pushed: the node knows which one each device views.
+ * Shows or withdraws a pushed notification. Nodes do not push messages of a conversation that is on
+ * screen, since each device reports the conversation it shows.
  *
  * @param {any} notification
  */
@@ -119,7 +120,7 @@ async function onPush(notification) {
 }
 
 /**
- * Shows an address in an open window, or in one of its own.
+ * Opens an address in an open window, or in a new one if none is open.
  *
  * @param {string} address
  */

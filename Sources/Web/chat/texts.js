@@ -1,8 +1,8 @@
 /**
- * All texts of the chat, in one place, ready for translation.
+ * All user-visible texts of the chat, in one file for translation.
  *
- * A text with a part that changes is a function of that part. Numbers and times arrive as texts of
- * the reader's locale (`formats.js`).
+ * A text with a variable part is a function of that part. Numbers and times are passed as strings
+ * formatted for the reader's locale (`formats.js`).
  */
 export const texts = {
     app: "Grapevine",

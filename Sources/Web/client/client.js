@@ -17,13 +17,15 @@ import { Search } from "./sync/search.js";
 /** @typedef {import("./sync/typing.js").Typing} Typing */
 
 /**
- * The chat client of one user on one device, without a page.
+ * The chat client of one user on one device, without a user interface.
  *
- * What the user does is shown at once, stored, and sent as soon as a node answers; what a method
- * returns as a promise settles when the cluster has answered, perhaps much later. A refusal takes
- * the change back, rejects the promise with a `Failure`, and is told to the listeners.
+ * A user's change is shown at once, stored, and sent as soon as a node is reachable; the promise
+ * that a method returns settles when the cluster has answered, perhaps much later. If the cluster
+ * rejects the change, the client rolls it back, rejects the promise with a `Failure`, and notifies
+ * the listeners.
  *
- * This is the whole interface. The names behind `@type` are where each part is made and described.
+ * This class is the client's whole public interface. Each `@type` names the class and method that
+ * implements and documents the member.
  */
 export class Client {
     #engine;
@@ -34,7 +36,7 @@ export class Client {
     #search;
 
     /**
-     * Opens the client, and restores what this device has stored.
+     * Opens the client and restores its state from this device's store.
      *
      * @param {import("./store/parts.js").Options} options
      * @returns {Promise<Client>}
@@ -57,28 +59,28 @@ export class Client {
         this.#search = new Search(engine.views, this.#profiles);
     }
 
-    /** Ends the client; what waits is sent after the next opening. */
+    /** Closes the client; pending operations are sent after the next opening. */
     close() {
         this.#engine.close();
     }
 
-    // The connection and the listeners.
+    // Connection and listeners.
 
     get connection() {
         return this.#engine.connection.status;
     }
 
-    /** The node in use. */
+    /** The address of the node that the client currently uses. */
     get node() {
         return this.#engine.nodes.current;
     }
 
-    /** Whether files are on their way into the store: they would be lost with the page. */
+    /** Whether files are being written to the local store; closing the page now would lose them. */
     get isStoringFiles() {
         return this.#engine.outbox.isStoringFiles;
     }
 
-    /** Whether the client behaves as if there were no network, for tests by hand. */
+    /** Whether the client simulates a missing network, for manual tests. */
     get debugOffline() {
         return this.#engine.device.isOffline;
     }
@@ -87,7 +89,7 @@ export class Client {
         this.#engine.device.isOffline = isOffline;
     }
 
-    /** Whether the user sees the page: only then are messages marked as read. */
+    /** Whether the page is visible; messages are marked as read only while it is. */
     get isVisible() {
         return this.#engine.screen.isVisible;
     }
@@ -133,8 +135,8 @@ export class Client {
     }
 
     /**
-     * Signs out, and removes all that this device has stored. Without a network the sign-in goes
-     * on at the nodes until its tokens are over.
+     * Signs out, and removes all data that this device has stored. Without a network, the sign-in
+     * stays valid at the nodes until its tokens expire.
      *
      * @param {{everywhere?: boolean}} [options]
      */
@@ -180,7 +182,7 @@ export class Client {
     }
 
     /**
-     * Blocks a user: what they send from then on is not shown.
+     * Blocks a user: messages that the blocked user sends from then on are not shown.
      *
      * @param {string} user
      */
@@ -189,8 +191,8 @@ export class Client {
     }
 
     /**
-     * Ends a block: what the user sent meanwhile is shown, too, as far as it is among the newest
-     * thousand messages of its chat.
+     * Unblocks a user: messages sent during the block are shown, too, if they are among the newest
+     * 1,000 messages of their chat.
      *
      * @param {string} user
      */
@@ -199,12 +201,12 @@ export class Client {
         await this.#engine.loader.reload();
     }
 
-    /** @returns {Promise<string[]>} the users whom this one has blocked */
+    /** @returns {Promise<string[]>} the ids of the users whom the signed-in user has blocked */
     blocked() {
         return this.#engine.account.blocked();
     }
 
-    /** The time of the nodes, in milliseconds since 1970, to the second. */
+    /** The nodes' time in milliseconds since 1970, with a precision of one second. */
     get now() {
         return this.#engine.calls.now;
     }
@@ -232,7 +234,7 @@ export class Client {
     /** @type {Search["find"]} */
     search = (words) => this.#search.find(words);
 
-    // One conversation.
+    // A single conversation.
 
     /**
      * @param {string} id
@@ -249,10 +251,11 @@ export class Client {
     }
 
     /**
-     * The message up to which the user has read a conversation, as far as this device knows it.
+     * Returns the id of the last message that the user has read in a conversation, as far as this
+     * device knows.
      *
      * @param {string} id
-     * @returns {string | undefined} its id; undefined where nothing is known to be read
+     * @returns {string | undefined} undefined if no message is known to be read
      */
     readMark(id) {
         const { marks, persistence, session } = this.#engine;
@@ -263,7 +266,7 @@ export class Client {
     }
 
     /**
-     * A message that is loaded, also one that the user has deleted.
+     * Returns a loaded message, even if the user has deleted it.
      *
      * @param {string} conversation
      * @param {string} id
@@ -311,7 +314,7 @@ export class Client {
 
     // Action items.
 
-    /** @returns {import("./types.js").Item[]} by due time, those without one last */
+    /** @returns {import("./types.js").Item[]} ordered by due time; items without one are last */
     items() {
         return this.#engine.views.items();
     }

@@ -1,19 +1,18 @@
 /**
- * The types of the client: what a page sees of conversations, and what a program that embeds the
- * client may replace.
+ * The public types of the chat client: the views that a page renders, and the interfaces (clock,
+ * network, store, tabs) that an embedding program may implement.
  *
- * All values that the client hands out are snapshots. They are never changed later; what has
- * changed is another object.
+ * All values that the client returns are immutable snapshots. A change produces a new object.
  */
 
 /**
- * A message as its reader sees it: the cluster's message with the reader's own pending operations
- * laid over it.
+ * A message as the user sees it: the confirmed message with the user's own pending operations
+ * applied to it.
  *
- * `state` of the reader's own messages says how far they have come; for messages of others it is
- * "sent". A "waiting" message is in the outbox, and `at` is the time of this device until the
- * cluster has given it one. A message that the cluster refuses is none: it leaves the view, and the
- * listeners are told why.
+ * `state` is the delivery state of the user's own messages; for messages of others it is "sent". A
+ * "waiting" message is still in the outbox, and its `at` is this device's time until the cluster
+ * assigns a timestamp. A message that the cluster rejects is removed from the view, and listeners
+ * receive a "refused" change with the reason.
  *
  * @typedef {{
  *   id: string,
@@ -39,7 +38,7 @@
  */
 
 /**
- * A conversation in the list of chats.
+ * A conversation as an entry of the chat list.
  *
  * @typedef {{
  *   id: string,
@@ -74,7 +73,7 @@
 /** @typedef {{user: string, name?: string, email?: string, photo?: string}} Profile */
 
 /**
- * A refusal in the words of the node; code 0 stands for no answer of any node.
+ * An error with the node's status code and message; code 0 means that no node answered.
  *
  * @typedef {{code: number, message: string}} Failure
  */
@@ -82,7 +81,8 @@
 /** @typedef {"signedOut" | "connecting" | "online" | "offline"} Connection */
 
 /**
- * Up to where a participant has read, and has received, a conversation.
+ * A participant's read and delivery marks in a conversation: the ids of the last message read and
+ * the last one received.
  *
  * @typedef {{
  *   user: string,
@@ -94,13 +94,13 @@
  */
 
 /**
- * A change of who takes part in a conversation; `by` is the user who invited, or who left.
+ * A participant's joining or leaving of a conversation; `by` is the user who invited, or who left.
  *
  * @typedef {{kind: "joined" | "left", user: string, by: string, at: string}} MemberChange
  */
 
 /**
- * What a page shows of one conversation.
+ * The data that a page renders for one conversation.
  *
  * @typedef {{
  *   chat: Chat | undefined,
@@ -115,11 +115,13 @@
  */
 
 /**
- * What a listener is told, once a turn for each kind and conversation.
+ * A change notification for listeners; equal notifications are sent once per event-loop turn.
  *
- * "session" says that the user changed, "ended", just before it, why the cluster ended the sign-in. "refused" says that the cluster refused an operation for
- * good, which is out of the view already. "notify" asks for a notification of a message that was
- * sent while its conversation was not open; `withdrawn` that one be taken back.
+ * "session" reports that the signed-in user changed; "ended" precedes it and gives the reason why
+ * the cluster ended the sign-in. "refused" reports an operation that the cluster rejected
+ * permanently; the view has already removed it. "notify" asks for a notification of a message that
+ * was sent while its conversation was not open; with `withdrawn`, it asks to remove that
+ * notification.
  *
  * @typedef {{kind: "connection" | "chats" | "items" | "profiles" | "session"}
  *   | {kind: "conversation" | "typing", conversation: string}
@@ -131,12 +133,12 @@
  */
 
 /**
- * A change that the user has made and the cluster has not shown yet.
+ * A change that the user made on this device and that the confirmed state does not include yet.
  *
- * `id` orders operations, as texts are ordered: the outbox sends those of one `lane` (a
- * conversation, or "items", or "profile") in this order, one at a time. An operation is
- * acknowledged when the cluster has answered it, and stays in the overlay until the confirmed state
- * shows it.
+ * Operations are ordered by `id`, compared as strings: the outbox sends the operations of one
+ * `lane` (a conversation, "items" or "profile") in this order, one at a time. An operation is
+ * acknowledged when the cluster has accepted it, and stays in the overlay until the confirmed state
+ * includes it.
  *
  * @typedef {{
  *   id: string,
@@ -148,7 +150,7 @@
  */
 
 /**
- * What the cluster said when it acknowledged an operation.
+ * The cluster's acknowledgement of an operation, with the timestamp it assigned.
  *
  * @typedef {{at?: string}} Acknowledgement
  */
@@ -175,7 +177,7 @@
 /** @typedef {{title?: string, due?: string | null, priority?: string | null}} ItemChanges */
 
 /**
- * A source of time, in milliseconds since 1970, and of timers.
+ * A clock in milliseconds since 1970, with timers.
  *
  * @typedef {{
  *   now: () => number,
@@ -184,7 +186,7 @@
  */
 
 /**
- * The answer to a request over HTTP; `at` is the node's time, in milliseconds since 1970.
+ * The response to an HTTP request; `at` is the node's time, in milliseconds since 1970.
  *
  * @typedef {{
  *   status: number,
@@ -197,7 +199,7 @@
  */
 
 /**
- * A request over HTTP; `body` is sent as JSON, `blob` as it is.
+ * An HTTP request; `body` is sent as JSON, `blob` as raw bytes.
  *
  * @typedef {{
  *   method: string,
@@ -211,7 +213,7 @@
  */
 
 /**
- * An open WebSocket, or one that is being opened.
+ * A WebSocket that is open or connecting.
  *
  * @typedef {{send: (text: string) => void, close: () => void}} Socket
  */
@@ -227,7 +229,7 @@
 /**
  * The network: requests and WebSockets.
  *
- * `fetch` rejects if no answer comes within `milliseconds`.
+ * `fetch` rejects if no response arrives within `milliseconds`.
  *
  * @typedef {{
  *   fetch: (node: string, call: Call, milliseconds: number) => Promise<Answer>,
@@ -238,15 +240,15 @@
  */
 
 /**
- * A change of the store: `value` undefined removes the entry.
+ * A write to the local store: `value` undefined removes the entry.
  *
  * @typedef {{key: string, value: unknown}} Write
  */
 
 /**
- * The local store: named values, ordered by their keys.
+ * The local store: a persistent key-value store, ordered by key.
  *
- * `write` makes all its changes or none, and resolves when they would survive a crash.
+ * `write` applies all its changes atomically, and resolves when they are durable.
  *
  * @typedef {{
  *   read: (prefix: string) => Promise<[string, unknown][]>,
@@ -256,8 +258,8 @@
  */
 
 /**
- * A small store of texts that has a change when the call returns, unless the machine fails: the
- * `localStorage` of a browser, or a `Map`. `set` throws if it is full.
+ * A small synchronous string store that survives a crash of the page, though not of the machine:
+ * the browser's `localStorage`, or a `Map`. `set` throws if the store is full.
  *
  * @typedef {{
  *   keys: () => Iterable<string>,
@@ -268,10 +270,10 @@
  */
 
 /**
- * What tabs of one origin share: locks, and a channel on which each hears the others.
+ * The coordination of tabs of one origin: named locks, and a broadcast channel to the other tabs.
  *
- * A lock is held until the promise of its `action` settles, or the tab is gone; `signal` gives up
- * waiting for it. `tryLock` does nothing if another tab holds the lock.
+ * A lock is held until the promise of its `action` settles or the tab is closed; `signal` cancels
+ * the wait for the lock. `tryLock` does nothing if another tab holds the lock.
  *
  * @typedef {{
  *   lock: <T>(name: string, action: () => Promise<T>, signal?: AbortSignal) => Promise<T>,

@@ -5,10 +5,10 @@ import { texts } from "./texts.js";
 const WIDTH = 640;
 const HEIGHT = 120;
 const SECONDS = 60;
-/** The most points: more than a minute of views has. */
+/** The most points kept; a minute has at most 240. */
 const POINTS_MAX = 600;
 
-/** The line of messages a second over the last minute. */
+/** The line chart of messages per second over the last minute. */
 export class Chart {
     #line = drawn("polyline", { class: "line" });
     #area = drawn("polygon", { class: "area" });

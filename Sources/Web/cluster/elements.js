@@ -1,7 +1,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * Makes an element of a drawing.
+ * Returns a new SVG element.
  *
  * @param {string} name
  * @param {Record<string, string | number>} [attributes]
@@ -15,7 +15,7 @@ export function drawn(name, attributes = {}, ...children) {
 }
 
 /**
- * Makes an element of the page.
+ * Returns a new HTML element.
  *
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
@@ -36,13 +36,17 @@ export function set(element, attributes) {
     }
 }
 
-/** Sets a text where it is another one: readers of the screen are told of changes only. @param {Node} node @param {string} text */
+/**
+ * Sets a node's text if it differs, so that screen readers announce only changes.
+ * @param {Node} node
+ * @param {string} text
+ */
 export function setText(node, text) {
     if (node.textContent !== text) node.textContent = text;
 }
 
 /**
- * The only element that a selector finds.
+ * Returns the first element that matches a selector, or throws if there is none.
  *
  * @param {string} selector
  * @returns {HTMLElement}

@@ -5,10 +5,10 @@ import { texts } from "./texts.js";
 const CELL = 16;
 const HEAD = 44;
 const TOP = 14;
-/** The most letters: of more digests than that, the rest share the last one. */
+/** The letters that label distinct digests; further digests share the last letter. */
 const LETTERS = "ABCDEFG";
 
-/** The drawing of the shards: a column for each, a row for each node. */
+/** The grid of shards: a column per shard, a row per node. */
 export class Grid {
     #place;
     #drawing = drawn("svg", { role: "img" });

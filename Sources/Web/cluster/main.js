@@ -10,7 +10,7 @@ import { Table } from "./table.js";
 import { texts } from "./texts.js";
 import { EVENTS_MAX, Timeline } from "./timeline.js";
 
-/** The milliseconds between two drawings. */
+/** Milliseconds between two redraws. */
 const DRAWING_MILLISECONDS = 250;
 
 const play = Play.of(location.hash);
@@ -21,7 +21,11 @@ const grid = new Grid(found("#shards .wide"));
 const chart = new Chart(found("#rates .drawing"));
 const table = new Table(found("#nodes .wide"), play && give);
 
-/** Gives an order to `cluster/play` and shows what came of it. @param {Order} order @param {string[]} words */
+/**
+ * Sends a command to `cluster/play` and shows its result.
+ * @param {Order} order
+ * @param {string[]} words
+ */
 async function give(order, ...words) {
     if (!play) return;
     setText(found("#nodes .said"), texts.orders.running);
@@ -40,7 +44,7 @@ function cut() {
     void give("partition", selected.join(","), others.join(","));
 }
 
-/** The names of the nodes in the last view that answer: no other can be cut off. @type {string[]} */
+/** The nodes that answered in the last view; only these can be partitioned. @type {string[]} */
 let nodes = [];
 
 /** @param {string} text @param {string} kind */
@@ -93,5 +97,5 @@ function setTexts() {
 setTexts();
 const addresses = await loadAddresses(location.origin);
 poll(addresses, (answer) => model.onAnswer(answer));
-// Nothing is concluded from a part of the nodes: each has answered or failed by then.
+// The first redraw is delayed, so that most nodes have answered or failed before it.
 setTimeout(() => setInterval(show, DRAWING_MILLISECONDS), 2 * DRAWING_MILLISECONDS);

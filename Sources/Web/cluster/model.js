@@ -2,16 +2,16 @@
  * @import { Answer, ClusterView, Link, MemberReport, NodeView, Report, ShardView } from "./types.js"
  */
 
-/** The seconds over which sends are averaged. */
+/** The seconds over which the rate of sends is averaged. */
 const RATE_SECONDS = 2;
-/** The most counts that are kept of a node: more than `RATE_SECONDS` have. */
+/** The most counter samples kept per node; `RATE_SECONDS` have fewer. */
 const COUNTS_MAX = 16;
 
-/** What is known of the cluster: the last answer of each node, and what its counters said. */
+/** The page's model of the cluster: the last answer of each node, and its recent send counters. */
 export class ClusterModel {
     /** @type {Map<string, Answer>} */
     #answers = new Map();
-    /** The names of nodes, which a node that does not answer does not tell. @type {Map<string, string>} */
+    /** Node names by address, kept for nodes that stop answering. @type {Map<string, string>} */
     #names = new Map();
     /** @type {Map<string, {at: number, sends: number}[]>} */
     #counts = new Map();
@@ -26,7 +26,7 @@ export class ClusterModel {
         const { node, counters } = answer.report;
         this.#names.set(answer.address, node.name);
         const counts = this.#counts.get(answer.address) ?? [];
-        // A smaller count is that of another process.
+        // A smaller count means that the node's process was restarted.
         if (counters.sends < (counts.at(-1)?.sends ?? 0)) counts.length = 0;
         counts.push({ at: answer.at, sends: counters.sends });
         if (counts.length > COUNTS_MAX) counts.shift();
@@ -95,8 +95,9 @@ function rate(counts, now) {
 }
 
 /**
- * The most changes that a node may lack: those of others that are not known to be on its disk. One
- * whose shards are those of all others lacks nothing, whatever they know of it.
+ * Returns an upper bound of the changes that a node lacks: the most that any other node has and
+ * does not know to be on its disk. The result is 0 if the digests of all its shards equal those of
+ * the other nodes.
  *
  * @param {string} name
  * @param {Report[]} reports
@@ -125,7 +126,7 @@ function members(reports) {
 }
 
 /**
- * The state of the connection between every two nodes, from what both of them say.
+ * Returns the state of the connection between each pair of nodes, from the reports of both.
  *
  * @param {NodeView[]} nodes
  * @returns {Link[]}
@@ -146,13 +147,13 @@ export function links(nodes) {
     );
 }
 
-/** What a node says of another. @param {NodeView} other @param {NodeView} by */
+/** Returns the report of node `by` on node `other`. @param {NodeView} other @param {NodeView} by */
 function seen(other, by) {
     return by.report?.members.find((member) => member.name === other.name);
 }
 
 /**
- * The shards, with the digests that the nodes which answer have of them.
+ * Returns the shards, with the digests that the answering nodes report.
  *
  * @param {Report[]} reports
  * @returns {ShardView[]}
@@ -180,8 +181,8 @@ export function shards(reports) {
 }
 
 /**
- * The proof of `cluster/converged`: all nodes that run have equal digests of every shard, and say
- * that they are in sync.
+ * Returns whether the cluster has converged, by the criterion of `cluster/converged`: all running
+ * nodes have equal digests of every shard, and report that they are in sync.
  *
  * @param {ClusterView} view
  */

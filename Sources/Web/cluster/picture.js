@@ -6,7 +6,7 @@ const WIDTH = 420;
 const HEIGHT = 340;
 const RADIUS = 34;
 
-/** The drawing of the nodes and the connections between them. */
+/** The SVG drawing of the nodes and the connections between them. */
 export class Picture {
     #drawing = drawn("svg", { role: "img" });
     #links = drawn("g");
@@ -105,7 +105,7 @@ export class Picture {
     }
 }
 
-/** The nodes stand in a circle, the first one at its top. @param {string[]} names */
+/** Returns the nodes' positions on a circle, the first at the top. @param {string[]} names */
 function placesOf(names) {
     return new Map(names.map((name, index) => {
         const angle = 2 * Math.PI * index / names.length - Math.PI / 2;

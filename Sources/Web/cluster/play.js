@@ -1,23 +1,26 @@
 import { texts } from "./texts.js";
 
-/** A start waits until the node serves. */
+/** The time limit of a command; `start` waits until the node serves. */
 const ORDER_MILLISECONDS_MAX = 45_000;
 
 /**
  * @typedef {"kill"|"start"|"pause"|"resume"|"wipe"|"send"|"partition"|"heal"} Order
  */
 
-/** The orders to the nodes of this machine, which `cluster/play` takes. */
+/** The client of `cluster/play`, which executes commands on the nodes of this machine. */
 export class Play {
     #address;
 
-    /** @param {string} address with the token, which is in no header and no log */
+    /**
+     * @param {string} address the URL of `cluster/play`, with its secret token, which is in no
+     *     header and no log
+     */
     constructor(address) {
         this.#address = address;
     }
 
     /**
-     * The taker of orders that the address of the page names: `#play=http://127.0.0.1:7500/…`.
+     * Returns the client for the URL in the page's fragment, `#play=http://127.0.0.1:7500/…`.
      *
      * @param {string} fragment
      * @returns {Play | undefined}
@@ -29,7 +32,7 @@ export class Play {
     }
 
     /**
-     * Gives an order, and returns what is said of it.
+     * Sends a command, and returns the text that describes its result.
      *
      * @param {Order} order
      * @param {string[]} words

@@ -1,12 +1,12 @@
 /** @import { Answer, Report } from "./types.js" */
 
-/** A node that answers later counts as silent. */
+/** The request timeout; a node that has not answered by then counts as silent. */
 const ANSWER_MILLISECONDS_MAX = 1500;
-/** The pause between two questions to a node. */
+/** The pause between two requests to a node, in milliseconds. */
 const PAUSE_MILLISECONDS = 400;
 
 /**
- * The addresses of the nodes, of which one serves this page.
+ * Returns the addresses of the nodes, including the one that serves this page.
  *
  * @param {string} own the origin of the page
  * @returns {Promise<string[]>}
@@ -19,7 +19,7 @@ export async function loadAddresses(own) {
 }
 
 /**
- * Asks a node for its report.
+ * Requests a node's report.
  *
  * @param {string} address
  * @returns {Promise<Answer>}
@@ -38,7 +38,7 @@ export async function ask(address) {
 }
 
 /**
- * Asks all nodes again and again; each at its own pace, so that a silent one holds up nothing.
+ * Polls all nodes, each in a loop of its own, so that a silent node does not delay the others.
  *
  * @param {string[]} addresses
  * @param {(answer: Answer) => void} onAnswer

@@ -3,14 +3,14 @@
 import { made, set, setText } from "./elements.js";
 import { texts } from "./texts.js";
 
-/** The orders that make sense for a node in each state. @type {Record<string, Order[]>} */
+/** The commands offered for a node, by its status. @type {Record<string, Order[]>} */
 const ORDERS = {
     answers: ["send", "pause", "kill"],
     silent: ["resume", "kill"],
     stopped: ["start", "wipe"],
 };
 
-/** The table of the nodes, with their figures and what can be done to them. */
+/** The table of the nodes, with their figures and the buttons that send commands to them. */
 export class Table {
     #rows = made("tbody", { role: "rowgroup" });
     #onOrder;
@@ -28,7 +28,7 @@ export class Table {
         const { orders, ...columns } = texts.columns;
         const names = [...Object.values(columns), ...(onOrder ? [orders] : [])];
         const heads = names.map((name) => made("th", { scope: "col" }, name));
-        // On a phone the rows are laid out as blocks; the roles keep them rows for readers.
+        // On a phone CSS shows rows as blocks; ARIA roles keep them rows for screen readers.
         place.append(made(
             "table",
             { role: "table" },
@@ -95,7 +95,8 @@ export class Table {
 }
 
 /**
- * Shows the buttons of some orders; a focus on one that goes stays in the row.
+ * Shows the buttons of the given commands; if the focused button is hidden, focuses another one in
+ * the row.
  *
  * @param {HTMLTableRowElement} row
  * @param {Order[]} orders

@@ -1,4 +1,4 @@
-/** All texts of the page, ready for translation. */
+/** All user-visible texts of the cluster page, in one file for translation. */
 
 /** @param {number} count @param {string} one @param {string} many */
 const plural = (count, one, many) => `${count.toLocaleString()} ${count === 1 ? one : many}`;

@@ -2,20 +2,20 @@
 import { proof } from "./model.js";
 import { texts } from "./texts.js";
 
-/** The most events that are shown; the oldest go first. */
+/** The most events shown; older ones are removed. */
 export const EVENTS_MAX = 200;
 
-/** The events of the cluster, which follow from two views of it. */
+/** The cluster's events, derived from the differences between successive views. */
 export class Timeline {
     /** @type {ClusterView | undefined} */
     #before;
-    /** Since when the nodes have not agreed; undefined while they do. @type {number | undefined} */
+    /** When the nodes last ceased to agree; undefined before that. @type {number | undefined} */
     #since;
     #different = 0;
     #isProven = false;
 
     /**
-     * Returns what has happened since the view before.
+     * Returns the events between the previous view and this one.
      *
      * @param {ClusterView} view
      * @returns {string[]}
@@ -74,7 +74,7 @@ function changesOfLinks(before, view) {
     return view.links.flatMap(({ from, to, state }) => {
         const past = before.links.find((link) => link.from === from && link.to === to);
         if (!past || past.state === state) return [];
-        // That a stopped node has no connections goes without saying.
+        // Lost connections of a stopped node are not reported.
         const ends = view.nodes.filter((node) => node.name === from || node.name === to);
         if (ends.some((node) => node.status === "stopped")) return [];
         return [texts.events[state](from, to)];

@@ -1,5 +1,5 @@
 /**
- * What a node says of itself, and what the page makes of it.
+ * The types of a node's JSON report, and of the page's views derived from the reports.
  *
  * @typedef {{
  *   name: string, version: string, cluster?: string, uptimeMilliseconds: number,
@@ -24,17 +24,17 @@
  *   pullsDone: number, forwards: number,
  * }} Counters
  *
- * The answer to `GET /cluster.json`.
+ * The response to `GET /cluster.json`.
  * @typedef {{
  *   node: NodeReport, members: MemberReport[], shards: ShardReport[], counters: Counters,
  * }} Report
  *
- * What came of asking a node: `silent` is one whose port takes the question and gives no answer in
- * time, as a paused process does; `stopped` is one whose port is closed.
+ * The result of requesting a node's report: a `silent` node accepts the connection but does not
+ * answer in time, for example while its process is paused; the port of a `stopped` node is closed.
  * @typedef {{address: string, status: "answers", report: Report, at: number}
  *   | {address: string, status: "silent"|"stopped", at: number}} Answer
  *
- * A node as the page shows it.
+ * The page's view of a node.
  * @typedef {{
  *   name: string, address?: string, status: "answers"|"silent"|"stopped", report?: Report,
  *   sendsPerSecond: number, behind: number, dead: string[],
@@ -44,7 +44,7 @@
  *   from: string, to: string, state: "connected"|"cut"|"closed", rttMilliseconds?: number,
  * }} Link
  *
- * A shard: for each node that holds it a letter, the same for equal digests.
+ * The page's view of a shard: `variants` has a number per node, the same for equal digests.
  * @typedef {{
  *   id: number, owners: string[], variants: Map<string, number>, states: Map<string, string>,
  *   isEqual: boolean,

@@ -11,9 +11,7 @@ const typingRepeatMilliseconds = 3000;
 const typingEndMilliseconds = 5000;
 const clockMilliseconds = 250;
 
-/**
- * The input of a conversation: a text, a photo, or a recording.
- */
+/** The composer of a conversation, for texts, files and voice recordings. */
 export class Composer {
     /** @type {VoiceRecorder | undefined} */
     #recorder;
@@ -73,7 +71,7 @@ export class Composer {
         this.#showButtons();
     }
 
-    /** What is typed and not sent. */
+    /** The unsent text. */
     get draft() {
         return this.#field.value;
     }
@@ -88,7 +86,7 @@ export class Composer {
         this.#field.element.focus();
     }
 
-    /** Ends a recording and the sign of typing, when the conversation is left. */
+    /** Discards the recording and ends the typing indicator when the conversation is closed. */
     leave() {
         if (this.#recorder) this.#discard();
         this.#endTyping();
@@ -137,7 +135,7 @@ export class Composer {
 
     #takeFile() {
         const [file] = this.#file.files ?? [];
-        // The same file can be chosen again.
+        // The input is reset, so that the same file can be chosen again.
         this.#file.value = "";
         if (file) this.actions.sendFile(file);
     }

@@ -21,7 +21,7 @@ import { firstUnread } from "./timeline.js";
  */
 
 /**
- * What the conversation needs from the rest of the page.
+ * The parts of the page that the conversation uses.
  *
  * @typedef {{
  *   client: Client,
@@ -35,23 +35,25 @@ import { firstUnread } from "./timeline.js";
  */
 
 const fileBytesMax = 25 * 1024 * 1024;
-/** The most messages that are loaded to find the first of those that were not read. */
+/** The most messages loaded in search of the first unread one. */
 const searchedMax = 500;
 
 /**
- * The open conversation: it gives the component its view, and turns what the user does into
- * requests of the client.
+ * The controller of the open conversation: it renders the view from the client's state, and turns
+ * user actions into calls of the client.
  */
 export class ConversationPage {
     /** @type {string | undefined} */
     #id;
-    /** The message before which the line "New" stands. @type {string | undefined} */
+    /** The id of the message below the "New" line. @type {string | undefined} */
     #firstNew;
-    /** While the first message is looked for that was not read: up to which message the user has
-     * read, and whether the conversation is to be scrolled there.
-     * @type {{mark?: string, scrolls: boolean} | undefined} */
+    /**
+     * The running search for the first unread message: the id of the last read message, and whether
+     * to scroll to the result.
+     * @type {{mark?: string, scrolls: boolean} | undefined}
+     */
     #search;
-    /** Whether the nodes have told of the conversation since it was opened. */
+    /** Whether the conversation has been loaded from a node since it was opened. */
     #isFresh = false;
     /** @type {string | undefined} */
     #wanted;
@@ -82,7 +84,7 @@ export class ConversationPage {
 
     /**
      * @param {string} id
-     * @param {string} [message] one to scroll to
+     * @param {string} [message] the id of a message to scroll to
      */
     open(id, message) {
         this.#wanted = message;
@@ -90,7 +92,7 @@ export class ConversationPage {
             this.close();
             this.#id = id;
             this.#lastHeard = "";
-            // Before it is opened, which marks it as read.
+            // The read mark is taken before loading, which marks the conversation as read.
             this.#search = { mark: this.client.readMark(id), scrolls: message === undefined };
             this.#isFresh = false;
             this.view.composer.draft = this.#drafts.of(id);
@@ -151,8 +153,9 @@ export class ConversationPage {
     }
 
     /**
-     * Says that there is no such conversation, as after a link to one that the user is not in; one
-     * that has just been created is not known to the nodes yet.
+     * Shows an error and returns to the chat list if the conversation does not exist or the user is
+     * not in it, for example after following a link. A new conversation that nodes do not know yet
+     * stays open.
      *
      * @param {string} id
      */
@@ -162,14 +165,17 @@ export class ConversationPage {
         showFailure(new Error(texts.conversation.unknown), texts.conversation.unknown);
     }
 
-    /** A hidden page reads nothing: what arrives meanwhile stays unread, below the line "New". */
+    /**
+     * Handles the page being hidden or shown. Messages that arrive while it is hidden stay unread,
+     * below the "New" line.
+     */
     #onVisibility() {
-        // Before the page is visible, which marks what is shown as read.
+        // The read mark is taken before `isVisible` is set, which marks the shown messages as read.
         const mark = this.#id ? this.client.readMark(this.#id) : undefined;
         this.client.isVisible = !document.hidden;
         this.#tellView();
         if (!this.#id) return;
-        // A page that is reloaded or closed is hidden before.
+        // The draft is stored here, since a page is hidden before it is reloaded or closed.
         this.#drafts.keep(this.#id, this.view.composer.draft);
         this.#firstNew = undefined;
         this.#search = document.hidden ? undefined : { mark, scrolls: false };
@@ -181,15 +187,15 @@ export class ConversationPage {
     }
 
     /**
-     * Finds where what is new begins; earlier messages are loaded until it is found.
+     * Finds the first unread message, loading earlier messages until the read mark is reached.
      *
      * @param {import("../../client/types.js").ConversationView} state
-     * @returns {boolean} whether to scroll there: whoever has scrolled meanwhile stays there
+     * @returns {boolean} whether to scroll to it; false if the user has scrolled meanwhile
      */
     #markFirstNew({ hasEarlier, isLoaded, marks, messages }) {
         const [id, search] = [this.#id, this.#search];
         if (!id || !search || !isLoaded || !this.#isFresh) return false;
-        // A device that has not shown the conversation yet learns from the nodes what was read.
+        // A device that has not shown the conversation before uses the nodes' read mark.
         search.mark ??= marks.find(({ user }) => user === this.client.user)?.read;
         const mark = this.client.message(id, search.mark ?? "");
         const [first] = messages;
@@ -217,7 +223,7 @@ export class ConversationPage {
     }
 
     /**
-     * Makes a text that was refused a draft again, unless another one has been begun.
+     * Restores a rejected text as the draft, unless the user has begun another one.
      *
      * @param {string} id
      * @param {string} text
@@ -254,7 +260,10 @@ export class ConversationPage {
         };
     }
 
-    /** Sends a picture as one, and any other file by its name. @param {File} file */
+    /**
+     * Sends an image file as a photo, and any other file as a text message with the file's name.
+     * @param {File} file
+     */
     #sendFile(file) {
         const id = this.#id;
         if (!id) return;
@@ -280,7 +289,7 @@ export class ConversationPage {
      */
     async #sendPhoto(id, file) {
         const photo = await preparePhoto(file);
-        // The browser cannot show it, others may.
+        // This browser cannot decode the image, so it is sent as a named file.
         if (!photo) return this.#sendNamed(id, file);
         if (photo.file.size > fileBytesMax) {
             return showFailure(new Error(texts.composer.tooLarge), texts.composer.tooLarge);
@@ -294,7 +303,7 @@ export class ConversationPage {
         if (chat) openChatOptions(chat, this.context.chatActions, { isOpen: true });
     }
 
-    /** Closes what belongs to the conversation, when the user signs out. */
+    /** Closes the conversation and its dialog when the user signs out. */
     dispose() {
         this.close();
         closeDialog();

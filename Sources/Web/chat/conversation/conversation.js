@@ -22,8 +22,8 @@ import { TypingIndicator } from "./typing-indicator.js";
  */
 
 /**
- * What a conversation shows. `items` are the user's action items by the id of their message and by
- * their own id; `firstNew` is the message before which the line "New" stands.
+ * The view of a conversation. `items` has the user's action items, keyed by the id of their message
+ * and by their own id; `firstNew` is the id of the message below the "New" line.
  *
  * @typedef {{
  *   id: string,
@@ -60,11 +60,11 @@ import { TypingIndicator } from "./typing-indicator.js";
 
 const words = texts.conversation;
 
-/** A conversation: its header, messages, edit bar and input. */
+/** The view component of a conversation: header, messages, edit bar and composer. */
 export class Conversation {
     #shown = "";
     #count = 0;
-    /** Messages that arrived below the visible part. */
+    /** The number of messages that have arrived below the visible part. */
     #arrived = 0;
     #lastKey = "";
 
@@ -75,7 +75,7 @@ export class Conversation {
     #typing = new TypingIndicator();
     #endBadge = element("span", { class: "badge", hidden: true, "aria-hidden": "true" });
     #isLoaded = false;
-    /** What is asked when the conversation is opened, and for earlier messages. */
+    /** The retries of loading the conversation, and of loading earlier messages. */
     retry = new LoadRetry(() => this.#showSpinner());
     earlier = new LoadRetry(() => {});
 
@@ -204,8 +204,8 @@ function makeRows(view) {
 }
 
 /**
- * The line under the newest of the user's messages that was received: "Delivered" or "Read", with
- * the time.
+ * Returns the receipt under the user's newest message, "Delivered" or "Read" with the time;
+ * undefined if not all others have received it.
  *
  * @param {ConversationView} view
  * @returns {{message: string, text: string} | undefined}

@@ -2,10 +2,10 @@ const draftsMax = 100;
 const storageKey = "grapevine.drafts";
 
 /**
- * The texts of a user that are typed and not sent, by conversation; of too many the oldest goes.
+ * The user's unsent texts, by conversation; above 100, the oldest is removed.
  *
- * They survive a reload, and end with a sign-out. Each is read and written where it is stored,
- * since other tabs of the user have drafts, too.
+ * Drafts survive a reload, and are removed at sign-out. Every access reads `localStorage`, since
+ * other tabs of the user also store drafts.
  */
 export class Drafts {
     #user;
@@ -52,7 +52,7 @@ export class Drafts {
     }
 }
 
-/** Forgets all drafts, when the user signs out. */
+/** Removes all drafts when the user signs out. */
 export function forgetDrafts() {
     localStorage.removeItem(storageKey);
 }

@@ -7,8 +7,8 @@ import { texts } from "../texts.js";
 const words = texts.editBar;
 
 /**
- * The bar above the input in which a message is edited. It stays, with what was typed, until the
- * change is accepted or given up.
+ * The bar above the composer in which a message is edited. The bar keeps the typed text until the
+ * edit is accepted or cancelled.
  */
 export class EditBar {
     #message = "";

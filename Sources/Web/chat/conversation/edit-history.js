@@ -8,7 +8,7 @@ import { showFailure } from "../dialogs/alert.js";
 /** @typedef {{at: string, text: string}} Edit */
 
 /**
- * The texts that a message has had, the current one first.
+ * Returns the list of all versions of a message's text, the current one first.
  *
  * @param {Edit[]} edits the oldest first
  */
@@ -25,7 +25,7 @@ export function editList(edits) {
 }
 
 /**
- * Opens the dialog of the earlier texts, which are loaded while it shows a spinner.
+ * Opens the edit history dialog, which shows a spinner until the versions are loaded.
  *
  * @param {() => Promise<Edit[]>} load
  */

@@ -9,7 +9,10 @@ import { texts } from "../texts.js";
  * @typedef {import("./message-content.js").ContentView} ContentView
  */
 
-/** A file that is neither a picture nor a recording: its name, which is the text, saves it. */
+/**
+ * The content of a message with a file other than a photo or a recording: a button with the file's
+ * name (the message's text) that saves the file.
+ */
 export class FileContent {
     #name = element("span", { class: "text-content", dir: "auto" });
     element = element(

@@ -1,8 +1,8 @@
 /**
- * Addresses of files for `img` and `audio`, made once for each file.
+ * A cache of blob URLs of files, for `img` and `audio` elements.
  *
- * A file never changes: its address is kept until 200 others were asked for since, and given back
- * to the browser then.
+ * A file never changes, so its URL is cached until 200 other files have been requested since, and
+ * then revoked.
  */
 
 const cacheMax = 200;

@@ -8,7 +8,7 @@ import { texts } from "../texts.js";
  * @typedef {import("./message-content.js").ContentView} ContentView
  */
 
-/** A photo, shown small by its preview where it has one, and its caption. */
+/** The content of a photo message: the preview (or the photo if there is none) and the caption. */
 export class ImageContent {
     #image = element("img", { class: "photo", alt: "", hidden: true, decoding: "async" });
     #missing = element(
@@ -67,7 +67,7 @@ export class ImageContent {
         } catch (error) {
             if (this.#shown !== file) return;
             console.error("grapevine: a photo cannot be loaded:", error);
-            // The next rendering tries again.
+            // The next rendering retries the download.
             this.#shown = "";
             setShown(this.#missing, true);
         }

@@ -9,8 +9,8 @@ import { texts } from "../texts.js";
  */
 
 /**
- * A message about an action item. Its circle toggles the item where it is the reader's own; items
- * of others are not theirs to see.
+ * The content of a message about an action item. If the item belongs to the reader, a checkbox
+ * toggles it; other users' items are not visible to the reader.
  */
 export class ItemContent {
     /** @type {Item | undefined} */

@@ -3,20 +3,20 @@ import { textButton } from "../parts/button.js";
 import { element, setShown } from "../parts/dom.js";
 import { texts } from "../texts.js";
 
-/** Milliseconds before what was not loaded is asked for again; they double each time. */
+/** Milliseconds before a failed load is retried; the pause doubles with each failure. */
 const pauseMilliseconds = 1_000;
 const pauseMillisecondsMax = 30_000;
 
 /**
- * A question to the nodes that is repeated until it is answered, or refused for good. Meanwhile a
- * line says that it failed, with a button that repeats it at once.
+ * A load request that is retried with exponential backoff until it succeeds or fails permanently.
+ * After a failure, a line with a "Try Again" button is shown.
  */
 export class LoadRetry {
     isFailing = false;
     isAsking = false;
     #pause = pauseMilliseconds;
     #timer = 0;
-    /** The number of the present question: the answers to earlier ones are void. */
+    /** The number of the current load; results of earlier loads are ignored. */
     #number = 0;
     #again = () => {};
     element = element(
@@ -26,7 +26,7 @@ export class LoadRetry {
         textButton(texts.tryAgain, () => this.#again(), "quiet"),
     );
 
-    /** @param {() => void} onChange called when a question has failed, and when it is answered */
+    /** @param {() => void} onChange called when `isFailing` may have changed */
     constructor(onChange) {
         this.onChange = onChange;
     }
@@ -50,7 +50,7 @@ export class LoadRetry {
         }
     }
 
-    /** Ends the question, since nobody wants to know any more. */
+    /** Cancels the load and its retries when the result is not needed any more. */
     forget() {
         clearTimeout(this.#timer);
         this.#number += 1;

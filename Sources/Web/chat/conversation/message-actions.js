@@ -15,7 +15,7 @@ import { texts } from "../texts.js";
  */
 
 /**
- * Makes the actions on a message.
+ * Returns the actions on a message.
  *
  * @param {ConversationContext} context
  * @param {(message: Message) => void} edit
@@ -98,7 +98,7 @@ function createItem({ client, announcer }, message) {
 }
 
 /**
- * Shows who has read a message, also what is known of that only later.
+ * Opens the dialog with a message's deliveries and reads, which updates while it is open.
  *
  * @param {ConversationContext} context
  * @param {Message} opened

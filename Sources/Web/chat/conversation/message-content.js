@@ -11,7 +11,7 @@ import { VoiceContent } from "./voice-content.js";
  */
 
 /**
- * What a message's content needs from the page.
+ * The page's functions that a message's content uses.
  *
  * @typedef {{
  *   file: (conversation: string, blob: string) => Promise<Blob>,
@@ -36,7 +36,7 @@ const contents = {
 };
 
 /**
- * The kind of content that shows a message.
+ * Returns the kind of content component that renders a message.
  *
  * @param {Message} message
  */

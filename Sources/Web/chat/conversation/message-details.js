@@ -11,11 +11,11 @@ import { texts } from "../texts.js";
 
 const words = texts.message;
 
-/** The list that says who has received and read a message, and when. */
+/** The list of the participants who have received and read a message, with the times. */
 export class MessageDetails {
     element = element("ul", { class: "details" });
 
-    /** The dialog with the list. */
+    /** Returns the dialog that contains the list. */
     dialog() {
         return titledDialog(words.detailsTitle, {}, this.element);
     }

@@ -8,20 +8,20 @@ import { RowHeights } from "./row-heights.js";
  * @typedef {import("./message-row.js").MessageRowView} MessageRowView
  */
 
-/** Rows beyond the visible part that exist already, in CSS pixels. */
+/** The distance beyond the visible part within which rows are mounted, in CSS pixels. */
 const overscan = 600;
-/** A reader this close to the end follows what arrives. */
+/** The distance from the end, in CSS pixels, within which the list follows new messages. */
 const endDistance = 80;
-/** Measuring new rows changes what is visible; three rounds settle it. */
+/** The most layout rounds of an update, since measured heights change which rows are visible. */
 const roundsMax = 4;
 const highlightMilliseconds = 1600;
 
 /**
- * The messages of a conversation. Only rows near the visible part exist; ten thousand messages
- * scroll as a hundred do.
+ * The virtualized list of a conversation's messages. Only rows near the visible part are mounted,
+ * so that 10,000 messages scroll as fast as 100.
  *
- * What the reader looks at stays where it is when rows above it change: after each change the
- * first visible row, or the end, is put back to its place.
+ * The visible rows do not move when rows above them change: after each change, the list restores
+ * the position of the first visible row, or stays at the end.
  */
 export class MessageList {
     /** @type {MessageRowView[]} */
@@ -39,7 +39,7 @@ export class MessageList {
     element = element("div", { class: "message-list" }, this.#sizer);
 
     /**
-     * @param {string} name for screen readers
+     * @param {string} name the label for screen readers
      * @param {MessageActions} actions
      * @param {{onEarlier: () => void, onEndChange: (isAtEnd: boolean) => void}} events
      */
@@ -75,23 +75,23 @@ export class MessageList {
             last.key !== before.at(-1)?.key;
         if (isNewOwn) this.#isAtEnd = true;
         this.active.settle(this.#isAtEnd);
-        // A feed without articles would be announced as a broken one.
+        // Screen readers report an ARIA feed without articles as broken: an empty list is a group.
         setAttribute(this.#sizer, "role", rows.length > 0 ? "feed" : "group");
         this.#update(this.#isAtEnd ? undefined : anchor, true);
         if (focus !== undefined) this.active.refocus(focus);
     }
 
-    /** Shows the newest message. */
+    /** Scrolls to the newest message. */
     scrollToEnd() {
         this.#isAtEnd = true;
         this.#update(undefined, false);
     }
 
     /**
-     * Shows a message in the upper part, as far as there are messages below it.
+     * Scrolls a message to a third of the list's height, or as far as the messages below it allow.
      *
      * @param {string} key
-     * @returns {boolean} whether the list has it, and is on the page
+     * @returns {boolean} whether the list has the message and is visible
      */
     scrollTo(key) {
         if (!this.#indices.has(key) || this.element.clientHeight === 0) return false;
@@ -101,10 +101,10 @@ export class MessageList {
     }
 
     /**
-     * Shows a message in the upper part, and marks it for a moment.
+     * Scrolls to a message and highlights it for 1.6 s.
      *
      * @param {string} key
-     * @returns {boolean} whether the list has it
+     * @returns {boolean} whether the list has the message and is visible
      */
     reveal(key) {
         if (!this.scrollTo(key)) return false;
@@ -115,7 +115,7 @@ export class MessageList {
         return true;
     }
 
-    /** Forgets where the reader was, for another conversation. */
+    /** Resets the rows, heights and scroll position for another conversation. */
     reset() {
         this.#rows = [];
         this.#indices.clear();
@@ -126,7 +126,7 @@ export class MessageList {
     }
 
     /**
-     * The first visible row and its distance from the upper edge.
+     * Returns the first visible row and its offset from the list's upper edge.
      *
      * @returns {{key: string, top: number} | undefined}
      */
@@ -138,11 +138,12 @@ export class MessageList {
     }
 
     /**
-     * Lays the rows out, mounts those near the visible part, and measures them, until their
-     * heights are known.
+     * Lays out the rows, and mounts and measures those near the visible part, until their heights
+     * are stable.
      *
-     * @param {{key: string, top: number} | undefined} anchor undefined for the end
-     * @param {boolean} isChanged whether mounted rows have to be rendered
+     * @param {{key: string, top: number} | undefined} anchor the row to keep in position; undefined
+     *     to scroll to the end
+     * @param {boolean} isChanged whether to render the mounted rows again
      */
     #update(anchor, isChanged) {
         let shouldRender = isChanged;
@@ -171,7 +172,7 @@ export class MessageList {
         if (index !== undefined) this.element.scrollTop = this.#heights.top(index) - anchor.top;
     }
 
-    /** The rows near the visible part and the one that has the focus, in order. */
+    /** Returns the rows to mount: those near the visible part and the focused one, in order. */
     #wanted() {
         const first = this.#heights.indexAt(this.element.scrollTop - overscan);
         const bottom = this.element.scrollTop + this.element.clientHeight + overscan;
@@ -192,7 +193,7 @@ export class MessageList {
         this.#frame = requestAnimationFrame(() => {
             this.#frame = 0;
             const { clientHeight, clientWidth } = this.element;
-            // A change of size scrolls, too; who was at the end stays there.
+            // Scroll events caused by a resize are ignored, so that a list at its end stays there.
             if (clientHeight !== this.#height || clientWidth !== this.#width) return;
             this.#noteEnd();
             this.#update(this.#anchor(), false);
@@ -200,7 +201,7 @@ export class MessageList {
         });
     }
 
-    /** Notes whether the end is visible, or nearly so. */
+    /** Updates whether the list is within 80 px of its end. */
     #noteEnd() {
         const { scrollHeight, scrollTop, clientHeight } = this.element;
         const isAtEnd = scrollHeight - scrollTop - clientHeight < endDistance;
@@ -209,7 +210,7 @@ export class MessageList {
         this.events.onEndChange(isAtEnd);
     }
 
-    /** Asks for earlier messages once for each first message. */
+    /** Requests earlier messages when scrolled near the top, once per number of rows. */
     #askEarlier() {
         if (!this.hasEarlier || this.element.scrollTop > overscan) return;
         if (this.#earlierAsked === this.#rows.length) return;
@@ -217,7 +218,7 @@ export class MessageList {
         this.events.onEarlier();
     }
 
-    /** A row's own height has changed, or the list's width or height. */
+    /** Updates the layout after a row's height or the list's size has changed. */
     #onResize() {
         const { clientWidth, clientHeight } = this.element;
         if (clientWidth === 0) return;
@@ -231,7 +232,7 @@ export class MessageList {
     }
 
     /**
-     * Scrolls just as far as a row needs.
+     * Scrolls the minimum distance that makes a row fully visible.
      *
      * @param {number} index
      */

@@ -23,7 +23,7 @@ import { texts } from "../texts.js";
 const words = texts.options;
 
 /**
- * The choices of a message, in their order.
+ * Returns the choices offered for a message, in display order.
  *
  * @param {Message} message
  * @param {OptionActions} actions
@@ -76,7 +76,7 @@ function pinChoice(message, actions) {
 }
 
 /**
- * Makes the sheet "Message Options".
+ * Returns the sheet "Message Options".
  *
  * @param {Message} message
  * @param {OptionActions} actions

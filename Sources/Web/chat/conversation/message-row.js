@@ -17,8 +17,8 @@ import { texts } from "../texts.js";
  */
 
 /**
- * What a row shows. `receipt` is the line under the newest message of the reader's own that
- * others have received or read; `item` is the reader's action item that belongs to the message.
+ * The view of a message row. `receipt` is the "Delivered" or "Read" line under the reader's newest
+ * message; `item` is the reader's action item for the message.
  *
  * @typedef {import("./timeline.js").TimelineRow & {
  *   sender: {name: string, photo?: string},
@@ -38,7 +38,7 @@ import { texts } from "../texts.js";
  * }} MessageActions
  */
 
-/** Icons of the states of the reader's own messages. */
+/** The icons for the delivery states of the reader's own messages. */
 const stateIcons = {
     waiting: "clock",
     sent: "sent",
@@ -47,8 +47,8 @@ const stateIcons = {
 };
 
 /**
- * A row of a conversation: a message in its bubble, and above it the day and the line "New" where
- * they begin. A row that has scrolled out is used again for another message.
+ * A row of a conversation: a message bubble, and above it the day heading and the "New" line if
+ * they begin at this message. A row that is scrolled out of view is reused for another message.
  */
 export class MessageRow {
     /** @type {MessageRowView | undefined} */
@@ -154,7 +154,7 @@ export class MessageRow {
     }
 
     /**
-     * Makes the controls of the row reachable by the tab key, or not: one row at a time is.
+     * Sets whether the Tab key reaches the row and its controls; only one row at a time is active.
      *
      * @param {boolean} isActive
      */
@@ -197,7 +197,7 @@ export class MessageRow {
             this.#bubble.dataset.kind = kind;
         }
         this.#content.render({ message, sender: sender.name, item });
-        // A text's lines begin at the side from which it is read, whatever the page's direction.
+        // A text is aligned by its own direction, independently of the page's direction.
         const side = this.#content.element.matches(":dir(rtl)") ? "right" : "left";
         this.#bubble.style.textAlign = message.type === "system" ? "" : side;
     }
@@ -242,7 +242,7 @@ export class MessageRow {
 }
 
 /**
- * A message in words.
+ * Returns a message as plain text, for screen readers and previews.
  *
  * @param {Message} message
  */

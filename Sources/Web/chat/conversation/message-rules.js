@@ -1,16 +1,18 @@
 /**
- * What may be done with a message. The node decides; these rules keep the page from offering what
- * it would refuse.
+ * The rules by which the page offers actions on a message. Nodes enforce the rules; the page only
+ * avoids offering actions that nodes would reject.
  *
  * @typedef {import("../../client/types.js").Message} Message
  */
 
-/** Exactly at its end, an edit is refused. */
+/**
+ * Milliseconds after sending during which a message can be edited; exactly at the end it cannot.
+ */
 const editWindowMilliseconds = 15 * 60 * 1000;
 
 /**
  * @param {Message} message
- * @param {number} now the time of the nodes
+ * @param {number} now the nodes' time
  */
 export function canEdit(message, now) {
     return message.isMine && message.type === "text" && !message.blob &&
@@ -24,8 +26,8 @@ export function canDeleteForEveryone(message) {
 }
 
 /**
- * Whether the text can be copied: browsers have a clipboard for pages of this machine, and for
- * those that are encrypted.
+ * Whether a message's text can be copied. Browsers offer the clipboard only in secure contexts:
+ * HTTPS and localhost.
  *
  * @param {Message} message
  */

@@ -6,10 +6,10 @@ import { MessageRow } from "./message-row.js";
  * @typedef {import("./row-heights.js").RowHeights} RowHeights
  */
 
-/** Rows that wait to be used again. */
+/** The most unmounted rows kept for reuse. */
 const spareMax = 40;
 
-/** The rows of a list that exist as elements: those near its visible part. */
+/** The mounted rows of a virtualized list: those near the visible part. */
 export class MountedRows {
     /** @type {Map<string, MessageRow>} */
     #rows = new Map();
@@ -17,9 +17,9 @@ export class MountedRows {
     #spare = [];
 
     /**
-     * @param {HTMLElement} parent whose only children are the rows
+     * @param {HTMLElement} parent an element with no other children than the rows
      * @param {MessageActions} actions
-     * @param {ResizeObserver} sizes told of each row
+     * @param {ResizeObserver} sizes observes each mounted row
      */
     constructor(parent, actions, sizes) {
         this.parent = parent;
@@ -33,11 +33,11 @@ export class MountedRows {
     }
 
     /**
-     * Mounts the wanted rows, in their order, and no others.
+     * Mounts the wanted rows in their order, and unmounts all others.
      *
      * @param {Map<string, MessageRowView>} wanted
-     * @param {{active: string | undefined, shouldRender: boolean}} options the row that the tab key
-     *     reaches, and whether rows that exist already have to be rendered
+     * @param {{active: string | undefined, shouldRender: boolean}} options the key of the row that
+     *     the Tab key reaches, and whether to render rows that are already mounted
      */
     mount(wanted, { active, shouldRender }) {
         for (const [key, row] of this.#rows) {
@@ -73,7 +73,7 @@ export class MountedRows {
 
     /**
      * @param {RowHeights} heights
-     * @returns {boolean} whether a height differs from what was known
+     * @returns {boolean} whether a height differs from the recorded one
      */
     measure(heights) {
         let isChanged = false;

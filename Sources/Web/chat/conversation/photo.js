@@ -1,25 +1,25 @@
 import { makeThumbnail } from "./thumbnail.js";
 
-/** What a picture is encoded with anew: nobody sees the difference. */
+/** The JPEG quality for re-encoding a picture without a visible loss. */
 const quality = 0.92;
-/** The most pixels of a canvas that every browser has. */
+/** The most pixels of a canvas that every browser supports. */
 const pixelsMax = 16_000_000;
 
-/** The chunks of a PNG that are no part of the picture. */
+/** The PNG chunks that contain metadata. */
 const notesOfPNG = new Set(["eXIf", "tEXt", "zTXt", "iTXt", "tIME"]);
-/** Those of a WebP, and the bits that announce them in its header. */
+/** The WebP chunks that contain metadata, and their flags in the VP8X header. */
 const notesOfWebP = new Set(["EXIF", "XMP "]);
 const announcedNotes = 0x08 | 0x04;
 
 /**
- * A picture as it is sent: without what a camera notes beside it, such as where it was taken.
+ * Returns a picture to send, without metadata such as the location where it was taken.
  *
- * A PNG, a WebP or a GIF keeps every byte that is shown. All others are encoded anew, a JPEG since
- * its orientation is among those notes.
+ * Image data of PNG, WebP and GIF files is kept as is. Other formats are re-encoded as JPEG; JPEG
+ * files are, too, since their orientation is part of the removed metadata.
  *
  * @param {Blob} file
- * @returns {Promise<{file: Blob, preview: Blob | undefined} | undefined>} undefined for what this
- *   browser cannot show
+ * @returns {Promise<{file: Blob, preview: Blob | undefined} | undefined>} undefined if this browser
+ *     cannot decode the picture
  */
 export async function preparePhoto(file) {
     try {
@@ -51,7 +51,7 @@ function encoded(image) {
 
 /**
  * @param {Uint8Array} bytes
- * @returns {Uint8Array | undefined} undefined for a format of which the notes are not known
+ * @returns {Uint8Array | undefined} undefined for a format whose metadata cannot be removed
  */
 function withoutNotes(bytes) {
     if (word(bytes, 1) === "PNG\r") return pngWithoutNotes(bytes);
@@ -68,7 +68,7 @@ function pngWithoutNotes(bytes) {
         const end = Math.min(place + 12 + view.getUint32(place), bytes.length);
         const kind = word(bytes, place + 4);
         if (!notesOfPNG.has(kind)) kept.push(bytes.subarray(place, end));
-        // What stands behind the end is no part of it.
+        // Bytes after the IEND chunk are dropped.
         place = kind === "IEND" ? bytes.length : end;
     }
     return joined(kept);
@@ -104,7 +104,7 @@ function joined(parts) {
 }
 
 /**
- * The four letters at a place.
+ * Returns the four bytes at an offset, as letters.
  *
  * @param {Uint8Array} bytes
  * @param {number} place

@@ -16,7 +16,7 @@ import { texts } from "../texts.js";
 
 const words = texts.pinnedView;
 
-/** The pinned messages of a conversation, the newest pin first. */
+/** The view of a conversation's pinned messages, the newest pin first. */
 export class PinnedView {
     #list = element("ul", { class: "pin-list", "aria-label": words.title });
     #focus = new RovingFocus(this.#list, ".pin-link");
@@ -27,7 +27,7 @@ export class PinnedView {
 
     /**
      * @param {{back: () => void, unpin: (message: Message) => void}} actions
-     * @param {() => void} onLoaded called when pins were loaded, or not
+     * @param {() => void} onLoaded called when loading pins starts or stops failing
      */
     constructor(actions, onLoaded) {
         this.retry = new LoadRetry(onLoaded);
@@ -59,7 +59,7 @@ export class PinnedView {
     }
 }
 
-/** A pinned message. */
+/** A row for a pinned message. */
 class PinRow {
     /** @type {Message | undefined} */
     #message;

@@ -1,13 +1,11 @@
-/** The height of a row that was not measured yet; about that of one line of text. */
+/** The estimated height of an unmeasured row in CSS pixels, about that of one line of text. */
 const estimate = 48;
 
-/**
- * The heights and places of all rows of a list, measured or estimated.
- */
+/** The measured or estimated heights of all rows of a list, and the resulting row positions. */
 export class RowHeights {
     /** @type {Map<string, number>} */
     #heights = new Map();
-    /** Where each row begins; one entry more than rows, for the end. */
+    /** The top position of each row, and after the last one the end of the list. */
     #tops = new Float64Array(1);
     #count = 0;
 
@@ -20,11 +18,11 @@ export class RowHeights {
     }
 
     /**
-     * Notes a measured height.
+     * Records a row's measured height.
      *
      * @param {string} key
      * @param {number} height
-     * @returns {boolean} whether it differs from the one before
+     * @returns {boolean} whether the height differs from the recorded one
      */
     set(key, height) {
         if (this.#heights.get(key) === height) return false;
@@ -33,7 +31,7 @@ export class RowHeights {
     }
 
     /**
-     * Places the rows below each other. If they do not fill `space`, they stand at its end.
+     * Positions the rows below each other. Rows that do not fill `space` are aligned with its end.
      *
      * @param {{key: string}[]} rows
      * @param {number} space
@@ -64,7 +62,7 @@ export class RowHeights {
     }
 
     /**
-     * The row at a place, or the nearest one.
+     * Returns the index of the row at a vertical position, or of the nearest row.
      *
      * @param {number} place
      */

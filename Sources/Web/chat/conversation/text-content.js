@@ -5,7 +5,7 @@ import { element } from "../parts/dom.js";
 const address = /https?:\/\/[^\s<>"]+[^\s<>".,;:!?)\]}'’”]/gu;
 const onlyEmoji = /^(?:\p{Emoji_Presentation}|\p{Emoji}\uFE0F|\u200D|\p{Emoji_Modifier}){1,8}$/u;
 
-/** The text of a message, with its web addresses as links. */
+/** The content of a text message, with web addresses as links. */
 export class TextContent {
     #text = "";
     element = element("p", { class: "text-content", dir: "auto" });

@@ -1,9 +1,10 @@
-/** What the cluster accepts as the preview of a file. */
+/** The most bytes that the cluster accepts as a file's preview. */
 const previewBytesMax = 16 * 1024;
 const attempts = [[480, 0.6], [360, 0.5], [240, 0.5], [160, 0.4]];
 
 /**
- * Makes a small copy of a photo; undefined if the browser cannot read it.
+ * Returns a thumbnail of a photo; undefined if the browser cannot decode it or no size fits the
+ * limit.
  *
  * @param {Blob} file
  * @returns {Promise<Blob | undefined>}

@@ -1,14 +1,16 @@
 import { compare } from "../../client/views/message.js";
 
 /**
- * The rows of a conversation: its messages with what depends on their neighbours.
+ * The rows of a conversation: its messages, with day headings and sender groups computed from
+ * neighbouring messages.
  *
  * @typedef {import("../../client/types.js").Message} Message
  */
 
 /**
- * A message of a conversation. `day` is set on the first row of each day. A group is a run of
- * messages of one sender: its first row shows the name, its last one the picture.
+ * A message row of a conversation. `day` is set on the first row of each day. A group is a run of
+ * messages of one sender: the first row of a group shows the sender's name, the last one the
+ * picture.
  *
  * @typedef {{
  *   key: string,
@@ -20,11 +22,12 @@ import { compare } from "../../client/views/message.js";
  * }} TimelineRow
  */
 
-/** A pause that ends a group. */
+/** The pause between two messages that ends a group, in milliseconds. */
 const groupMilliseconds = 5 * 60 * 1000;
 
 /**
- * Whether a message is shown to a user: not what they deleted, for themselves or for everyone.
+ * Whether a message is shown to a user: false if the user deleted it, for themselves or for
+ * everyone.
  *
  * @param {Message} message
  * @param {string | undefined} user
@@ -72,13 +75,13 @@ function isOneSender(first, second) {
     return first.from === second.from && first.type !== "system" && second.type !== "system";
 }
 
-/** The day that was entered last, so that a date is computed once a day and not once a message. */
+/** A cache of the bounds of one day, so that dates are computed once per day, not per message. */
 class DayBoundaries {
     #start = Infinity;
     #end = -Infinity;
 
     /**
-     * Returns whether a time is of another day than the one before it.
+     * Returns whether a time is on another day than the previous time.
      *
      * @param {number} at
      */
@@ -92,11 +95,11 @@ class DayBoundaries {
 }
 
 /**
- * The message before which the line "New" stands: the first behind a mark that counts as unread,
- * which own messages do not, and those that were deleted.
+ * Returns the id of the first unread message after a read mark, above which the "New" line is
+ * shown. The user's own messages and deleted ones do not count as unread.
  *
  * @param {Message[]} messages
- * @param {{id: string, at: string, seq?: string} | undefined} mark the last message that was read
+ * @param {{id: string, at: string, seq?: string} | undefined} mark the last read message
  * @returns {string | undefined}
  */
 export function firstUnread(messages, mark) {

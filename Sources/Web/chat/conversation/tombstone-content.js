@@ -2,7 +2,7 @@ import { element } from "../parts/dom.js";
 import { icon } from "../parts/icons.js";
 import { texts } from "../texts.js";
 
-/** What is left of a message that its sender deleted for everyone. */
+/** The content of a message that was deleted for everyone: a notice of the deletion. */
 export class TombstoneContent {
     element = element("p", { class: "tombstone" }, icon("blocked"), texts.message.deleted);
 

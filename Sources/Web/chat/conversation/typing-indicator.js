@@ -2,7 +2,7 @@ import { element, setShown, setText } from "../parts/dom.js";
 import { formatNames } from "../parts/formats.js";
 import { texts } from "../texts.js";
 
-/** Who is typing, below the messages. */
+/** The typing indicator below the messages, with the names of the typing users. */
 export class TypingIndicator {
     #text = element("span");
     #line = element(

@@ -11,13 +11,15 @@ import { texts } from "../texts.js";
  */
 
 const sliderSteps = 100;
-/** A recording's text is its duration, which its file does not tell before it is read whole. */
+/**
+ * The format of a voice message's text: the duration, which the start of a file does not contain.
+ */
 const durationText = /^(\d+):(\d\d)$/;
 
 /** @type {VoiceContent | undefined} */
 let playing;
 
-/** A voice message: its player. One plays at a time. */
+/** The player of a voice message; only one player plays at a time. */
 export class VoiceContent {
     #button = element("button", {
         type: "button",

@@ -1,14 +1,15 @@
-/** A longer recording is ended and kept; ten minutes of speech are about 5 MB. */
+/** Seconds after which a recording is ended and sent; 10 minutes of speech take about 5 MB. */
 const secondsMax = 600;
 
-/** A recording from the microphone. */
+/** A voice recording from the microphone. */
 export class VoiceRecorder {
     /** @type {Blob[]} */
     #parts = [];
     #start = performance.now();
 
     /**
-     * Asks for the microphone, and begins. Rejects if the user or the device refuses it.
+     * Requests access to the microphone and starts recording. Rejects if the user denies access or
+     * no microphone is available.
      *
      * @returns {Promise<VoiceRecorder>}
      */
@@ -50,7 +51,7 @@ export class VoiceRecorder {
         this.#release();
     }
 
-    /** Ends the browser's sign that the microphone is on. */
+    /** Stops the microphone, which also ends the browser's recording indicator. */
     #release() {
         for (const track of this.stream.getTracks()) track.stop();
     }

@@ -7,7 +7,7 @@ import { texts } from "../texts.js";
 const words = texts.account;
 
 /**
- * What a form does with the account; each needs the present password.
+ * The account changes that the forms request; each needs the current password.
  *
  * @typedef {{
  *   changePassword: (password: string, newPassword: string) => Promise<void>,
@@ -28,7 +28,8 @@ const newPassword = {
 };
 
 /**
- * Makes a dialog that changes the account. A refusal, such as of a wrong password, is shown in it.
+ * Returns a dialog for changing or deleting the account. An error, such as a wrong password, is
+ * shown in the dialog.
  *
  * @param {AccountForm} form
  * @param {AccountActions} actions
@@ -83,7 +84,7 @@ export function openAccountForm(form, actions) {
 }
 
 /**
- * @param {string} title also the name of the button
+ * @param {string} title also the label of the submit button
  * @param {Node[]} fields
  * @param {() => Promise<void>} save
  * @param {string} [style]

@@ -4,7 +4,7 @@ import { element, uniqueID } from "../parts/dom.js";
 import { texts } from "../texts.js";
 
 /**
- * Makes the alert of a failure: the title "Error", a sentence, and "OK".
+ * Returns an error alert: the title "Error", a sentence, and an "OK" button.
  *
  * @param {string} sentence
  */
@@ -13,7 +13,7 @@ export function makeAlert(sentence) {
 }
 
 /**
- * Makes a dialog of a sentence that the user has to answer by a button.
+ * Returns an alert dialog with a sentence that the user answers with one of the buttons.
  *
  * @param {string} heading
  * @param {string} sentence
@@ -40,26 +40,26 @@ export function alertDialog(heading, sentence, ...buttons) {
 }
 
 /**
- * Logs a failure, and shows it in the node's own sentence where there is one.
+ * Logs a failure and shows the node's error message, or `otherwise` if there is none.
  *
  * @param {unknown} failure
- * @param {string} [otherwise] the sentence of a failure without one
+ * @param {string} [otherwise] the sentence for a failure without a message
  */
 export function showFailure(failure, otherwise = texts.noNode) {
     console.error("grapevine:", failure);
     openDialog(makeAlert(sentenceOf(failure) ?? otherwise));
 }
 
-/** Says that a text has so many bytes too many. @param {number} excess */
+/** Shows an alert that a text is `excess` bytes too long. @param {number} excess */
 export function showTooLong(excess) {
     openDialog(makeAlert(texts.composer.tooLong(excess)));
 }
 
 /**
- * Waits for an attempt, and shows its failure.
+ * Waits for a promise, and shows an alert if it rejects.
  *
  * @param {Promise<unknown> | void} attempted
- * @param {string} [otherwise] the sentence of a failure without one
+ * @param {string} [otherwise] the sentence for a failure without a message
  */
 export async function attempt(attempted, otherwise) {
     try {

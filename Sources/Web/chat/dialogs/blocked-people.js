@@ -8,7 +8,7 @@ import { texts } from "../texts.js";
 const words = texts.blocks;
 
 /**
- * Makes the dialog of the people whom the user has blocked, each with a button that ends it.
+ * Returns the dialog that lists the blocked users, each with an "Unblock" button.
  *
  * @param {{user: string, name: string}[]} people
  * @param {(user: string) => Promise<void>} unblock

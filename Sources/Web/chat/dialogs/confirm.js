@@ -4,9 +4,10 @@ import { closeDialog, openDialog } from "./dialog.js";
 import { texts } from "../texts.js";
 
 /**
- * Makes the question before what nobody can take back.
+ * Returns the confirmation dialog for an irreversible action.
  *
- * @param {{title: string, text: string, confirm: string}} words `confirm` names what is done
+ * @param {{title: string, text: string, confirm: string}} words `confirm` is the label of the
+ *     button that runs the action
  * @param {() => void} action
  */
 export function makeConfirm({ title, text, confirm }, action) {
@@ -15,13 +16,13 @@ export function makeConfirm({ title, text, confirm }, action) {
         action();
     };
     const cancel = textButton(texts.cancel, closeDialog, "quiet");
-    // A key that is held too long confirms nothing.
+    // "Cancel" has the focus, so that a key held too long does not confirm the action.
     cancel.autofocus = true;
     return alertDialog(title, text, textButton(confirm, onConfirm, "destructive"), cancel);
 }
 
 /**
- * Asks before what nobody can take back.
+ * Opens the confirmation dialog for an irreversible action.
  *
  * @param {{title: string, text: string, confirm: string}} words
  * @param {() => void} action

@@ -3,17 +3,17 @@ import { element, uniqueID } from "../parts/dom.js";
 import { texts } from "../texts.js";
 
 /**
- * The dialog that is open, of which there is at most one: another one replaces it.
+ * The open dialog; opening another one replaces it.
  *
  * @type {HTMLDialogElement | undefined}
  */
 let present;
 
 /**
- * Whether the entry of the history that is shown was made for a dialog, and its address.
+ * Whether the current entry of the browser history was pushed for a dialog, and the entry's URL.
  *
- * A dialog has an entry, so that Back closes it first. The entry stays when the dialog is closed in
- * another way: the next dialog uses it, and Back passes over it.
+ * Opening a dialog pushes a history entry, so that Back closes the dialog first. The entry stays if
+ * the dialog is closed in another way: the next dialog reuses it, and Back skips it.
  */
 let [isDialogEntry, address] = [false, ""];
 
@@ -32,8 +32,8 @@ globalThis.addEventListener("popstate", () => {
 });
 
 /**
- * Opens a modal dialog. The browser keeps the focus inside it, closes it on Escape, and gives the
- * focus back to where it was.
+ * Opens a modal dialog. The browser keeps the focus inside the dialog, closes it on Escape, and
+ * then restores the focus to the earlier element.
  *
  * @param {HTMLDialogElement} dialog
  * @param {{onClose?: () => void}} [options]
@@ -49,7 +49,7 @@ export function openDialog(dialog, { onClose } = {}) {
         if (present === dialog) present = undefined;
         onClose?.();
     }, { once: true });
-    // A press on the backdrop has the dialog itself as its target.
+    // A press on the backdrop closes the dialog; its event target is the dialog itself.
     dialog.addEventListener("pointerdown", (event) => {
         if (event.target === dialog) dialog.close();
     });
@@ -58,7 +58,7 @@ export function openDialog(dialog, { onClose } = {}) {
     if (field instanceof HTMLElement) field.focus();
 }
 
-/** Closes the dialog that is open, if there is one. */
+/** Closes the open dialog, if there is one. */
 export function closeDialog() {
     const dialog = present;
     present = undefined;
@@ -66,7 +66,7 @@ export function closeDialog() {
 }
 
 /**
- * A dialog with a title, a close button, and a content.
+ * Returns a dialog with a title, a close button and content.
  *
  * @param {string} title
  * @param {{style?: string}} [options]
@@ -83,8 +83,8 @@ export function titledDialog(title, { style = "" } = {}, ...children) {
             element(
                 "header",
                 { class: "dialog-header" },
-                // The focus begins here, so that a screen reader begins with the title; a form
-                // moves it to its first field.
+                // The title has the initial focus, so that a screen reader reads it first; in a
+                // form, the focus moves to the first field.
                 element("h2", { id, class: "dialog-title", tabindex: -1, autofocus: true }, title),
                 iconButton("close", texts.close, () => dialog.close()),
             ),

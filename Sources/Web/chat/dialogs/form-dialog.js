@@ -5,11 +5,11 @@ import { formFailure } from "../parts/form-field.js";
 import { texts } from "../texts.js";
 
 /**
- * Makes the dialog of a form that is closed once it is saved. A refusal is shown in it, and what was
- * typed stays.
+ * Returns a form dialog that closes once the form is saved. If saving fails, the dialog shows the
+ * error and keeps the input.
  *
  * @param {{title: string, submit: string, failed: string, style?: string}} words `failed` is logged
- *   with a refusal, and `style` is that of the button
+ *   with an error, and `style` is the style of the submit button
  * @param {Node[]} fields
  * @param {() => Promise<unknown>} save
  */
@@ -22,7 +22,7 @@ export function formDialog({ title, submit: name, failed, style = "primary" }, f
         setText(failure, "");
         try {
             await save();
-            // The user may have closed it, and opened another.
+            // The user may have closed this dialog and opened another one.
             if (dialog.open) closeDialog();
         } catch (error) {
             if (!dialog.open) return showFailure(error);

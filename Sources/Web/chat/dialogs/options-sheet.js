@@ -4,8 +4,8 @@ import { icon } from "../parts/icons.js";
 import { texts } from "../texts.js";
 
 /**
- * A choice of a sheet; `style` is "destructive" for what cannot be taken back easily, and `found`
- * a title that is shown once it is known, unless it is empty.
+ * A choice in a sheet; `style` is "destructive" if the action is hard to undo. A title that `found`
+ * resolves with replaces `title`, unless it is empty.
  *
  * @typedef {{
  *   title: string,
@@ -17,7 +17,7 @@ import { texts } from "../texts.js";
  */
 
 /**
- * Makes a sheet: a title, choices with dividers between them, and "Cancel".
+ * Returns a sheet: a title, choices with dividers between them, and "Cancel".
  *
  * @param {string} title
  * @param {Choice[]} choices
@@ -51,7 +51,7 @@ function makeChoice(choice) {
             type: "button",
             class: `sheet-choice ${choice.style ?? ""}`.trim(),
             onclick: () => {
-                // First, because an action may open a dialog of its own.
+                // The sheet is closed first, since the action may open another dialog.
                 closeDialog();
                 choice.action();
             },
@@ -72,7 +72,7 @@ export function openSheet(title, choices) {
 }
 
 /**
- * Moves the focus between the choices by the arrow keys.
+ * Moves the focus between the choices with the arrow keys.
  *
  * @param {KeyboardEvent} event
  */

@@ -5,7 +5,7 @@ import { spinner } from "../parts/spinner.js";
 import { texts } from "../texts.js";
 
 /**
- * Makes the dialog of a photo in its full size.
+ * Returns the dialog that shows a photo in full size.
  *
  * @param {string} name
  * @param {Node} content
@@ -16,7 +16,7 @@ export function makePhotoViewer(name, content) {
 
 /**
  * @param {string} sender
- * @param {() => Promise<string>} load the photo's address
+ * @param {() => Promise<string>} load returns the photo's URL
  */
 export async function openPhotoViewer(sender, load) {
     const name = texts.message.photoFrom(sender);

@@ -9,9 +9,7 @@ import { texts } from "../texts.js";
 const words = texts.profile;
 const nameMax = 256;
 
-/**
- * The name and the picture of a user, in a form; used for the first set-up and for later changes.
- */
+/** The form for the user's name and picture, used after sign-up and for later changes. */
 export class ProfileForm {
     /** @type {string | undefined} */
     #photo;
@@ -97,7 +95,7 @@ export class ProfileForm {
 }
 
 /**
- * The page of a new user: the form, and a way around it.
+ * Returns the page of a new user: the profile form, and a button that skips it.
  *
  * @param {ProfileForm} form
  * @param {() => void} skip

@@ -1,13 +1,14 @@
 /**
- * Pictures of profiles. A profile's `photo` has at most 1,024 bytes, so that a list of profiles
- * stays small: the picture itself, small enough, as a data URL.
+ * Profile pictures. A profile's `photo` is a picture as a data URL of at most 1,024 bytes, so that
+ * lists of profiles stay small.
  *
- * The page's policy forbids images from data URLs, so each is shown as a blob.
+ * The page's Content Security Policy forbids images from data URLs, so each picture is shown
+ * through a blob URL.
  */
 
 const photoBytesMax = 1024;
 const prefix = /^data:(image\/(?:webp|jpeg|png));base64,([A-Za-z0-9+/=]+)$/;
-/** From the best to the smallest; the first that fits is taken. */
+/** Picture sizes in pixels and WebP qualities, best first; the first result that fits is used. */
 const attempts = [[64, 0.5], [56, 0.4], [48, 0.4], [48, 0.2], [40, 0.2], [32, 0.2], [24, 0.1]];
 const cacheMax = 500;
 
@@ -15,8 +16,8 @@ const cacheMax = 500;
 const urls = new Map();
 
 /**
- * Returns an address of a picture for an `img`; undefined for a photo that is not a picture of
- * this form, such as an address at another host, which the page must not ask.
+ * Returns a blob URL of a picture for an `img`; undefined for a `photo` that is not a picture data
+ * URL, such as a URL of another host, to which the page must not send requests.
  *
  * @param {string} photo
  */
@@ -44,7 +45,8 @@ function forgetOldest() {
 }
 
 /**
- * Makes a profile's picture of a file: its middle square, small enough.
+ * Returns a profile picture made from the central square of an image file, as a data URL within the
+ * size limit.
  *
  * @param {Blob} file
  * @returns {Promise<string>}

@@ -26,7 +26,7 @@ import { texts } from "../texts.js";
 const words = texts.settings;
 
 /**
- * Makes the dialog of the settings.
+ * Returns the settings dialog.
  *
  * @param {SettingsView} view
  * @param {SettingsActions} actions

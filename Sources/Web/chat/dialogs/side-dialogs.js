@@ -56,7 +56,7 @@ export class SideDialogs {
     }
 
     /**
-     * Answers the offer of notifications.
+     * Executes the user's choice in the notification offer; the page is rendered before and after.
      *
      * @param {() => void | Promise<void>} action
      */

@@ -6,9 +6,7 @@ import { texts } from "../texts.js";
 
 const words = texts.signIn;
 
-/**
- * The page of who is not signed in: sign-in, and the creation of an account.
- */
+/** The page for signed-out users, with the sign-in and sign-up forms. */
 export class SignIn {
     #isNew = false;
     #title = element("h1", { class: "sign-in-title" });

@@ -1,4 +1,4 @@
-/** States of a conversation in the gallery. */
+/** The gallery's states of a conversation. */
 
 import { columns } from "../parts/columns.js";
 import { Conversation } from "../conversation/conversation.js";
@@ -74,7 +74,7 @@ function alone(view) {
     return element("div", { class: "main-page" }, body);
 }
 
-/** Has the input record, without a microphone. @param {HTMLElement} page */
+/** Starts a simulated recording in the composer, without a microphone. @param {HTMLElement} page */
 function recording(page) {
     const recorder = { seconds: 7, isFull: false, cancel: nothing };
     const made = /** @type {VoiceRecorder} */ (/** @type {unknown} */ (recorder));

@@ -1,4 +1,4 @@
-/** Dialogs in the gallery. */
+/** The gallery's states of dialogs. */
 
 import { makeAccountForm } from "../dialogs/account-forms.js";
 import { makeAlert } from "../dialogs/alert.js";

@@ -1,4 +1,4 @@
-/** States of the whole page in the gallery. */
+/** The gallery's states of the whole page. */
 
 import { Banner } from "../parts/banner.js";
 import { columns } from "../parts/columns.js";
@@ -71,7 +71,7 @@ function sidebar(view) {
 }
 
 /**
- * The sidebar with a pane beside it.
+ * Returns a page with the sidebar and a pane beside it.
  *
  * @param {Partial<SidebarView>} view
  * @param {{pane?: HTMLElement, isOffline?: boolean}} [options]
@@ -86,7 +86,7 @@ function page(view, { pane, isOffline = false } = {}) {
 }
 
 /**
- * A page on which words were searched.
+ * Returns a page with search results.
  *
  * @param {string} words
  * @param {ReturnType<typeof rows>} [chats]
@@ -113,7 +113,11 @@ function signIn(view) {
     return made.element;
 }
 
-/** Uncovers the actions of a row, as a finger would. @param {HTMLElement} root @param {number} by */
+/**
+ * Uncovers the swipe actions of a row with simulated touch events.
+ * @param {HTMLElement} root
+ * @param {number} by
+ */
 function swiped(root, by) {
     const content = root.querySelector(".swipe-content");
     const at = (/** @type {string} */ type, /** @type {number} */ x) =>

@@ -1,5 +1,5 @@
 /**
- * The data that the gallery shows: people, chats, messages and items.
+ * The gallery's sample data: people, chats, messages and action items.
  *
  * @typedef {import("../../client/types.js").Message} Message
  * @typedef {import("../../client/types.js").Chat} Chat
@@ -27,7 +27,7 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /**
- * A time before now, such that the gallery shows days and "edit" as they are in use.
+ * Returns a time before now, so that the gallery shows realistic days and offers "Edit".
  *
  * @param {number} milliseconds
  */
@@ -62,7 +62,7 @@ export function message(from, text, rest = {}) {
     };
 }
 
-/** A conversation with each type of message and each state of one. */
+/** Returns a conversation with messages of every type and in various states. */
 export function mixedMessages() {
     const yesterday = { at: ago(day + 30 * minute) };
     return [
@@ -122,7 +122,7 @@ export function mixedMessages() {
     ];
 }
 
-/** The reader's own messages in each state. */
+/** Returns the reader's own messages, one in each delivery state. */
 export function sentMessages() {
     return [
         message("u-alice", "Where are you?"),
@@ -133,7 +133,7 @@ export function sentMessages() {
     ];
 }
 
-/** Messages of unusual lengths and contents. */
+/** Returns messages of unusual lengths and contents. */
 export function extremeMessages() {
     const lines = "First line\n\n    a line that begins with spaces\n- and the last one";
     return [
@@ -151,7 +151,7 @@ export function extremeMessages() {
     ];
 }
 
-/** A conversation from right to left, with words of both directions. */
+/** Returns a right-to-left conversation that contains left-to-right words. */
 export function rightToLeftMessages() {
     return [
         message("u-noor", "مرحبا! هل نلتقي يوم الجمعة؟"),
@@ -164,7 +164,7 @@ export function rightToLeftMessages() {
 }
 
 /**
- * Many messages, of different lengths.
+ * Returns `total` messages of different lengths.
  *
  * @param {number} total
  */
@@ -240,7 +240,7 @@ export function sampleItems() {
 }
 
 /**
- * A picture, drawn here so that the gallery needs no file.
+ * Returns a picture drawn on a canvas, so that the gallery needs no image file.
  *
  * @returns {Promise<Blob>}
  */

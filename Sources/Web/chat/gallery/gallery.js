@@ -1,7 +1,7 @@
 /**
  * The gallery: every component in every state, without a server.
  *
- * `/gallery` lists the states; `/gallery?state=<name>` shows one as the page would.
+ * `/gallery` lists the states; `/gallery?state=<name>` renders one state.
  */
 
 import { element } from "../parts/dom.js";

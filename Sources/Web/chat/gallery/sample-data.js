@@ -2,9 +2,7 @@ import { texts } from "../texts.js";
 
 /** @typedef {import("../../client/client.js").Client} Client */
 
-/**
- * The chats of the sample data: who has begun each, its title, and what they say.
- */
+/** The chats of the sample data: the creator's name, the title, and the creator's messages. */
 const chats = [
     {
         name: "Alice",
@@ -20,8 +18,8 @@ const chats = [
 
 /**
  * Adds sample data for a user without chats: Alice and Bob, each with a profile and a chat, and
- * three action items, of which two belong to messages. Alice and Bob are accounts of their own,
- * with passwords that nobody knows. A second call adds nothing.
+ * three action items, of which two belong to messages. Alice and Bob are separate accounts with
+ * random passwords that are not stored. A second call adds nothing.
  *
  * @param {Client} client
  */
@@ -46,7 +44,7 @@ export async function addSampleData(client) {
     if (present.length === 0) client.addItem({ title: texts.sample.alone, priority: "low" });
 }
 
-/** An account that writes sample data. */
+/** An account that creates sample data. */
 class SampleUser {
     /**
      * @param {string} node

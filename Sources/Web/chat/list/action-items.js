@@ -15,7 +15,7 @@ import { texts } from "../texts.js";
 
 const words = texts.items;
 
-/** The action items of the user, below the list of chats; the panel can be folded. */
+/** The collapsible panel with the user's action items, below the chat list. */
 export class ActionItems {
     #isOpen = true;
     #id = uniqueID();

@@ -1,5 +1,6 @@
 /**
- * The order of the rows: the index of one, the one at an index, and a way to scroll to it.
+ * The order of a list's rows: the index of a key, the key at an index, the number of rows, and a
+ * function that scrolls to a row.
  *
  * @typedef {{
  *   index: (key: string) => number | undefined,
@@ -9,7 +10,10 @@
  * }} RowOrder
  */
 
-/** The row of a list that the tab key reaches; the arrow keys, Home and End move it. */
+/**
+ * The row of a list that the Tab key focuses (roving tabindex); the arrow keys, Home and End move
+ * the focus to another row.
+ */
 export class ActiveRow {
     /** @type {string | undefined} */
     #key;
@@ -32,8 +36,8 @@ export class ActiveRow {
     }
 
     /**
-     * Takes the last row where the list does not have the active one, and for a reader at the end
-     * whose focus is elsewhere.
+     * Makes the last row active if the active row is gone, or if the list is scrolled to its end
+     * and does not have the focus.
      *
      * @param {boolean} isAtEnd
      */
@@ -59,7 +63,7 @@ export class ActiveRow {
         if (shouldFocus) row?.element.focus({ preventScroll: true });
     }
 
-    /** The index of the row that has the focus. */
+    /** The index of the row with the focus; undefined if the focus is outside the list. */
     get focusedIndex() {
         const focused = document.activeElement;
         if (!focused || focused === document.body || !this.list.contains(focused)) {
@@ -69,7 +73,7 @@ export class ActiveRow {
     }
 
     /**
-     * Gives the focus to the neighbour of a row that has gone.
+     * Focuses the neighbour of a removed row if the focus was lost with the row.
      *
      * @param {number} index
      */
@@ -104,7 +108,7 @@ export class ActiveRow {
     }
 }
 
-/** @param {Element} target in a row */
+/** @param {Element} target an element inside a row */
 function keyOf(target) {
     return target.closest(".message-row")?.getAttribute("data-id");
 }

@@ -10,8 +10,8 @@ import { texts } from "../texts.js";
  */
 
 /**
- * What is done in an open chat; `blockable` is the other person of a chat of two, with the name that
- * is found if it is not known yet.
+ * The actions in an open chat. `blockable` returns the other participant of a chat of two; `found`
+ * resolves with a name that is not loaded yet.
  *
  * @typedef {{
  *   leave: (chat: Chat) => void,
@@ -23,14 +23,14 @@ import { texts } from "../texts.js";
 const words = texts.chats;
 
 /**
- * Makes the actions on a chat as a whole.
+ * Returns the actions on a chat: archive, hide, leave and block.
  *
  * @param {{
  *   client: import("../../client/client.js").Client,
  *   people: import("./people.js").People,
  *   toast: import("../parts/toast.js").Toast,
  * }} context
- * @param {() => string | undefined} openChat the id of the chat beside the list
+ * @param {() => string | undefined} openChat returns the id of the open chat
  * @returns {ChatActions & PersonActions}
  */
 export function makeChatActions({ client, people, toast }, openChat) {
@@ -80,7 +80,7 @@ export function makeChatActions({ client, people, toast }, openChat) {
  *
  * @param {Chat} chat
  * @param {Omit<ChatActions, "openOptions"> & Partial<PersonActions>} actions
- * @param {{isOpen?: boolean}} [options] whether the chat is open, which offers more
+ * @param {{isOpen?: boolean}} [options] whether the chat is open, which adds block and leave
  */
 export function openChatOptions(chat, actions, { isOpen = false } = {}) {
     /** @type {import("../dialogs/options-sheet.js").Choice[]} */

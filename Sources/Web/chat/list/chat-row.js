@@ -10,8 +10,8 @@ import { texts } from "../texts.js";
 /** @typedef {import("../../client/types.js").Chat} Chat */
 
 /**
- * A chat with what is known of its people. `preview` is the last message in words; `typing` says
- * that somebody writes.
+ * The view of a chat row. `preview` is the text of the last message; `isTyping` means that another
+ * participant is typing.
  *
  * @typedef {{
  *   chat: Chat,
@@ -34,7 +34,7 @@ import { texts } from "../texts.js";
 
 const words = texts.chats;
 
-/** A chat in the list. */
+/** A row of the chat list. */
 export class ChatRow {
     /** @type {Chat | undefined} */
     #chat;
@@ -59,7 +59,7 @@ export class ChatRow {
 
     /**
      * @param {ChatActions} actions
-     * @param {boolean} isArchive whether the list is that of archived chats
+     * @param {boolean} isArchive whether the list shows archived chats
      */
     constructor(actions, isArchive) {
         this.actions = actions;

@@ -11,7 +11,7 @@ import { texts } from "../texts.js";
 const words = texts.items;
 
 /**
- * Makes the actions on action items.
+ * Returns the actions on action items: add, complete, edit and delete.
  *
  * @param {import("../../client/client.js").Client} client
  * @returns {ItemActions & {add: () => void}}

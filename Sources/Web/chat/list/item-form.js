@@ -14,7 +14,7 @@ const titleMax = 256;
 const minuteDigits = 16;
 
 /**
- * Makes the dialog of an action item, a new one or one that is changed.
+ * Returns the dialog for creating or editing an action item.
  *
  * @param {string} title
  * @param {ItemFields} fields
@@ -83,7 +83,7 @@ function priorityField(chosen) {
 }
 
 /**
- * A time as the field for local times writes it, to the minute.
+ * Returns a time in the format of a `datetime-local` field: local time, to the minute.
  *
  * @param {string} at
  */

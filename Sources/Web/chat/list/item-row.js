@@ -19,7 +19,7 @@ import { texts } from "../texts.js";
 
 const words = texts.items;
 
-/** An action item in the list: its circle, title, due time and priority. */
+/** A row of the action item list: checkbox, title, due time and priority. */
 export class ItemRow {
     /** @type {Item | undefined} */
     #item;

@@ -7,8 +7,9 @@ const words = texts.newChat;
 const titleMax = 256;
 
 /**
- * Makes the dialog of a new chat: the e-mail addresses of its people, and a title if it is to have
- * one. A refusal, such as of an unknown address, is shown in it, and what was typed stays.
+ * Returns the dialog for a new chat, with fields for the participants' e-mail addresses and an
+ * optional title. An error, such as an unknown address, is shown in the dialog, which keeps the
+ * input.
  *
  * @param {(chat: {emails: string[], title: string}) => Promise<unknown>} create
  */

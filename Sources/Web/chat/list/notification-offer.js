@@ -4,7 +4,7 @@ import { icon } from "../parts/icons.js";
 import { texts } from "../texts.js";
 
 /**
- * Makes the offer of notifications above the list of chats.
+ * Returns the prompt above the chat list that offers to turn on notifications.
  *
  * @param {{accept: () => void, decline: () => void}} actions
  */

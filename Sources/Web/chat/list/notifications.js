@@ -7,23 +7,30 @@ import { texts } from "../texts.js";
  * @typedef {import("../../client/types.js").Change} Change
  */
 
-/** Whether the user has answered the offer, which is made once. */
+/**
+ * The `localStorage` key of the user's answer to the notification offer, which is shown only until
+ * it is answered.
+ */
 const answeredKey = "grapevine.notifications";
-/** The name of the lock that a tab holds while a conversation is on its screen. */
+/** Returns the name of the lock that a tab holds while it shows a conversation. */
 const viewedName = (/** @type {string} */ conversation) => `grapevine.viewed ${conversation}`;
 
 /**
- * Notifications: the permission, Web Push, and those that an open page shows itself.
+ * The page's notifications: the permission, the Web Push subscription, and notifications shown by
+ * an open page.
  *
- * The permission is asked only by a press of a button that says what it is for.
+ * The browser's permission is requested only when the user presses a button that explains it.
  */
 export class Notifications {
     #hasSent = false;
-    /** Ends the lock of the conversation on screen. */
+    /** Releases the lock of the conversation on screen. */
     #endView = () => {};
-    /** The last change that is shown; one after the other, since a deletion may follow at once. */
+    /**
+     * The promise of the last notification change; changes are shown in sequence, since a deletion
+     * may follow at once.
+     */
     #shown = Promise.resolve();
-    /** The last change of the subscription; one after the other, as users come and go. */
+    /** The promise of the last subscription change; changes run in sequence. */
     #subscribed = Promise.resolve();
 
     /** @param {Client} client */
@@ -36,14 +43,14 @@ export class Notifications {
         return globalThis.Notification?.permission ?? "unsupported";
     }
 
-    /** Whether to offer them: once, after the user's first message, when a reply is expected. */
+    /** Whether to offer notifications: after the user's first message, until the user answers. */
     get isOffered() {
         return this.#hasSent && this.permission === "default" &&
             localStorage.getItem(answeredKey) === null;
     }
 
     /**
-     * Notes which conversation is on screen, so that no other tab notifies of its messages.
+     * Sets the conversation on screen by holding its lock, so that no tab notifies of its messages.
      *
      * @param {string | undefined} conversation
      */
@@ -70,8 +77,8 @@ export class Notifications {
     }
 
     /**
-     * Subscribes to Web Push, where the browser and the cluster have it; an open page shows
-     * notifications without it.
+     * Subscribes to Web Push if the browser and the cluster support it; an open page shows
+     * notifications without Web Push.
      */
     register() {
         this.#subscribed = this.#subscribed.then(() => this.#register());
@@ -91,7 +98,10 @@ export class Notifications {
         }
     }
 
-    /** Ends the subscription: who signs in next in this browser is not told of these messages. */
+    /**
+     * Ends the push subscription and closes its notifications, so that the next user of this
+     * browser does not see them.
+     */
     unregister() {
         this.#subscribed = this.#subscribed.then(() => this.#unregister());
     }
@@ -109,7 +119,7 @@ export class Notifications {
     }
 
     /**
-     * Shows a notification of a message, or takes it back where the message was deleted.
+     * Shows a notification of a message, or closes it if the message was deleted.
      *
      * @param {Extract<Change, {kind: "notify"}>} change
      * @param {Promise<string>} sender
@@ -143,7 +153,7 @@ export class Notifications {
     }
 
     /**
-     * Shows the number of unread messages in the page's title and at the icon of the app.
+     * Shows the number of unread messages in the page title and as the app's badge.
      *
      * @param {number} unread
      */
@@ -155,8 +165,8 @@ export class Notifications {
 }
 
 /**
- * Subscribes to the pushes of the cluster; a subscription for another key, which the cluster had
- * before, is renewed: its pushes are refused.
+ * Subscribes to Web Push with the cluster's key. A subscription with an earlier key of the cluster
+ * is replaced, since push services reject pushes for it.
  *
  * @param {PushManager} manager
  * @param {string} key in base64url

@@ -6,12 +6,12 @@ import { texts } from "../texts.js";
  * @typedef {import("../../client/types.js").Message} Message
  */
 
-/** Letters of a user's id in place of an unknown name. */
+/** The number of letters of a user's id shown in place of a missing name. */
 const idLength = 8;
-/** How long a name is waited for that is not known yet. */
+/** Milliseconds to wait for the profile of an unknown user. */
 const nameMilliseconds = 1000;
 
-/** The names and pictures of users, from what the client has loaded of their profiles. */
+/** The names and pictures of users, from the profiles that the client has loaded. */
 export class People {
     /** @param {Client} client */
     constructor(client) {
@@ -19,7 +19,8 @@ export class People {
     }
 
     /**
-     * A user; until the profile is loaded, somebody, and without a name a part of the id.
+     * Returns a user's name and picture. The name is "Somebody" until the profile is loaded; a
+     * missing name is replaced by the e-mail address or the start of the id.
      *
      * @param {string} user
      * @returns {{name: string, photo?: string}}
@@ -34,7 +35,8 @@ export class People {
     }
 
     /**
-     * The name of a user who may have been a stranger so far; none if it is not found soon.
+     * Returns the name of a user, loading the profile if necessary; an empty string if it does not
+     * arrive within 1 s.
      *
      * @param {string} user
      * @returns {Promise<string>}
@@ -55,7 +57,7 @@ export class People {
     }
 
     /**
-     * Who has sent a message, as the reader calls them.
+     * Returns the displayed name of a message's sender; "You" for the user's own messages.
      *
      * @param {Message} message
      */
@@ -69,7 +71,7 @@ export class People {
     }
 
     /**
-     * The title of a chat; where it has none, the names of its people.
+     * Returns the title of a chat, or the names of the other participants if it has none.
      *
      * @param {Chat} chat
      */
@@ -80,7 +82,7 @@ export class People {
     }
 
     /**
-     * The last message of a chat in the list.
+     * Returns the preview of a chat's last message for the chat list.
      *
      * @param {Chat} chat
      */
@@ -93,7 +95,8 @@ export class People {
     }
 
     /**
-     * Whose picture and colour a chat has: the other's in a chat of two, else its own.
+     * Returns the picture and the colour key of a chat: the other participant's in a chat of two,
+     * otherwise the chat's own key.
      *
      * @param {Chat} chat
      * @returns {{key: string, photo?: string}}
@@ -104,7 +107,7 @@ export class People {
     }
 
     /**
-     * The other person of a chat of two.
+     * Returns the other participant of a chat of two.
      *
      * @param {Chat} chat
      * @returns {string | undefined}

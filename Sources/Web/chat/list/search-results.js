@@ -15,10 +15,10 @@ import { texts } from "../texts.js";
 /** @typedef {{message: Message, sender: string, title: string}} MessageResult */
 
 const words = texts.search;
-/** The letters before what was found that a row has space for. */
+/** The most letters that an excerpt shows before the match. */
 const leadMax = 12;
 
-/** What a search has found: chats, and messages in them. */
+/** The list of search results: chats and messages. */
 export class SearchResults {
     #chatList = element("ul", { class: "chat-list", "aria-label": words.chats });
     #messageList = element("ul", { class: "result-list", "aria-label": words.messages });
@@ -68,7 +68,7 @@ export class SearchResults {
     }
 }
 
-/** A message that was found. */
+/** A row for a message in the search results. */
 class ResultRow {
     #title = element("span", { class: "chat-title", dir: "auto" });
     #time = element("time", { class: "chat-time" });
@@ -95,7 +95,7 @@ class ResultRow {
 }
 
 /**
- * A text from shortly before the first of the words on.
+ * Returns an excerpt of a text that starts shortly before the first match.
  *
  * @param {string} text
  * @param {string} words

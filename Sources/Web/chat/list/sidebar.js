@@ -42,7 +42,7 @@ import { texts } from "../texts.js";
 
 const words = texts.chats;
 
-/** The chats and the action items of the user, or the archive. */
+/** The sidebar, with the user's chats and action items, or with the archived chats. */
 export class Sidebar {
     #search = element("input", {
         type: "search",
@@ -108,7 +108,7 @@ export class Sidebar {
         if (isSearch) this.results.render(found);
         setChildren(this.#content, isSearch ? this.results.element : list.element);
         this.items.render({ items });
-        // The button that led to the other list has gone with its header.
+        // The focused button was removed with its header, so the new header's title gets the focus.
         if (hadFocus && !this.element.contains(document.activeElement)) {
             const title = this.element.querySelector(".side-title");
             if (title instanceof HTMLElement) title.focus();

@@ -3,8 +3,8 @@ import { element } from "./dom.js";
 const clearMilliseconds = 4000;
 
 /**
- * The live region through which screen readers hear what happens elsewhere on the page. It says
- * the latest text only: a reader that lags behind skips what is out of date.
+ * The ARIA live region that announces events elsewhere on the page to screen readers. It holds only
+ * the latest text, so that a slow screen reader skips outdated ones.
  */
 export class Announcer {
     element = element("div", { class: "for-readers", role: "status", "aria-live": "polite" });
@@ -14,7 +14,8 @@ export class Announcer {
     say(text) {
         clearTimeout(this.#timer);
         this.element.textContent = text;
-        // A text that stays would be found again by who reads the page from its end.
+        // The text is removed, so that a screen reader user who reads the page from its end does
+        // not meet it again.
         this.#timer = setTimeout(() => this.element.textContent = "", clearMilliseconds);
     }
 }

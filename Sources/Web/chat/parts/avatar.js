@@ -4,7 +4,7 @@ import { pictureURL } from "../dialogs/profile-picture.js";
 const colours = 8;
 const initialsMax = 2;
 
-/** A round picture of a user, or their initials on a colour of their own. */
+/** A round picture of a user, or the user's initials on a colour derived from the user's id. */
 export class Avatar {
     #shown = "";
 
@@ -29,7 +29,7 @@ export class Avatar {
 function initials(name) {
     const words = name.trim().split(/[\s@._-]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word));
     const letters = words.slice(0, initialsMax).map((word) => [...word][0] ?? "");
-    // Letters of a joining script stay apart, too.
+    // A zero-width non-joiner separates the initials, so that Arabic letters do not join.
     return letters.join("\u200C").toLocaleUpperCase() || "?";
 }
 

@@ -2,10 +2,10 @@ import { element, setShown, setText } from "./dom.js";
 import { icon } from "./icons.js";
 import { texts } from "../texts.js";
 
-/** A connection that is made within this time is not worth a word. */
+/** Milliseconds of connecting before the banner is shown. */
 const quietMilliseconds = 1500;
 
-/** The line above everything that says that there is no connection. */
+/** The banner at the top of the page that reports a missing connection. */
 export class Banner {
     #text = element("span");
     #line = element("div", { class: "banner", hidden: true }, icon("offline"), this.#text);

@@ -2,7 +2,7 @@ import { element } from "./dom.js";
 import { icon } from "./icons.js";
 
 /**
- * A button that shows an icon and says its name to screen readers and in a tooltip.
+ * Returns an icon button whose name is shown in a tooltip and read by screen readers.
  *
  * @param {string} iconName
  * @param {string} name
@@ -20,11 +20,11 @@ export function iconButton(iconName, name, action, style = "") {
 }
 
 /**
- * A button with a text.
+ * Returns a button with a text.
  *
  * @param {string} text
  * @param {(event: MouseEvent) => void} action
- * @param {string} [style] "primary" for what most want, "quiet" for the rest
+ * @param {string} [style] "primary" for the main action, "quiet" for a minor one
  */
 export function textButton(text, action, style = "") {
     return element("button", {

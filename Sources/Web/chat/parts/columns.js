@@ -2,8 +2,8 @@ import { element } from "./dom.js";
 import { texts } from "../texts.js";
 
 /**
- * The sidebar and the pane beside it. On a phone one of them is shown, so the page's heading is
- * in neither.
+ * Returns the page's main element with the sidebar and the pane. The page's heading is in neither,
+ * since on a phone only one of them is shown.
  *
  * @param {HTMLElement} sidebar
  * @param {HTMLElement} pane

@@ -1,15 +1,15 @@
 /**
- * Functions that make and change elements.
+ * Functions that create and change DOM elements.
  *
- * They touch only what differs, so that rendering the same view twice moves no focus, ends no
- * selection, and announces nothing.
+ * The functions write only values that differ, so that rendering the same view twice keeps the
+ * focus and the selection, and announces nothing to screen readers.
  */
 
 /** @typedef {string | number | boolean | undefined | ((event: any) => void)} Attribute */
 
 /**
- * Creates an element. An attribute whose name begins with "on" is a listener; true stands for an
- * attribute without a value, and false and undefined for none.
+ * Returns a new element. A function value is added as an event listener for its attribute's name
+ * without "on"; true sets an empty attribute, and false and undefined set none.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -50,7 +50,7 @@ export function setText(target, text) {
 }
 
 /**
- * Shows an element where `isShown` is true.
+ * Shows an element if `isShown` is true, and hides it otherwise.
  *
  * @param {HTMLElement} target
  * @param {boolean} isShown
@@ -60,7 +60,7 @@ export function setShown(target, isShown) {
 }
 
 /**
- * Makes `children` the only children of an element, unless they are so already.
+ * Replaces the children of an element with `children`, unless they are the same already.
  *
  * @param {Element} target
  * @param {...Node} children

@@ -2,7 +2,7 @@ import { element } from "./dom.js";
 import { icon } from "./icons.js";
 
 /**
- * What a list shows in place of rows: an icon, a title and a sentence.
+ * Returns the placeholder of an empty list: an icon, a title, a sentence and optional buttons.
  *
  * @param {string} iconName
  * @param {string} title

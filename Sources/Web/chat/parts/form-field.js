@@ -1,10 +1,10 @@
 import { element, uniqueID } from "./dom.js";
 
 /**
- * A labelled field of a form.
+ * Returns a form field with a label and an optional hint.
  *
  * @param {string} label
- * @param {Record<string, import("./dom.js").Attribute>} attributes of the input
+ * @param {Record<string, import("./dom.js").Attribute>} attributes the attributes of the input
  * @param {string} [hint]
  */
 export function formField(label, attributes, hint) {
@@ -26,9 +26,7 @@ export function formField(label, attributes, hint) {
     return { element: field, input, hint: hintText };
 }
 
-/**
- * The place of a form's failure, read aloud when it gets a text.
- */
+/** Returns the element for a form's error message, an ARIA alert read by screen readers. */
 export function formFailure() {
     return element("p", { class: "form-failure", role: "alert" });
 }

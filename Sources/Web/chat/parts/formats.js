@@ -1,7 +1,7 @@
 /**
- * Times and numbers in the reader's locale.
+ * Formatting of times and numbers in the reader's locale.
  *
- * Formatters are made once: making one takes longer than formatting a thousand times.
+ * Formatters are created once, since creating one takes longer than formatting 1,000 values.
  */
 
 const locale = globalThis.navigator?.language;
@@ -44,7 +44,7 @@ export function formatNumber(value) {
 }
 
 /**
- * A count in a badge, which has place for two digits.
+ * Returns a count for a badge; counts above 99 are shown as "99+".
  *
  * @param {number} count
  */
@@ -64,7 +64,7 @@ export function formatDuration(seconds) {
 }
 
 /**
- * The number of midnights between a time and now.
+ * Returns the number of midnights between a time and now.
  *
  * @param {Date} date
  * @param {Date} now
@@ -76,7 +76,7 @@ function daysAgo(date, now) {
 }
 
 /**
- * A time in the list of chats: today's hour, yesterday, a weekday, or a date.
+ * Returns a time for the chat list: the time of day for today, "Yesterday", a weekday, or a date.
  *
  * @param {string} at
  * @param {Date} [now]
@@ -91,7 +91,7 @@ export function formatListTime(at, now = new Date()) {
 }
 
 /**
- * The heading of a day of messages.
+ * Returns the heading for a day of messages: "Today", "Yesterday", a weekday, or a date.
  *
  * @param {string} at
  * @param {Date} [now]
@@ -105,7 +105,7 @@ export function formatDay(at, now = new Date()) {
 }
 
 /**
- * A time within a sentence: the day and the hour.
+ * Returns a time for use within a sentence: the day and the time of day.
  *
  * @param {string} at
  * @param {Date} [now]
@@ -116,7 +116,8 @@ export function formatMoment(at, now = new Date()) {
 }
 
 /**
- * The due time of an action item within a sentence: the day, with the hour where it is soon.
+ * Returns an action item's due time for use within a sentence: the day, with the time of day if it
+ * is yesterday, today or tomorrow.
  *
  * @param {string} at
  * @param {Date} [now]

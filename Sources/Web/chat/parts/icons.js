@@ -1,13 +1,13 @@
 /**
- * The icons, drawn in a square of 24 with lines in the colour of the text.
+ * The icons: SVG drawings of 24 × 24 units in the colour of the text.
  *
- * They are elements of the page, so they follow its colours and need no request.
+ * Icons are inline SVG elements, so they follow the page's colours and need no request.
  */
 
 const namespace = "http://www.w3.org/2000/svg";
 
 /**
- * Each icon's paths; those in `filled` are areas, the others lines.
+ * The SVG paths of each icon: `lines` are stroked, `filled` are filled.
  *
  * @type {Record<string, {lines?: string, filled?: string}>}
  */
@@ -85,7 +85,8 @@ const drawings = {
 
 /**
  * @param {string} name
- * @returns {SVGSVGElement} hidden from screen readers: the control around it has a name
+ * @returns {SVGSVGElement} an SVG element hidden from screen readers, since the control around it
+ *     has a name
  */
 export function icon(name) {
     const svg = document.createElementNS(namespace, "svg");

@@ -1,6 +1,6 @@
 /**
- * A list of components, one for each item, which keeps its component as long as the list has an
- * item with the same key. Focus, scroll position and running animations therefore survive.
+ * A list with one component per item. An item keeps its component as long as its key stays in the
+ * list, so focus, scroll position and running animations survive a rendering.
  *
  * @template Item
  */
@@ -9,7 +9,7 @@ export class KeyedList {
     #components = new Map();
 
     /**
-     * @param {HTMLElement} parent whose only children are those of the list
+     * @param {HTMLElement} parent an element with no other children than the list's
      * @param {(item: Item) => string} key
      * @param {(item: Item) => {element: HTMLElement, render: (item: Item) => void}} make
      */
@@ -34,7 +34,7 @@ export class KeyedList {
         }
         this.#components = components;
         this.#order();
-        // A moved element has lost the focus.
+        // Moving an element in the DOM takes the focus from it, so it is focused again.
         if (
             focused instanceof HTMLElement && focused !== document.activeElement &&
             this.parent.contains(focused)
@@ -43,7 +43,7 @@ export class KeyedList {
         }
     }
 
-    /** Puts the elements into the order of the items, and moves only those that are out of it. */
+    /** Reorders the elements to match the items, moving only elements that are out of order. */
     #order() {
         let next = this.parent.firstElementChild;
         for (const { element } of this.#components.values()) {

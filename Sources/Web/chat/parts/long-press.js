@@ -1,12 +1,12 @@
-/** The time after which a press is long, as on phones. */
+/** Milliseconds after which a press counts as a long press. */
 const pressMilliseconds = 500;
-/** A finger that moves further scrolls or swipes. */
+/** CSS pixels of finger movement above which a press is cancelled as a scroll or swipe. */
 const moveMax = 10;
 const vibrationMilliseconds = 20;
 
 /**
- * Calls `action` for a long press, the context menu (right click, menu key, Shift+F10) and Enter on
- * the target itself. A long press also vibrates.
+ * Calls `action` on a long press, on a context menu event (right click, menu key, Shift+F10), and
+ * on Enter on the target itself. A long press also vibrates.
  *
  * @param {HTMLElement} target
  * @param {() => void} action
@@ -28,7 +28,7 @@ export function onLongPress(target, action) {
     });
 }
 
-/** The press of a finger or a pen. */
+/** The long-press detector for a touch or a pen. */
 class Press {
     #timer = 0;
     #start = { x: 0, y: 0 };
@@ -61,7 +61,7 @@ class Press {
         this.#isDown = false;
     }
 
-    /** Browsers have a long press of their own, which comes before the timer or after it. */
+    /** Handles the browser's context menu event for a long press, before or after the timer. */
     onContextMenu() {
         if (this.#isHandled) return;
         if (this.#isDown) this.#onLong();
@@ -77,7 +77,10 @@ class Press {
     }
 }
 
-/** Ignores the click that ends a long press: it would choose what has appeared below the finger. */
+/**
+ * Ignores the click at the end of a long press, which would activate an element that has appeared
+ * under the finger.
+ */
 function ignoreClick() {
     const ignore = (/** @type {Event} */ event) => {
         event.preventDefault();

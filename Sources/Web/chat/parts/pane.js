@@ -10,7 +10,7 @@ import { texts } from "../texts.js";
  * @typedef {import("../route.js").Route} Route
  */
 
-/** The place beside the sidebar: a conversation, its pinned messages, or nothing. */
+/** The pane beside the sidebar: a conversation, its pinned messages, or a placeholder. */
 export class Pane {
     conversation;
     #pinned;
@@ -21,7 +21,7 @@ export class Pane {
 
     /**
      * @param {ConversationContext} context
-     * @param {() => void} onLoaded called when more can be shown than before
+     * @param {() => void} onLoaded called after pinned messages were loaded or failed to load
      */
     constructor(context, onLoaded) {
         this.context = context;
@@ -34,7 +34,7 @@ export class Pane {
         }, this.onLoaded);
     }
 
-    /** Opens what an address names. @param {Route} route */
+    /** Opens the conversation or the pinned messages that a route names. @param {Route} route */
     open(route) {
         if (route.view === "chat") this.conversation.open(route.chat, route.message);
         else if (route.view !== "archived") this.conversation.close();
@@ -46,19 +46,19 @@ export class Pane {
     render(route) {
         if (route.view === "pins") this.#renderPins(route.chat);
         else if (this.conversation.id) {
-            // First, since it scrolls to a message only where it has a height.
+            // The element is attached before it is rendered, since scrolling needs its height.
             setChildren(this.element, this.conversation.element);
             this.conversation.render();
         } else setChildren(this.element, this.#nothing);
     }
 
-    /** Ends what is open, when the user signs out. */
+    /** Closes the conversation and stops loading pins when the user signs out. */
     dispose() {
         this.conversation.dispose();
         this.#pinned.retry.forget();
     }
 
-    /** Moves the focus to the title of what is shown. */
+    /** Moves the focus to the pane's title. */
     focus() {
         const title = this.element.querySelector(".pane-title");
         if (title instanceof HTMLElement) title.focus({ preventScroll: true });

@@ -1,13 +1,13 @@
 /**
- * Moves the focus through a list by the arrow keys, so that the tab key reaches the list once and
- * not each of its rows.
+ * A roving tabindex: the arrow keys move the focus through a list, so that the Tab key stops at the
+ * list once and not at each row.
  */
 export class RovingFocus {
     #index = 0;
 
     /**
      * @param {HTMLElement} list
-     * @param {string} selector of the element in each row that takes the focus
+     * @param {string} selector the selector of the focusable element in each row
      */
     constructor(list, selector) {
         this.list = list;
@@ -17,7 +17,8 @@ export class RovingFocus {
     }
 
     /**
-     * Renders the list by `render`. If the row with the focus has gone, its successor gets it.
+     * Renders the list with `render`. If the focused row was removed, the focus moves to its
+     * successor.
      *
      * @param {() => void} render
      */

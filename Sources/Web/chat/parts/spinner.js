@@ -1,7 +1,7 @@
 import { element } from "./dom.js";
 import { texts } from "../texts.js";
 
-/** The sign that something is being loaded. */
+/** Returns a loading spinner. */
 export function spinner() {
     return element(
         "div",

@@ -1,9 +1,9 @@
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** The width of one action, in CSS pixels. */
+/** The width of one swipe action, in CSS pixels. */
 const actionWidth = 80;
-/** A finger that has moved this far sideways swipes; the browser scrolls before. */
+/** CSS pixels of sideways movement at which a swipe begins; up to then the browser scrolls. */
 const startMin = 12;
 
 /**
@@ -15,16 +15,16 @@ const startMin = 12;
 let opened;
 
 /**
- * A row whose content is moved aside by a finger and uncovers actions: those of the trailing side
- * by a swipe towards the leading side, and the other way round. Its actions are for fingers alone
- * and hidden otherwise; a row offers the same by its context menu.
+ * A row with swipe actions: a swipe towards the leading side uncovers the actions of the trailing
+ * side, and vice versa. Swipe actions work only with touch or pen and are hidden otherwise; a row's
+ * context menu offers the same actions.
  */
 export class Swipe {
     #start = { x: 0, y: 0, offset: 0 };
     #offset = 0;
     #isSwiping = false;
     #wasSwiped = false;
-    /** Whether the row has no actions now. */
+    /** Whether swiping the row is disabled. */
     isLocked = false;
 
     /**
@@ -130,7 +130,7 @@ export class Swipe {
         this.#move(offset);
     }
 
-    /** @param {number} offset towards the trailing side */
+    /** @param {number} offset the shift towards the trailing side, in CSS pixels */
     #move(offset) {
         const { leading, trailing } = this.widths;
         this.#offset = Math.max(-trailing, Math.min(leading, offset));
@@ -140,7 +140,7 @@ export class Swipe {
         this.content.style.transform = shift === 0 ? "" : `translateX(${shift}px)`;
     }
 
-    /** 1 where text runs from left to right, -1 otherwise. */
+    /** Returns 1 if text runs from left to right, otherwise -1. */
     #direction() {
         return getComputedStyle(this.content).direction === "rtl" ? -1 : 1;
     }

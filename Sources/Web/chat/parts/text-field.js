@@ -1,17 +1,17 @@
 import { element } from "./dom.js";
 
-/** The most bytes of UTF-8 that a node accepts as a text. */
+/** The most bytes of UTF-8 that a node accepts as a message text. */
 const textBytesMax = 16_384;
 
 /**
- * A field for a text of several lines, which is as high as its text; the style sheet limits it.
+ * A multi-line text field that grows with its text, up to the style sheet's maximum height.
  *
- * It takes any text, since a browser would cut one that is pasted; `excess` tells of what is too
- * much.
+ * The field has no `maxlength`, since browsers would silently cut pasted text; `excess` is the
+ * number of bytes above the limit.
  */
 export class TextField {
     /**
-     * @param {string} name for screen readers, and in the empty field
+     * @param {string} name the label for screen readers, and the placeholder
      * @param {Record<string, import("./dom.js").Attribute>} attributes
      * @param {{onChange: () => void, onEnter: () => void}} events
      */
@@ -40,7 +40,7 @@ export class TextField {
         this.fit();
     }
 
-    /** The bytes that are too many for a node; 0 for none. */
+    /** The number of bytes by which the text exceeds the nodes' limit; otherwise 0. */
     get excess() {
         return Math.max(0, new TextEncoder().encode(this.value).length - textBytesMax);
     }
@@ -49,7 +49,7 @@ export class TextField {
         return this.value.trim() === "";
     }
 
-    /** Makes the field as high as its text, in browsers whose style sheets cannot. */
+    /** Sets the field's height to that of its text, in browsers without CSS `field-sizing`. */
     fit() {
         if (CSS.supports("field-sizing", "content")) return;
         this.element.style.height = "auto";
@@ -61,7 +61,7 @@ export class TextField {
 
     /** @param {KeyboardEvent} event */
     #onKey(event) {
-        // On a phone the return key begins a line, and a button sends.
+        // On touch devices Enter inserts a new line, and the button sends.
         const isPhone = matchMedia("(pointer: coarse)").matches;
         if (event.key !== "Enter" || event.shiftKey || event.isComposing || isPhone) return;
         event.preventDefault();

@@ -1,12 +1,13 @@
 import { element, setShown } from "./dom.js";
 import { textButton } from "./button.js";
 
-/** Long enough to read it and to reach the button by keyboard. */
+/** Milliseconds that a toast is shown, enough to read it and to reach its button by keyboard. */
 const shownMilliseconds = 10_000;
 
 /**
- * A note at the bottom with one action, usually "Undo". A further note replaces it. It stays while
- * the pointer or the focus is in it; the focus then returns to where it came from.
+ * A notification at the bottom of the page with at most one action, usually "Undo". A new toast
+ * replaces the current one. A toast stays while it has the pointer or the focus; when hidden, it
+ * returns the focus to the earlier element.
  */
 export class Toast {
     #text = element("span", { class: "toast-text" });

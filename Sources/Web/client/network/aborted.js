@@ -1,5 +1,5 @@
 /**
- * Waits until a signal is given, for as long as a lock is to be held.
+ * Waits until `signal` is aborted; a lock's action uses it to hold the lock until then.
  *
  * @param {AbortSignal} signal
  * @returns {Promise<void>}

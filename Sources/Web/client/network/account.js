@@ -3,7 +3,7 @@ import { asFailure } from "./failures.js";
 /** @import { Calls } from "./calls.js" */
 /** @import { Session } from "./session.js" */
 
-/** The requests about the user's account. */
+/** The HTTP requests for the user's account: sign-up, sign-in, password, e-mail and blocks. */
 export class Account {
     #calls;
     #session;
@@ -26,7 +26,8 @@ export class Account {
             await this.#accept("POST", "/v1/accounts", { email, password }, email);
         } catch (error) {
             if (asFailure(error).code !== 409) throw error;
-            // The answer to a sign-up may have been lost: then the password fits.
+            // A 409 may mean that an earlier attempt succeeded and its response was lost: then
+            // signing in works.
             await this.signIn(email, password).catch(() => {
                 throw error;
             });
@@ -42,7 +43,7 @@ export class Account {
         try {
             await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
         } catch (error) {
-            // A node of an earlier version does not know the key.
+            // A node of an earlier version rejects the `device` field with 400.
             if (!device || asFailure(error).code !== 400) throw error;
             await this.#accept("POST", "/v1/sessions", { email, password }, email);
         }
@@ -97,7 +98,7 @@ export class Account {
         await this.#calls.send({ method: "DELETE", path: blockPath(user) }, this.#session);
     }
 
-    /** @returns {Promise<string[]>} the users whom this one has blocked, at most 500 */
+    /** @returns {Promise<string[]>} the ids of the users that the user has blocked, at most 500 */
     async blocked() {
         const { body } = await this.#calls.send(
             { method: "GET", path: "/v1/blocks" },

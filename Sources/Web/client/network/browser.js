@@ -2,7 +2,7 @@
 /** @typedef {import("../types.js").Call} Call */
 
 /**
- * The time and the timers of the browser.
+ * The browser's clock and timers.
  *
  * @type {import("../types.js").Clock}
  */
@@ -14,13 +14,13 @@ export const systemClock = {
     },
 };
 
-/** A source of random numbers between 0 and 1 for ids, which nobody can guess. */
+/** Returns a cryptographically random number in [0, 1), for unguessable ids. */
 export function systemRandom() {
     return crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32;
 }
 
 /**
- * The `localStorage` of the browser.
+ * The browser's `localStorage` as a synchronous store.
  *
  * @type {import("../types.js").SyncStore}
  */
@@ -32,7 +32,7 @@ export const browserSyncStore = {
 };
 
 /**
- * The network as browsers offer it.
+ * The network over the browser's `fetch` and `WebSocket`.
  *
  * @type {Transport}
  */
@@ -42,7 +42,7 @@ export const browserTransport = {
             method: call.method,
             headers: headers(call),
             body: call.blob ?? (call.body === undefined ? undefined : JSON.stringify(call.body)),
-            // The headers hold the tokens; no cookie is sent, and no answer is kept.
+            // The headers carry the tokens; cookies are not sent, and only files may be cached.
             credentials: "omit",
             cache: call.wantsBlob ? "default" : "no-store",
             signal: AbortSignal.timeout(milliseconds),
@@ -62,7 +62,7 @@ export const browserTransport = {
     open(node, accessToken, since, events) {
         const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
         const address = `${node.replace(/^http/, "ws")}/v1/socket${query}`;
-        // A page cannot set headers of a WebSocket: the token is offered as a protocol.
+        // A page cannot set headers of a WebSocket, so the access token is sent as a subprotocol.
         const socket = new WebSocket(address, ["grapevine.v1", `bearer.${accessToken}`]);
         socket.onopen = () => events.onOpen();
         socket.onmessage = (event) => events.onText(String(event.data));

@@ -7,26 +7,26 @@ import { sleep } from "./sleep.js";
 /** @typedef {import("../types.js").Answer} Answer */
 /** @typedef {import("../types.js").Call} Call */
 
-/** The most milliseconds until a request over HTTP is answered; then another node gets it. */
+/** Milliseconds to wait for an HTTP response before the request is sent to the next node. */
 const ANSWER_MILLISECONDS = 8_000;
-/** The most milliseconds of a transfer of a file: 25 MiB over a slow line. */
+/** Milliseconds to wait for a file transfer: enough for 25 MiB over a slow link. */
 const FILE_MILLISECONDS = 120_000;
-/** How often each node is tried before a request has failed. */
+/** The number of attempts at each node before a request fails. */
 const ROUNDS = 2;
-/** The milliseconds before a node is tried again. */
+/** Milliseconds before the second attempt; the pause grows linearly with each further attempt. */
 const PAUSE_MILLISECONDS = 150;
 
 /**
- * Requests over HTTP, each repeated at the next node until one answers. All requests of the client
- * may be repeated: they carry ids, or change nothing.
+ * The sender of HTTP requests, which retries each request at the next node until one answers. All
+ * requests of the client are idempotent: they carry ids, or change nothing.
  */
 export class Calls {
     #nodes;
     #transport;
     #clock;
-    /** The milliseconds by which the nodes' clocks are ahead of this device's. */
+    /** The offset of the nodes' clocks from this device's clock, in milliseconds. */
     #ahead = 0;
-    /** No request leaves while this holds. */
+    /** Whether all requests fail without being sent, to simulate a missing network. */
     isCut = false;
 
     /**
@@ -40,19 +40,20 @@ export class Calls {
         this.#clock = clock;
     }
 
-    /** The time of the nodes, by the latest answer; without one, that of this device. */
+    /** The nodes' time by the latest response; before the first response, this device's time. */
     get now() {
         return this.#clock.now() + this.#ahead;
     }
 
     /**
-     * Sends a request until a node answers it.
+     * Sends a request, retrying until a node answers or all attempts are used up.
      *
      * @param {Call} call
-     * @param {{accessToken: (refused?: string) => Promise<string>}} [session] signs the request in
+     * @param {{accessToken: (refused?: string) => Promise<string>}} [session] provides the
+     *     request's access token
      * @param {number} [triesMax]
-     * @returns {Promise<Answer>} an answer of 200 or 304
-     * @throws {import("../types.js").Failure} a refusal, or no answer of any node
+     * @returns {Promise<Answer>} a response with a status below 400
+     * @throws {import("../types.js").Failure} the node's error, or `noAnswer` if no node answered
      */
     async send(call, session, triesMax = this.#nodes.count * ROUNDS) {
         /** @type {string | undefined} */
@@ -86,7 +87,7 @@ export class Calls {
     /**
      * @param {string} node
      * @param {Call} call
-     * @returns {Promise<Answer | undefined>} undefined for no answer
+     * @returns {Promise<Answer | undefined>} undefined if the node did not answer
      */
     async #attempt(node, call) {
         if (this.isCut) return undefined;
@@ -94,11 +95,11 @@ export class Calls {
         const patience = isFile ? FILE_MILLISECONDS : ANSWER_MILLISECONDS;
         try {
             const answer = await this.#transport.fetch(node, call, patience);
-            // An answer out of a cache has a time that is over.
+            // A response for a file may come from the cache and then has an outdated `Date`.
             if (!isFile && answer.at) this.#ahead = answer.at - this.#clock.now();
             return answer;
         } catch {
-            // Whatever the network says, the consequence is the same: another node is tried.
+            // Every network error is handled the same way: the caller tries another node.
             return undefined;
         }
     }

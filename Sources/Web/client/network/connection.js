@@ -5,32 +5,32 @@ import { noAnswer } from "./failures.js";
 
 /** @typedef {{status: number, body: any}} SocketAnswer */
 
-/** Milliseconds between two looks at what is silent. */
+/** Milliseconds between two checks for request timeouts and a silent connection. */
 const LOOK_MILLISECONDS = 500;
-/** Milliseconds without a byte of the node after which it is asked for a sign of life. */
+/** Milliseconds without a message from the node before the client sends a keep-alive request. */
 const QUIET_MILLISECONDS = 10_000;
-/** Milliseconds that a request may take at first; a write waits for other replicas up to 1 s. */
+/** The initial request timeout, in milliseconds; a write may wait up to 1 s for other replicas. */
 const PATIENCE_MILLISECONDS = 3_000;
-/** The patience doubles with each connection that is given up, for networks that are slow. */
+/** The maximum request timeout, in milliseconds; the timeout doubles when a request times out. */
 const PATIENCE_MILLISECONDS_MAX = 48_000;
-/** Milliseconds in which a node has to accept a WebSocket, in the first round of all nodes. */
+/** The initial connect timeout, in milliseconds; it doubles after each round over all nodes. */
 const DIAL_MILLISECONDS = 900;
 const DIAL_MILLISECONDS_MAX = 15_000;
-/** The longest pause between two attempts. */
+/** The longest pause between two connection attempts, in milliseconds. */
 const PAUSE_MILLISECONDS_MAX = 5_000;
-/** Milliseconds after which a connection counts as good, and failures before it are forgotten. */
+/** Milliseconds online after which a connection is stable and earlier failures are forgotten. */
 const GOOD_MILLISECONDS = 3_000;
-/** The most requests that wait for answers; the node reads no more than 256. */
+/** The most requests in flight on a WebSocket; a node accepts at most 256. */
 const REQUESTS_MAX = 200;
-/** The code with which a node closes a WebSocket whose access token is over. */
+/** The WebSocket close code for an expired access token. */
 const TOKEN_OVER = 4401;
 
 /**
- * A WebSocket to one node at a time, and the search for the next node when it fails.
+ * The client's WebSocket to one node, with failover to the next node.
  *
- * A failure is a close, or silence: a WebSocket does not notice a network that is gone, and a
- * page does not see the pings of a node. So the connection sends a request of its own when the
- * node is quiet, and is given up when any request is unanswered for too long.
+ * A WebSocket does not detect a lost network, and a page cannot see a node's pings. So the client
+ * sends a keep-alive request when the node is silent, and drops the connection when any request
+ * times out.
  */
 export class Connection {
     /** @type {import("../types.js").Connection} */
@@ -40,7 +40,7 @@ export class Connection {
     #socket;
     #node = "";
     #accessToken = "";
-    /** Distinguishes what belongs to the present socket from what comes too late. */
+    /** The number of the current socket, by which late callbacks of earlier sockets are ignored. */
     #generation = 0;
     #isStarted = false;
     #number = 0;
@@ -65,7 +65,7 @@ export class Connection {
      *   onStatus: () => void,
      *   onEvent: (event: any) => void,
      *   onWatching: (token: string, isResumed: boolean) => void,
-     * }} parts `verify` makes a request that renews an access token that nodes refuse
+     * }} parts `verify` sends an HTTP request, which renews an access token that nodes reject
      */
     constructor(parts) {
         this.#parts = parts;
@@ -82,21 +82,21 @@ export class Connection {
         this.#dial();
     }
 
-    /** @param {import("../types.js").Connection} status as which the client is shown from here on */
+    /** @param {import("../types.js").Connection} status the connection status after the stop */
     stop(status) {
         this.#isStarted = false;
         this.#drop();
         this.#setStatus(status);
     }
 
-    /** Tries at once, for instance since the network has returned. */
+    /** Connects at once if no socket is open, for example when the network has returned. */
     retry() {
         if (!this.#isStarted || this.#socket) return;
         this.#failures = 0;
         this.#dial();
     }
 
-    /** Leaves the node in use for the next one. */
+    /** Drops the current connection and connects to the next node. */
     giveUp() {
         if (this.#socket) this.#fail();
     }
@@ -108,7 +108,7 @@ export class Connection {
      * @param {string} path
      * @param {unknown} [body]
      * @returns {Promise<SocketAnswer>}
-     * @throws {import("../types.js").Failure} if the connection ends before the answer
+     * @throws {import("../types.js").Failure} if the connection ends before the response
      */
     async request(method, path, body) {
         if (!this.isOnline || this.#requests.size >= REQUESTS_MAX) throw noAnswer;
@@ -118,7 +118,7 @@ export class Connection {
     }
 
     /**
-     * Sends a request whose answer nobody needs, if there is a connection.
+     * Sends a request without waiting for its response; does nothing while offline.
      *
      * @param {string} method
      * @param {string} path
@@ -166,7 +166,7 @@ export class Connection {
         const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
         const answer = await this.#send("GET", `/v1/events${query}`);
         if (generation !== this.#generation || !answer) return;
-        // A token that no node knows has the client begin anew.
+        // The node rejected the resume token: the client subscribes to events without one.
         if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
         if (answer.status !== 200) return this.#fail();
         this.#onlineAt = this.#parts.clock.now();
@@ -204,7 +204,7 @@ export class Connection {
         if (generation === this.#generation && this.#isStarted) this.#dial();
     }
 
-    /** Gives up what is silent. */
+    /** Drops the connection if a request timed out; sends a keep-alive if the node is silent. */
     #look() {
         const now = this.#parts.clock.now();
         for (const { sentAt } of this.#requests.values()) {
@@ -223,7 +223,8 @@ export class Connection {
      * @param {string} method
      * @param {string} path
      * @param {unknown} [body]
-     * @returns {Promise<SocketAnswer | undefined>} undefined if the connection ends before
+     * @returns {Promise<SocketAnswer | undefined>} undefined if the connection ends before the
+     *     response
      */
     #send(method, path, body) {
         const id = this.#number += 1;
@@ -233,7 +234,10 @@ export class Connection {
         });
     }
 
-    /** Turns to the next node, at once where this is the first failure. */
+    /**
+     * Drops the connection and schedules a connection to the next node: at once after the first
+     * failure, then with exponential backoff.
+     */
     #fail() {
         const now = this.#parts.clock.now();
         const wasGood = this.isOnline && now >= this.#onlineAt + GOOD_MILLISECONDS;
@@ -249,7 +253,7 @@ export class Connection {
             ? 0
             : Math.min(100 * 2 ** Math.min(this.#failures - 2, 10), PAUSE_MILLISECONDS_MAX) *
                 spread;
-        // The reason why a WebSocket is refused is hidden from pages.
+        // Browsers hide why a WebSocket was rejected; an HTTP request tests the access token.
         if (isRoundOver) this.#parts.verify().catch(() => {});
         this.#setTimer(pause, () => this.#dial());
     }

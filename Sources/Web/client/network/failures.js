@@ -1,21 +1,19 @@
 /** @typedef {import("../types.js").Failure} Failure */
 
-/** The statuses of answers that would be the same if the request were repeated. */
+/** The HTTP status codes after which a retry would fail the same way. */
 const finalCodes = new Set([400, 403, 404, 405, 409, 413]);
 
-/** Seconds until a request is repeated where the answer does not say. */
+/** Seconds before a retry if the response has no `Retry-After`. */
 const RETRY_SECONDS = 1;
 
-/**
- * The longest wait before a request is repeated, in seconds, even if the node asks for a longer one.
- */
+/** The longest wait before a retry, in seconds, even if `Retry-After` is longer. */
 const RETRY_SECONDS_MAX = 60;
 
-/** The failure of a request that no node has answered. */
+/** The failure of a request that no node answered. */
 export const noAnswer = Object.freeze({ code: 0, message: "No node answers" });
 
 /**
- * Whether a failure is the cluster's last word: the same request would be answered the same way.
+ * Whether a failure is permanent: a retry of the same request would fail the same way.
  *
  * @param {number} code
  */
@@ -24,7 +22,7 @@ export function isFinal(code) {
 }
 
 /**
- * Returns the failure that the body of an answer tells.
+ * Returns the failure that an error response describes.
  *
  * @param {number} status
  * @param {unknown} body
@@ -45,7 +43,7 @@ export function asFailure(error) {
 }
 
 /**
- * @param {number | undefined} retryAfterSeconds as the answer says
+ * @param {number | undefined} retryAfterSeconds the response's `Retry-After`
  * @returns {number} milliseconds to wait
  */
 export function pause(retryAfterSeconds) {

@@ -4,7 +4,10 @@ import { Connection } from "./connection.js";
 import { NodeList } from "./nodes.js";
 import { Session } from "./session.js";
 
-/** What reaches the nodes: requests, the tokens that sign them in, and the connection. */
+/**
+ * The client's network layer: HTTP requests, the session tokens that authenticate them, and the
+ * WebSocket connection.
+ */
 export class Network {
     /**
      * @param {import("../sync/engine.js").CompleteOptions} options

@@ -1,4 +1,4 @@
-/** The nodes of the cluster, and the one in use: all are equal, and any takes any request. */
+/** The addresses of the cluster's nodes, and the one in use; any node accepts any request. */
 export class NodeList {
     #nodes;
     #index = 0;
@@ -9,7 +9,7 @@ export class NodeList {
         this.#nodes = nodes.map((node) => node.replace(/\/+$/, ""));
     }
 
-    /** The node in use. */
+    /** The address of the node in use. */
     get current() {
         return this.#nodes[this.#index];
     }
@@ -19,8 +19,8 @@ export class NodeList {
     }
 
     /**
-     * Turns to the next node, if `failed` is still the one in use: of two requests that fail at
-     * one node, only the first changes it.
+     * Switches to the next node if `failed` is still in use: of two requests that fail at the same
+     * node, only the first switches.
      *
      * @param {string} failed
      */

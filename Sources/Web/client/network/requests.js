@@ -2,8 +2,8 @@
 /** @typedef {{method: string, path: string, body?: unknown}} Request */
 
 /**
- * Returns the request that has the cluster carry out an action. It may be repeated: what it
- * creates has an id of the client's.
+ * Returns the HTTP request for an action. The request is idempotent: the client assigns the ids of
+ * new objects.
  *
  * @param {Action} action
  * @returns {Request}

@@ -4,21 +4,21 @@ import { asFailure, noAnswer } from "./failures.js";
 /** @import { Clock, Store, Tabs } from "../types.js" */
 
 /**
- * The sign-in of this device, as it is stored.
+ * The stored sign-in of this device.
  *
- * `renewal` names the request that replaces the refresh token. It is stored before the request is
- * sent: whoever repeats the request, after a crash or a lost answer, gives the same name, since
- * a second use under another name ends the sign-in.
+ * `renewal` is the idempotency id of the request that replaces the refresh token. It is stored
+ * before the request is sent, so that a retry after a crash or a lost response sends the same id;
+ * nodes end the sign-in if a refresh token is used again with a different id.
  *
  * @typedef {{user: string, email: string, accessToken: string, refreshToken: string,
  *   expiresAt: number, renewal?: string}} SignIn
  */
 
 const KEY = "session";
-/** Where the last access token stays after a sign-out: it shows that this device was signed in. */
+/** The store key of the last access token, kept to prove that this device was signed in. */
 const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";
-/** Milliseconds before its end at which an access token is replaced: a request takes time. */
+/** Milliseconds before expiry at which an access token is renewed, since a request takes time. */
 const EARLY_MILLISECONDS = 30_000;
 
 /** The tokens of the signed-in user, shared by all tabs through the store. */
@@ -51,13 +51,13 @@ export class Session {
         return this.#signIn?.email;
     }
 
-    /** Reads the sign-in again, which another tab may have changed. */
+    /** Rereads the sign-in from the store, since another tab may have changed it. */
     async restore() {
         this.#signIn = await this.#read();
     }
 
     /**
-     * Stores the tokens of an answer.
+     * Stores the tokens of a sign-in or renewal response.
      *
      * @param {unknown} body
      * @param {string} email
@@ -68,16 +68,17 @@ export class Session {
             (body);
         const expiresAt = this.#parts.clock.now() + tokens.expiresIn * 1000;
         const { user, accessToken, refreshToken } = tokens;
-        // Stored before the access token is used: a used one cannot be renewed without it.
+        // The refresh token is stored before the access token is used: without it, a used access
+        // token cannot be renewed.
         await this.#write({ user, email, accessToken, refreshToken, expiresAt });
     }
 
     /**
-     * Returns an access token, renewed if need be.
+     * Returns an access token, renewing it if it is about to expire or was rejected.
      *
-     * @param {string} [refused] a token that a node has refused
+     * @param {string} [refused] an access token that a node has rejected
      * @returns {Promise<string>}
-     * @throws {import("../types.js").Failure} 401 if the sign-in is over
+     * @throws {import("../types.js").Failure} 401 if the sign-in has ended
      */
     async accessToken(refused) {
         if (!this.#isUsable(refused)) {
@@ -90,7 +91,7 @@ export class Session {
     }
 
     /**
-     * Returns the last access token of this device, which has mostly ended.
+     * Returns the last access token of this device, which has usually expired.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -101,11 +102,12 @@ export class Session {
     }
 
     /**
-     * Has nodes end or replace the sign-in. No tab renews its tokens meanwhile: nodes that have
-     * ended it refuse that, and the user would be told that it was ended elsewhere.
+     * Runs a request that ends or replaces the sign-in, holding the renewal lock. No tab can renew
+     * tokens meanwhile: nodes would reject the renewal, and the page would report that the sign-in
+     * was ended elsewhere.
      *
      * @param {(session: {accessToken: (refused?: string) => Promise<string>}) => Promise<void>}
-     *     action asks the nodes, and calls `end` or `accept`
+     *     action sends the request, and calls `end` or `accept`
      */
     async change(action) {
         await this.#parts.tabs.lock(LOCK, async () => {
@@ -114,7 +116,7 @@ export class Session {
         });
     }
 
-    /** Forgets the tokens. */
+    /** Removes the tokens from memory and from the store. */
     async end() {
         this.#signIn = undefined;
         await this.#parts.store.write([{ key: KEY, value: undefined }]);
@@ -128,7 +130,7 @@ export class Session {
     }
 
     /**
-     * One tab renews at a time; the others find its tokens in the store.
+     * Renews the tokens in one tab at a time; the other tabs read the new tokens from the store.
      *
      * @param {string | undefined} refused
      */
@@ -140,7 +142,7 @@ export class Session {
     }
 
     /**
-     * Returns an access token, renewed if need be, to who has the lock.
+     * Returns an access token, renewing it if necessary; the caller holds the renewal lock.
      *
      * @param {string} [refused]
      */
@@ -150,7 +152,7 @@ export class Session {
         return this.#signIn.accessToken;
     }
 
-    /** Renews the tokens, for who has the lock. */
+    /** Renews the tokens; the caller holds the renewal lock. */
     async #renewHere() {
         const signIn = /** @type {SignIn} */ (this.#signIn);
         const id = signIn.renewal ?? this.#parts.makeID();

@@ -1,7 +1,7 @@
 /** @import { ConfirmedState } from "../store/confirmed.js" */
 /** @import { Outbox } from "./outbox.js" */
 
-/** What a user does with chats: begins, archives, hides and leaves them. */
+/** The user's actions on chats: create, archive, hide and leave. */
 export class ChatActions {
     #outbox;
     #confirmed;
@@ -21,14 +21,15 @@ export class ChatActions {
     }
 
     /**
-     * Begins a conversation with the users of e-mail addresses.
+     * Creates a conversation with the users who have the given e-mail addresses.
      *
      * @param {{title?: string, emails: string[]}} options at most 20 addresses
-     * @returns {Promise<string>} its id, once the cluster has it; 404 for an unknown address
+     * @returns {Promise<string>} the conversation's id, once the cluster has created it; rejects
+     *     with 404 for an unknown address
      */
     async create({ title = "", emails }) {
         const conversation = this.#makeID();
-        // Nodes of an earlier version know one address.
+        // Nodes of an earlier version accept only `email`, a single address.
         const people = emails.length === 1 ? { email: emails[0] } : { emails };
         await this.#outbox.add(conversation, { kind: "create", conversation, title, ...people });
         return conversation;
@@ -45,7 +46,7 @@ export class ChatActions {
     }
 
     /**
-     * Removes a chat from the user's own list; a later message brings it back.
+     * Hides a chat in the user's own list until a later message arrives in it.
      *
      * @param {string} conversation
      */

@@ -4,7 +4,7 @@ import { lastPinChange } from "../views/message.js";
 /** @typedef {import("../store/confirmed.js").ConfirmedState} ConfirmedState */
 
 /**
- * Whether an event is the consequence of the user's own action, made here or on another device.
+ * Whether an event was caused by the given action of the user, on this or another device.
  *
  * @param {any} event
  * @param {Action} action
@@ -39,8 +39,8 @@ export function isEcho(event, action, user) {
 }
 
 /**
- * Whether the confirmed state has what an accepted action has brought about, so that the overlay
- * would add nothing.
+ * Whether the confirmed state already includes the effect of an acknowledged operation, which then
+ * can leave the overlay.
  *
  * @param {ConfirmedState} confirmed
  * @param {import("../types.js").Operation} operation
@@ -88,8 +88,8 @@ export function isShown(confirmed, { acknowledged, action }) {
 }
 
 /**
- * Returns the event that an acknowledged deletion must have caused, for where it was not told;
- * undefined for other actions, whose effects answers tell.
+ * Returns the event that an acknowledged deletion must have caused, to apply if the event is
+ * missed; undefined for other actions, whose effects responses show.
  *
  * @param {Action} action
  * @param {string} at

@@ -8,13 +8,13 @@ import { subjectOf } from "../sync/entries.js";
 /** @typedef {import("../sync/entries.js").Entry} Entry */
 /** @typedef {import("../types.js").Action} Action */
 
-/** Milliseconds after which an acknowledged operation without an echo is looked up. */
+/** Milliseconds without an echo event after which an acknowledged operation's state is reloaded. */
 const ECHO_MILLISECONDS = 20_000;
 
-/** The wait until the confirmed state shows what the cluster has acknowledged. */
+/** The tracker of acknowledged operations that the confirmed state does not include yet. */
 export class Echoes {
     #parts;
-    /** Whether the confirmed state has been read. */
+    /** Whether the confirmed state has been restored from the store. */
     isOpen = false;
 
     /**
@@ -33,8 +33,8 @@ export class Echoes {
     }
 
     /**
-     * Compares an event with the operations: the echo of one that is under way acknowledges it,
-     * even where the answer is lost.
+     * Matches an event with the pending operations: an echo of a sent operation acknowledges it,
+     * even if the response is lost.
      *
      * @param {any} event
      */
@@ -51,7 +51,7 @@ export class Echoes {
         this.release();
     }
 
-    /** Releases the acknowledged operations that the confirmed state shows. */
+    /** Releases the acknowledged operations whose effects the confirmed state includes. */
     release() {
         if (!this.isOpen) return;
         const confirmed = this.#parts.confirmed();
@@ -59,7 +59,8 @@ export class Echoes {
         for (const entry of this.#parts.entries.all) {
             const subject = subjectOf(entry.operation);
             if (entry.phase === "acknowledged") {
-                // An earlier operation on the same subject has not left its trace there yet.
+                // An earlier operation on the same object may still hide this one's effect in the
+                // confirmed state.
                 const isFirst = !unreleased.has(subject);
                 const isOver = entry.isEchoed && hasOwnEcho(entry.operation.action) ||
                     isFirst && isShown(confirmed, entry.operation);
@@ -73,13 +74,13 @@ export class Echoes {
         }
     }
 
-    /** @param {Entry} entry that was acknowledged */
+    /** @param {Entry} entry an acknowledged entry */
     expect(entry) {
         entry.acknowledgedAt = this.#parts.clock.now();
         this.#parts.clock.setTimer(ECHO_MILLISECONDS, () => this.release());
     }
 
-    /** The connection is there: the echoes that were missed come from here on. */
+    /** Restarts the echo timeouts after a reconnect, since missed echoes arrive from now on. */
     onOnline() {
         for (const entry of this.#parts.entries.all) {
             if (entry.phase === "acknowledged") this.expect(entry);
@@ -90,7 +91,7 @@ export class Echoes {
     #checkOverdue(entry) {
         const now = this.#parts.clock.now();
         if (!this.#parts.isOnline() || now < entry.acknowledgedAt + ECHO_MILLISECONDS) return;
-        // A message that was accepted is shown until it is there, however long that takes.
+        // An acknowledged message stays in the overlay until the confirmed state includes it.
         if (entry.isOverdue && entry.operation.action.kind !== "send") {
             return this.#parts.onShown(entry);
         }
@@ -101,7 +102,8 @@ export class Echoes {
 }
 
 /**
- * Whether the events tell of an action by itself; of items they tell what has become of them.
+ * Whether an action causes an event of its own; events about action items carry only the item's new
+ * state.
  *
  * @param {Action} action
  */

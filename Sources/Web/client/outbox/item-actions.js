@@ -1,7 +1,7 @@
-/** The lane of the action items, which belong to no conversation. */
+/** The outbox lane of action items, which belong to no conversation. */
 export const ITEMS = "items";
 
-/** What a user does with action items. */
+/** The user's actions on action items: add, edit, complete and delete. */
 export class ItemActions {
     #outbox;
     #makeID;

@@ -6,10 +6,10 @@ import { removals } from "./operation-store.js";
 
 /** @typedef {import("../types.js").Operation} Operation */
 
-/** Milliseconds between two looks at what tabs that are gone have left. */
+/** Milliseconds between two checks for operations left by closed tabs. */
 const LOOK_MILLISECONDS = 5_000;
 
-/** The operations that earlier openings of the page, and tabs that are gone, have left. */
+/** The recovery of operations left by earlier openings of the page and by closed tabs. */
 export class Leftovers {
     #parts;
     #stopWatching = () => {};
@@ -22,13 +22,13 @@ export class Leftovers {
      *   user: () => string | undefined,
      *   onOver: (writes: import("../types.js").Write[]) => void,
      *   onFound: (operation: Operation, isNews: boolean) => void,
-     * }} parts `isNews` says that the other tabs may not know the operation
+     * }} parts `isNews` means that other tabs may not know the operation
      */
     constructor(parts) {
         this.#parts = parts;
     }
 
-    /** Reads all that is left. */
+    /** Reads all operations left by closed tabs, from the log and the store. */
     async restore() {
         await this.#takeIn();
         const { entries, stored } = this.#parts;
@@ -39,9 +39,9 @@ export class Leftovers {
     }
 
     /**
-     * Removes what is over in this tab. The one that sent before may have gone before it could, or
-     * before it was told of a refusal; and a tab that does not send stores what was acknowledged,
-     * which may be over by then.
+     * Removes finished operations from the store. The earlier sending tab may have been closed
+     * before it removed them or learned of a rejection, and a non-sending tab may store an
+     * acknowledged operation after it has finished.
      */
     async #removeOver() {
         const { entries, onOver, stored } = this.#parts;
@@ -50,7 +50,7 @@ export class Leftovers {
         if (over.length > 0) onOver(over.flatMap(removals));
     }
 
-    /** Takes in and removes, again and again, what other tabs leave. */
+    /** Recovers operations of closed tabs, and removes finished ones from the store, every 5 s. */
     watch() {
         this.#removeOver();
         this.#stopWatching = this.#parts.clock.setTimer(LOOK_MILLISECONDS, () => {

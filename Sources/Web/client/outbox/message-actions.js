@@ -11,7 +11,7 @@ import { refusals } from "./rules.js";
 /** @typedef {import("../types.js").Action} Action */
 /** @typedef {import("../types.js").Message} Message */
 
-/** What a user does in a conversation: sends, edits, deletes and pins messages. */
+/** The user's actions on messages: send, edit, delete, restore and pin. */
 export class MessageActions {
     #parts;
 
@@ -31,12 +31,13 @@ export class MessageActions {
     }
 
     /**
-     * Sends a text.
+     * Sends a text message.
      *
      * @param {string} conversation
      * @param {string} text
      * @returns {string} the id of the message
-     * @throws {import("../types.js").Failure} 400 for no text, 429 if too much waits
+     * @throws {import("../types.js").Failure} 400 for an empty text, 429 if too many operations are
+     *     pending
      */
     send(conversation, text) {
         if (text.trim() === "") throw refusals.empty;
@@ -48,7 +49,7 @@ export class MessageActions {
     }
 
     /**
-     * Sends a picture, a recording, or another file, which is a text that names it.
+     * Sends a picture, a voice recording, or another file as a text message that contains its name.
      *
      * @param {string} conversation
      * @param {Blob} file at most 25 MiB
@@ -72,7 +73,7 @@ export class MessageActions {
     }
 
     /**
-     * Returns every text that a message has had, the current one last.
+     * Returns all versions of a message's text, the current one last.
      *
      * @param {string} conversation
      * @param {string} message
@@ -109,7 +110,7 @@ export class MessageActions {
     }
 
     /**
-     * Takes back a deletion for the user alone.
+     * Restores a message that the user has deleted only for themselves.
      *
      * @param {string} conversation
      * @param {string} message
@@ -165,7 +166,7 @@ export class MessageActions {
     }
 
     /**
-     * Keeps a file for the view, and returns its id and what stores it.
+     * Adds a file to the memory cache, and returns its id and the write that stores it.
      *
      * @param {Blob} file
      * @returns {[string, import("../types.js").Write]}

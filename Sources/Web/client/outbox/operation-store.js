@@ -5,7 +5,7 @@ import { WriteAheadLog } from "./write-ahead-log.js";
 
 const PREFIX = "operation/";
 
-/** The stored operations, which all tabs share. */
+/** The stored operations, shared by all tabs. */
 export class OperationStore {
     #store;
     #log;
@@ -17,12 +17,12 @@ export class OperationStore {
         this.#log = new WriteAheadLog(parts);
     }
 
-    /** Whether files are on their way into the store, which would be lost with the page. */
+    /** Whether files are being written to the store; closing the page now would lose them. */
     get isStoringFiles() {
         return this.#storing > 0;
     }
 
-    /** @param {string} tab a name that no other tab has, ever */
+    /** @param {string} tab the unique, never reused name of this tab */
     open(tab) {
         return this.#log.open(tab);
     }
@@ -32,7 +32,7 @@ export class OperationStore {
      *
      * @param {string} user
      * @param {Operation} operation
-     * @param {Write[]} files stored with it
+     * @param {Write[]} files stored in the same transaction
      * @returns {Promise<void>} rejects if the store is full
      */
     add(user, operation, files) {
@@ -43,7 +43,7 @@ export class OperationStore {
     }
 
     /**
-     * The log has no files, and a message without its file is none.
+     * Stores an operation with its files, bypassing the log, which holds only strings.
      *
      * @param {Operation} operation
      * @param {Write[]} files
@@ -64,7 +64,8 @@ export class OperationStore {
     }
 
     /**
-     * Stores what tabs that are gone could not store, and returns what they may not have told.
+     * Stores operations that closed tabs left in the log, and returns those that other tabs may not
+     * know.
      *
      * @param {string} user
      * @returns {Promise<Operation[]>}
@@ -73,7 +74,7 @@ export class OperationStore {
         return this.#log.takeIn(user, write);
     }
 
-    /** @param {Operation[]} operations that are stored, as they are now */
+    /** @param {Operation[]} operations the operations to overwrite in the store */
     put(operations) {
         return this.#store.write(operations.map(write));
     }
@@ -83,7 +84,7 @@ export class OperationStore {
         await this.#store.write(operations.flatMap(removals));
     }
 
-    /** Removes all: the user has signed out. */
+    /** Removes all operations from the log and the store, after a sign-out. */
     async clear() {
         this.#log.clear();
         await this.remove(await this.read());
@@ -95,7 +96,7 @@ export class OperationStore {
 }
 
 /**
- * Returns what removes an operation and its files from the store.
+ * Returns the writes that remove an operation and its files from the store.
  *
  * @param {Operation} operation
  * @returns {Write[]}

@@ -17,12 +17,12 @@ import { Sender } from "./sender.js";
 /** @typedef {import("../types.js").Operation} Operation */
 /** @typedef {import("../types.js").Write} Write */
 
-/** The most operations that wait; one more is refused. */
+/** The most pending operations; further ones are rejected. */
 const OPERATIONS_MAX = 1_000;
 
 /**
- * The operations that the cluster has not shown yet. Each is stored before it is sent, and sent
- * until it is answered, by one tab at a time.
+ * The user's operations that the confirmed state does not include yet. Each operation is stored
+ * before it is sent, and is sent, by one tab at a time, until the cluster answers.
  */
 export class Outbox {
     #parts;
@@ -50,8 +50,8 @@ export class Outbox {
      *   onUnavailable: () => void,
      *   onOver: (writes: Write[]) => void,
      *   onSender: () => Promise<void>,
-     * }} parts `onOver` removes an operation from the store, together with storing the state that
-     *   has its effect: after a crash in between, neither or both would be missing
+     * }} parts `onOver` removes an operation from the store and stores the state that includes its
+     *   effect in one transaction, so that a crash cannot separate the two
      */
     constructor(parts) {
         this.#parts = parts;
@@ -79,7 +79,7 @@ export class Outbox {
         });
     }
 
-    /** Whether this tab is the one that sends. */
+    /** Whether this tab currently sends the operations. */
     get isSender() {
         return this.#sender.isActive;
     }
@@ -88,12 +88,12 @@ export class Outbox {
         return this.#stored.isStoringFiles;
     }
 
-    /** Raised with every change of the operations. */
+    /** A counter raised with every change of the operations. */
     get version() {
         return this.#entries.version;
     }
 
-    /** The operations in order. */
+    /** The pending operations, ordered by id. */
     get operations() {
         return this.#entries.all.map(({ operation }) => operation);
     }
@@ -104,8 +104,8 @@ export class Outbox {
     }
 
     /**
-     * Reads the stored operations. The confirmed state is read after them: an operation leaves the
-     * store together with being shown there.
+     * Reads the stored operations. The caller reads the confirmed state afterwards: one transaction
+     * removes an operation from the store and stores the state that includes it.
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
@@ -119,13 +119,13 @@ export class Outbox {
     }
 
     /**
-     * Adds an operation; the view shows it from here on.
+     * Adds an operation and shows it in the view at once.
      *
      * @param {string} lane
      * @param {Action} action
-     * @param {Write[]} [files] stored with it
+     * @param {Write[]} [files] stored in the same transaction
      * @returns {Promise<void>} settles when the cluster has answered
-     * @throws {Failure} 401 without a user, 429 if too many operations wait
+     * @throws {Failure} 401 without a signed-in user, 429 if too many operations are pending
      */
     add(lane, action, files = []) {
         const user = this.#parts.user();
@@ -143,7 +143,7 @@ export class Outbox {
     }
 
     /**
-     * Adds an operation; what `add` throws is a rejection, too.
+     * Adds an operation like `add`, but rejects instead of throwing.
      *
      * @param {string} lane
      * @param {Action} action
@@ -163,13 +163,14 @@ export class Outbox {
         this.#sender.pump();
     }
 
-    /** Drops the acknowledged operations that the confirmed state shows. */
+    /** Removes the acknowledged operations whose effects the confirmed state includes. */
     release() {
         this.#echoes.release();
     }
 
     /**
-     * Hears what another tab has done.
+     * Handles another tab's message about an operation that it stored, acknowledged, sent or rolled
+     * back.
      *
      * @param {any} message
      */
@@ -185,8 +186,8 @@ export class Outbox {
     }
 
     /**
-     * Stops sending and releases this tab's locks: another tab, or the page when it is opened next,
-     * sends the operations that are left.
+     * Stops sending and releases this tab's locks: another tab, or the next opening of the page,
+     * sends the remaining operations.
      */
     close() {
         this.#sender.close();
@@ -194,7 +195,7 @@ export class Outbox {
         this.#stored.close();
     }
 
-    /** Drops all operations: the user has signed out. */
+    /** Removes all operations and rejects their promises, after a sign-out. */
     async clear() {
         for (const entry of this.#entries.all) entry.settled.reject(refusals.notSignedIn);
         this.#entries.clear();
@@ -207,10 +208,10 @@ export class Outbox {
     }
 
     #onActive() {
-        // The tab before has removed what its own state showed, which this tab's may not.
+        // The earlier sending tab removed operations that its state, but maybe not this one, has.
         const acknowledged = this.operations.filter((operation) => operation.acknowledged);
         this.#put(acknowledged);
-        // A tab that was opened meanwhile has read them as they were before.
+        // A tab that was opened in between has read the operations before their acknowledgement.
         for (const operation of acknowledged) {
             this.#parts.tabs.post({ kind: "operation", operation });
         }
@@ -218,7 +219,7 @@ export class Outbox {
     }
 
     /**
-     * @param {Operation} operation that is stored
+     * @param {Operation} operation a stored operation
      * @param {boolean} isNews
      */
     #onFound(operation, isNews) {
@@ -241,7 +242,7 @@ export class Outbox {
     }
 
     /**
-     * @param {Operation} operation that is stored
+     * @param {Operation} operation a stored operation
      * @param {boolean} isOwn
      */
     #insert(operation, isOwn) {
@@ -265,7 +266,7 @@ export class Outbox {
     #onAnswer(entry, answer) {
         const { acknowledged, id, lane } = entry.operation;
         if (this.#entries.get(id) !== entry || acknowledged) {
-            // Its echo was faster, and has made way for the next one.
+            // The echo event arrived before the response and acknowledged the operation.
         } else if (answer.status === 200) {
             this.#acknowledge(entry, { at: answer.body?.at });
         } else if (isFinal(answer.status)) {
@@ -289,16 +290,16 @@ export class Outbox {
         this.#parts.tabs.post({ kind: "operation", operation });
     }
 
-    /** @param {Operation[]} operations that were acknowledged */
+    /** @param {Operation[]} operations the acknowledged operations */
     #put(operations) {
         this.#stored.put(operations).catch(() => {
-            // They are sent again after the next opening, which does nothing twice.
+            // The operations are sent again after the next opening; they are idempotent.
         });
     }
 
     /**
-     * Removes an operation that was carried out; from the store, only if this tab stores the state
-     * that shows it.
+     * Removes an applied operation; the sending tab, which stores the confirmed state, also removes
+     * it from the store.
      *
      * @param {Entry} entry
      */

@@ -10,15 +10,15 @@ import { compare, lastPinChange, retracted, union } from "../views/message.js";
 /** @typedef {StoredMessage & {waits?: Operation, isSent?: boolean}} LaidMessage */
 
 /*
- * The view is a pure function of the confirmed state and the pending operations. Taking back a
- * change is leaving its operation out: whatever arrived meanwhile stays.
+ * The view is a pure function of the confirmed state and the pending operations. Removing an
+ * operation rolls its change back, and keeps everything that has arrived meanwhile.
  */
 
 /**
- * Returns the messages that a user sees, in order; those that wait are the last.
+ * Returns the messages that a user sees, in conversation order; unsent ones are last.
  *
  * @param {ConversationState} conversation
- * @param {readonly Operation[]} operations those of this conversation, in order
+ * @param {readonly Operation[]} operations the conversation's operations, in order
  * @param {string} user
  * @returns {Message[]}
  */
@@ -121,7 +121,7 @@ function layOne(conversation, laid, operation, user) {
 function laySend(conversation, laid, operation, user) {
     const { action, acknowledged } = operation;
     if (action.kind !== "send") return;
-    // The echo has the same id: it takes the message's place.
+    // The confirmed message has the same id and replaces the pending one.
     if (conversation.hasPlace(action.message) || laid.has(action.message)) return;
     if (conversation.tombstones.has(action.message)) return;
     const { message: id, type, text, blob, preview } = action;
@@ -134,13 +134,13 @@ function laySend(conversation, laid, operation, user) {
 }
 
 /**
- * Returns the conversation as a chat in the list; undefined where the user has none.
+ * Returns the conversation's entry in the chat list; undefined if the list does not show it.
  *
  * @param {ConversationState} conversation
- * @param {readonly Operation[]} operations those of this conversation, in order
+ * @param {readonly Operation[]} operations the conversation's operations, in order
  * @param {string} user
- * @param {readonly Message[]} list its messages as the user sees them
- * @param {string | undefined} read the message up to which the user has just read
+ * @param {readonly Message[]} list the conversation's messages as the user sees them
+ * @param {string | undefined} read the id of the last message read on this device
  * @returns {Chat | undefined}
  */
 export function chat(conversation, operations, user, list, read) {
@@ -177,7 +177,8 @@ function created(operations, user) {
 }
 
 /**
- * The newest message that is not deleted, so that the list and the conversation never disagree.
+ * Returns the newest message that is not deleted for everyone, so that the chat list and the
+ * conversation view agree.
  *
  * @param {ConversationState} conversation
  * @param {import("../views/conversation.js").ChatRow} row
@@ -196,7 +197,8 @@ function lastShown(conversation, row, list) {
 }
 
 /**
- * The messages of others behind the user's mark, where all of them are loaded.
+ * Returns the number of others' messages after the user's read mark; the node's count if the mark's
+ * message is not loaded.
  *
  * @param {ConversationState} conversation
  * @param {number} told
@@ -217,7 +219,7 @@ function unreadOf(conversation, told, user, list, read) {
 }
 
 /**
- * Returns the action items, by due time, those without one last.
+ * Returns the action items, ordered by due time; items without one are last.
  *
  * @param {Iterable<import("../store/confirmed.js").StoredItem>} base
  * @param {readonly Operation[]} operations
@@ -263,7 +265,7 @@ function layItem(laid, { action, acknowledged }) {
 }
 
 /**
- * Returns up to which message each other participant has read and received.
+ * Returns, for each participant, the last message read and the last one received.
  *
  * @param {ConversationState} conversation
  */
@@ -304,7 +306,8 @@ function shown(message, conversation, user, others, marks) {
 }
 
 /**
- * A message of the user's is read when all others have read it.
+ * Returns a message's delivery state: "read" when all other participants have read it, "delivered"
+ * when all have received it.
  *
  * @param {boolean} isMine
  * @param {string[]} others

@@ -8,8 +8,8 @@ import { subjectOf } from "../sync/entries.js";
 /** @typedef {import("../types.js").Failure} Failure */
 
 /**
- * The taking back of operations that were refused. Each tab takes them out of its view; the one in
- * which the operation was made, or which has found it, tells its listeners.
+ * The rollback of rejected operations. Each tab removes them from its view; the tab that made or
+ * recovered the operation notifies its listeners.
  */
 export class Rollback {
     #parts;
@@ -27,7 +27,7 @@ export class Rollback {
     }
 
     /**
-     * Takes back an operation, and those that need what it was to make.
+     * Rolls back an operation and the operations that depend on the object it would have created.
      *
      * @param {Entry} entry
      * @param {Failure} refusal
@@ -36,7 +36,8 @@ export class Rollback {
         const { action } = entry.operation;
         this.#tell(entry, refusal, false);
         if (action.kind !== "send" && action.kind !== "create") return;
-        // What was to happen to a message that does not exist is refused with it, without a word.
+        // Operations on a message or conversation that was never created are rolled back without
+        // notifying listeners.
         for (const other of this.#parts.entries.all) {
             const isOf = action.kind === "create"
                 ? other.operation.lane === action.conversation
@@ -46,7 +47,7 @@ export class Rollback {
     }
 
     /**
-     * Hears that another tab was told of a refusal.
+     * Rolls back an operation of whose rejection another tab has learned.
      *
      * @param {{id: string, failure: Failure, isQuiet: boolean}} message
      */
@@ -76,7 +77,7 @@ export class Rollback {
         const { entries, onRefused, stored } = this.#parts;
         entries.remove(entry);
         stored.remove([entry.operation]).catch(() => {
-            // It is sent and refused once more after the next opening.
+            // If the removal fails, the operation is sent and rejected again at the next opening.
         });
         entry.settled.reject(refusal);
         if (entry.isOwn && !isQuiet) onRefused(entry.operation, refusal);

@@ -1,6 +1,8 @@
 import { noAnswer } from "../network/failures.js";
 
-/** The sentences of the nodes, for refusals that need no request. */
+/**
+ * The errors that the client raises without a request, mostly with the nodes' codes and messages.
+ */
 export const refusals = {
     notSignedIn: { code: 401, message: "User not authenticated" },
     noMessage: { code: 404, message: "Message not found" },

@@ -8,18 +8,21 @@ import { asFailure, noAnswer, pause } from "../network/failures.js";
 /** @typedef {{status: number, body: any, retryAfterSeconds?: number}} SendAnswer */
 
 const LOCK = "grapevine-outbox";
-/** The most lanes in which operations are under way at once. */
+/** The most lanes with an operation in flight at the same time. */
 const LANES_MAX = 16;
-/** Milliseconds before an operation is repeated that no node has answered. */
+/** Milliseconds before an operation that no node has answered is retried. */
 const REPEAT_MILLISECONDS = 100;
 
-/** The sending of operations by one tab: those of one lane in their order, one at a time. */
+/**
+ * The sender of operations, active in one tab at a time; it sends the operations of each lane in
+ * order, one at a time.
+ */
 export class Sender {
-    /** Whether this tab is the one that sends. */
+    /** Whether this tab currently sends the operations. */
     isActive = false;
     #parts;
     #closing = new AbortController();
-    /** Until when lanes wait after a refusal that may pass. @type {Map<string, number>} */
+    /** The retry times of lanes whose operation failed temporarily. @type {Map<string, number>} */
     #pauses = new Map();
 
     /**
@@ -34,25 +37,25 @@ export class Sender {
      *   onSending: (entry: Entry) => void,
      *   onAnswer: (entry: Entry, answer: SendAnswer) => void,
      *   onUnavailable: () => void,
-     * }} parts `onTurn` finds what there is to send, before this tab is the one that sends
+     * }} parts `onTurn` reads the stored operations before this tab begins to send
      */
     constructor(parts) {
         this.#parts = parts;
     }
 
-    /** Waits until no other tab sends. */
+    /** Requests the lock for sending, and begins to send when this tab holds it. */
     open() {
         const lock = this.#parts.tabs.lock(LOCK, () => this.#take(), this.#closing.signal);
-        lock.catch(() => {/* Closed while it waited. */});
+        lock.catch(() => {/* The tab was closed while waiting for the lock. */});
     }
 
-    /** Leaves the sending to another tab. */
+    /** Releases the lock, so that another tab sends. */
     close() {
         this.isActive = false;
         this.#closing.abort();
     }
 
-    /** Sends what can be sent. */
+    /** Sends the first pending operation of each lane that is neither busy nor paused. */
     pump() {
         const { clock, entries, isOnline } = this.#parts;
         if (!this.isActive || !isOnline()) return;
@@ -62,7 +65,7 @@ export class Sender {
         for (const entry of all) {
             const { lane } = entry.operation;
             if (entry.phase === "acknowledged" || busy.has(lane)) continue;
-            // Only the first of a lane: its order is that in which the user acted.
+            // Only the first operation of a lane is sent, to keep the order of the user's actions.
             busy.add(lane);
             const isPaused = clock.now() < (this.#pauses.get(lane) ?? 0);
             if (entry.isUnderWay || entry.phase === "added" || isPaused) continue;
@@ -73,7 +76,7 @@ export class Sender {
     }
 
     /**
-     * Repeats the first operation of a lane after a while.
+     * Retries the first operation of a lane after a pause.
      *
      * @param {string} lane
      * @param {SendAnswer} answer
@@ -89,7 +92,7 @@ export class Sender {
             if (until <= clock.now()) this.#pauses.delete(lane);
             this.pump();
         });
-        // Another node may be able to.
+        // Another node may be able to execute the operation.
         if (answer.status >= 500) this.#parts.onUnavailable();
     }
 

@@ -5,43 +5,44 @@ import { aborted } from "../network/aborted.js";
 
 const PREFIX = "grapevine-log/";
 const LOCK = "grapevine-log-";
-/** The keys, in the store, of the last operation of each tab that is there. */
+/** The prefix of the store keys that hold the id of each tab's last stored operation. */
 const STORED = "stored/";
-/** The most letters that the log of a tab holds; browsers give an origin five million or so. */
+/** The most UTF-16 code units in the log of a tab; browsers allow an origin about five million. */
 const LETTERS_MAX = 1_000_000;
-/** The most tabs whose last stored operation is remembered. */
+/** The most tabs for which the id of the last stored operation is kept. */
 const TABS_MAX = 100;
 
 /**
- * The operations that are on their way into the store, for a page that is closed before they are.
+ * A write-ahead log of operations that are being stored, so that closing the page does not lose
+ * them.
  *
- * A store such as IndexedDB has a change some hundredths of a second after it was begun, and
- * browsers do not wait for it when they close a page. The log is in a store that has it at once.
+ * IndexedDB completes a write some 10 ms after it is started, and browsers do not wait for it when
+ * they close a page. The log is in `localStorage`, which is written synchronously.
  *
- * The invariant: an operation that was shown is in the log, in the store, or over; and it enters
- * the store once, from where alone it is sent.
+ * The invariant: an operation that was shown is in the log, in the store, or finished; it enters
+ * the store exactly once, and is sent only from there.
  *
  * - An operation is written to the log before it is shown. Its transaction in the store also sets
  *   the mark of its tab: the id of the tab's last stored operation. Ids of a tab ascend, and its
  *   transactions keep their order. After the transaction, the operation is removed from the log.
- * - What a tab that is gone has left in the log is stored by another, in one transaction with the
- *   mark, if its id is behind the mark. What is not behind the mark was stored: the tab was gone
- *   between the transaction and the removal, or the removal was undone by a failure of the machine,
- *   since browsers do not wait for the disk of the small store either. It is still in the store, or
- *   was sent and is over.
- * - A tab holds a lock while it lives. The log of a living tab is left alone, and one tab at a time
- *   takes in that of another.
+ * - Another tab stores the operations that a closed tab left in the log and whose ids are greater
+ *   than its mark, in one transaction with the new mark. An operation up to the mark was already
+ *   stored: the tab was closed between the transaction and the removal from the log, or a machine
+ *   failure undid the removal, since `localStorage` is not synced to disk. Such an operation is
+ *   still in the store, or was sent and is finished.
+ * - A tab holds a lock while it is open. No other tab touches the log of an open tab, and only one
+ *   tab at a time recovers the log of a closed one.
  *
- * The log does not have messages with files, since it holds texts, and what is more than
- * `LETTERS_MAX`, or than the browser allows. These are safe once they are stored.
+ * The log holds only strings, so it excludes messages with files, and operations beyond
+ * `LETTERS_MAX` or the browser's quota. Excluded operations are safe only once they are stored.
  */
 export class WriteAheadLog {
     #entries;
     #store;
     #tabs;
-    /** The name of this tab, once its lock is held. @type {string | undefined} */
+    /** The name of this tab, set once its lock is held. @type {string | undefined} */
     #tab;
-    /** Letters of this tab's operations, by id. @type {Map<string, number>} */
+    /** The lengths of this tab's logged operations, by id. @type {Map<string, number>} */
     #letters = new Map();
     #closing = new AbortController();
 
@@ -59,9 +60,9 @@ export class WriteAheadLog {
     }
 
     /**
-     * Waits for the lock of this tab.
+     * Acquires the lock that marks this tab as open.
      *
-     * @param {string} tab a name that no other tab has, ever
+     * @param {string} tab the unique, never reused name of this tab
      */
     async open(tab) {
         const { signal } = this.#closing;
@@ -71,7 +72,7 @@ export class WriteAheadLog {
                 resolve(undefined);
                 return aborted(signal);
             }, signal);
-            // Without a lock there is no log: nobody could tell whether this tab lives.
+            // Without the lock, the tab keeps no log: other tabs could not tell whether it is open.
             lock.catch(resolve);
         });
         await this.#forgetMarks();
@@ -82,7 +83,7 @@ export class WriteAheadLog {
      *
      * @param {string} user
      * @param {Operation} operation
-     * @returns {Write[]} to be stored with the operation
+     * @returns {Write[]} the writes to store in the operation's transaction
      */
     add(user, operation) {
         if (this.#tab === undefined) return [];
@@ -101,7 +102,7 @@ export class WriteAheadLog {
     }
 
     /**
-     * Removes an operation of this tab, which is in the store, or is over.
+     * Removes an operation of this tab from the log, once it is stored or rejected.
      *
      * @param {string} id
      */
@@ -111,12 +112,12 @@ export class WriteAheadLog {
     }
 
     /**
-     * Moves what tabs that are gone have left from the log to the store.
+     * Moves the operations of closed tabs from the log to the store.
      *
-     * @param {string} user of whom it has to be; that of others is removed
+     * @param {string} user the signed-in user; other users' operations are removed
      * @param {(operation: Operation) => Write} write
-     * @returns {Promise<Operation[]>} what is in the store now; it may have been before, for the
-     *   tab may have been gone before it could tell the others
+     * @returns {Promise<Operation[]>} the recovered operations that are in the store; some may have
+     *     been stored before without the other tabs knowing
      */
     async takeIn(user, write) {
         /** @type {Operation[]} */
@@ -131,7 +132,7 @@ export class WriteAheadLog {
         return taken;
     }
 
-    /** Removes all: the user has signed out. */
+    /** Removes all operations from the log, after a sign-out. */
     clear() {
         for (const name of [...this.#entries.keys()]) {
             if (name.startsWith(PREFIX)) this.#entries.delete(name);
@@ -139,7 +140,7 @@ export class WriteAheadLog {
         this.#letters.clear();
     }
 
-    /** Leaves the log of this tab to others. */
+    /** Releases this tab's lock, so that other tabs can recover its log. */
     close() {
         this.#closing.abort();
     }
@@ -168,7 +169,7 @@ export class WriteAheadLog {
         return (await this.#store.read(key)).find(([name]) => name === key)?.[1];
     }
 
-    /** Forgets the oldest marks. */
+    /** Removes the oldest tabs' marks beyond `TABS_MAX`. */
     async #forgetMarks() {
         const marks = await this.#store.read(STORED);
         marks.sort(([, a], [, b]) => String(a) < String(b) ? 1 : -1);
@@ -186,7 +187,7 @@ function key(tab, id) {
 }
 
 /**
- * Returns the operation of an entry; undefined if it is another user's, or none.
+ * Returns the operation in a log entry; undefined if it belongs to another user or is malformed.
  *
  * @param {string | undefined} text
  * @param {string} user
@@ -197,7 +198,7 @@ function parsed(text, user) {
         const entry = JSON.parse(text ?? "");
         return entry.user === user ? entry.operation : undefined;
     } catch {
-        // Not of this version of the page, or of no page.
+        // The entry was written by another version of the page, or by another program.
         return undefined;
     }
 }

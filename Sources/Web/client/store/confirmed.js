@@ -5,12 +5,12 @@ import { retracted, storedMessage } from "../views/message.js";
 /** @typedef {{id: string, title: string, due?: string, priority?: "low" | "medium" | "high",
  *   chat?: string, message?: string, done?: boolean, changed: number}} StoredItem */
 
-/** The most deleted action items that are remembered. */
+/** The most ids of deleted action items that are kept. */
 const ITEM_TOMBSTONES_MAX = 1_000;
 
 /**
- * The state that the cluster has confirmed: what its events and answers have told. No change of
- * the user's is ever written here before the cluster has accepted it.
+ * The state confirmed by the cluster's events and responses. The user's own changes are never
+ * written here before the cluster has accepted them.
  */
 export class ConfirmedState {
     /** @type {Map<string, ConversationState>} */
@@ -21,15 +21,15 @@ export class ConfirmedState {
     deletedItems = new Set();
     /** @type {Map<string, Profile>} */
     profiles = new Map();
-    /** The token of the last event. @type {string | undefined} */
+    /** The resume token of the last event. @type {string | undefined} */
     token;
-    /** Whether the lists of chats and items have been read. */
+    /** Whether the lists of chats and action items have been loaded completely. */
     isLoaded = false;
-    /** The number of the last event. */
+    /** The number of the last event received. */
     events = 0;
-    /** The number of the last event that the token stands for. */
+    /** The number of the last event that the token includes. */
     covered = 0;
-    /** Conversations of which an answer has to tell what events have left open. */
+    /** Ids of conversations whose chat row has to be read again after an event. */
     staleRows = /** @type {Set<string>} */ (new Set());
     staleHistories = /** @type {Set<string>} */ (new Set());
     stalePins = /** @type {Set<string>} */ (new Set());
@@ -47,14 +47,14 @@ export class ConfirmedState {
     }
 
     /**
-     * Applies an event.
+     * Applies an event to the confirmed state.
      *
      * @param {any} event
-     * @returns {{isNew: boolean}} whether it is a message that was not known
+     * @returns {{isNew: boolean}} whether the event added a new message
      */
     apply(event) {
         this.events += 1;
-        // What a node tells at the beginning of a stream has the token from which it is resumed.
+        // Events replayed at the start of a resumed stream carry the token it was resumed with.
         if (event.token && event.token !== this.token) this.covered = this.events;
         if (event.token) this.token = event.token;
         if (event.kind === "action") this.#applyItem(event);
@@ -135,7 +135,7 @@ export class ConfirmedState {
     #applyMessage(conversation, event) {
         const told = storedMessage(event, this.events);
         if (event.at <= conversation.clearedAt && !conversation.messages.has(event.id)) {
-            // It was hidden, unless the node that hid the conversation did not have it yet.
+            // The message was hidden, unless the node that hid the conversation lacked it.
             this.staleHistories.add(conversation.id);
             return false;
         }
@@ -144,8 +144,8 @@ export class ConfirmedState {
         const isNew = conversation.add(told, this.events);
         const merged = conversation.messages.get(told.id);
         if (merged && !told.pinnedAt && merged.pinnedAt) {
-            // A resumed stream tells of a message as the node has it, and not of each change. It may
-            // not have a pin yet that the token stands for: an answer decides.
+            // A resumed stream sends a message's current state, not each change. The node may lack
+            // a pin that the token includes, so the pins are read again.
             conversation.set({ ...merged, pinnedBy: undefined, pinnedAt: undefined });
             this.stalePins.add(conversation.id);
         }
@@ -169,8 +169,8 @@ export class ConfirmedState {
         const known = conversation.messages.get(event.id);
         const isRestore = event.kind === "restore";
         if (!known) {
-            // The event has the time of the change, and not that of the message: its place in the
-            // conversation is told by an answer alone.
+            // The event has the time of the change, not of the message, so only a reload shows the
+            // message's position in the conversation.
             if (event.edited) conversation.keepEdit(event.id, event);
             if (!isRestore) return;
             const tombstone = conversation.tombstones.get(event.id);
@@ -198,7 +198,8 @@ export class ConfirmedState {
         if (!known) {
             const isHidden = event.by === this.user;
             conversation.bury(event.id, { isHidden, isRetracted: !isForMe });
-            // What is left of a message of others is shown at its place, which an answer tells.
+            // The deletion notice of another user's message is shown at the message's position,
+            // which a reload provides.
             if (event.by !== this.user) this.staleHistories.add(conversation.id);
             return;
         }
@@ -206,7 +207,7 @@ export class ConfirmedState {
         if (isForMe && event.at >= (known.visibilityAt ?? "")) {
             Object.assign(message, { isHidden: true, visibilityAt: event.at });
         }
-        // The sender does not see what is left of the message: the sender has deleted it, too.
+        // The sender does not see the deletion notice: for the sender the message is hidden.
         if (!isForMe && event.by === this.user) message.isHidden = true;
         conversation.set(isForMe ? message : retracted(message));
     }
@@ -224,7 +225,7 @@ export class ConfirmedState {
             pinChangedAt: event.at,
         };
         if (!known) {
-            // Out of the loaded stretch: the list of pins is read again.
+            // The message is not loaded, so the list of pins is read again.
             this.stalePins.add(conversation.id);
             conversation.keepPin(event.id, pin);
             return;
@@ -248,7 +249,7 @@ export class ConfirmedState {
     }
 
     /**
-     * Takes in the list of chats.
+     * Merges the chat list of a response.
      *
      * @param {any[]} rows
      * @param {number} asked
@@ -258,16 +259,16 @@ export class ConfirmedState {
     }
 
     /**
-     * Takes in a row, unless events have changed it since it was asked for.
+     * Merges a chat row of a response, unless an event has changed it since the request.
      *
      * @param {any} row
      * @param {number} asked
-     * @returns {boolean} whether it was of use
+     * @returns {boolean} whether the row was merged
      */
     mergeRow(row, asked) {
         const conversation = this.conversation(row.id);
         if (conversation.rowChanged > asked) return false;
-        // The user has hidden it, and nothing has arrived since.
+        // The user has hidden the chat, and no message has arrived since.
         conversation.row = row.hidden ? undefined : row;
         conversation.version += 1;
         this.staleRows.delete(row.id);
@@ -275,7 +276,7 @@ export class ConfirmedState {
     }
 
     /**
-     * Takes in the list of action items.
+     * Merges the list of action items of a response.
      *
      * @param {any[]} items
      * @param {number} asked

@@ -3,10 +3,10 @@
 const TABLE = "entries";
 
 /**
- * The local store of a browser.
+ * The local store in the browser's IndexedDB.
  *
- * A write is on disk some hundredths of a second after it was begun. A page that is closed before
- * that loses it: what may not be lost is in the write-ahead log until then.
+ * A write is durable some 10 ms after it is started. A page that is closed earlier loses the write,
+ * so operations stay in the write-ahead log until then.
  *
  * @implements {Store}
  */
@@ -16,7 +16,7 @@ export class IndexedDBStore {
     /** @param {IDBDatabase} database */
     constructor(database) {
         this.#database = database;
-        // A later version of the page in another tab must not wait for this one.
+        // Closes the database if another tab upgrades it, so that the upgrade is not blocked.
         database.onversionchange = () => database.close();
     }
 
@@ -33,7 +33,7 @@ export class IndexedDBStore {
      */
     async read(prefix) {
         const table = this.#database.transaction(TABLE, "readonly").objectStore(TABLE);
-        // No key has this character, the last of its plane.
+        // Keys never contain U+FFFF, so it bounds the range of keys with the prefix.
         const range = IDBKeyRange.bound(prefix, prefix + "\uffff");
         const [keys, values] = await Promise.all([
             result(table.getAllKeys(range)),
@@ -49,7 +49,7 @@ export class IndexedDBStore {
     write(writes) {
         return new Promise((resolve, reject) => {
             const transaction = this.#database.transaction(TABLE, "readwrite", {
-                // An operation that was shown as accepted must survive a crash of the machine.
+                // An operation that the page has shown must survive a crash of the machine.
                 durability: "strict",
             });
             transaction.oncomplete = () => resolve();
@@ -60,7 +60,7 @@ export class IndexedDBStore {
                 if (value === undefined) table.delete(key);
                 else table.put(value, key);
             }
-            // At once: a page that is closed in this moment would take the transaction back.
+            // Commits at once, since closing the page would abort an uncommitted transaction.
             transaction.commit();
         });
     }

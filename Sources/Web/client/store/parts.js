@@ -13,7 +13,8 @@ import { MemoryStore } from "./store.js";
 /** @typedef {import("../types.js").Tabs} Tabs */
 
 /**
- * What a program may replace: tests do, and programs outside of a browser.
+ * The options of a client: the node addresses, and replacements for browser facilities, for tests
+ * and for programs outside a browser.
  *
  * @typedef {{
  *   nodes: string[],
@@ -28,11 +29,11 @@ import { MemoryStore } from "./store.js";
 
 const NAME = "grapevine";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
-/** Letters of an id: 20 of 36 are 103 bits. */
+/** The length of an id: 20 letters of an alphabet of 36 have 103 bits of entropy. */
 const ID_LETTERS = 20;
 
 /**
- * Returns the options with those of the browser for what is not given.
+ * Returns the options, with the browser's facilities as defaults for missing ones.
  *
  * @param {Options} options
  */
@@ -57,7 +58,8 @@ async function openStore() {
     try {
         return await IndexedDBStore.open(NAME);
     } catch (error) {
-        // Private windows of some browsers have none: the client works until they are closed.
+        // Some browsers have no IndexedDB in private windows: the state lasts while the page is
+        // open.
         console.warn("This device stores nothing:", error);
         return new MemoryStore();
     }
@@ -66,7 +68,7 @@ async function openStore() {
 /** @returns {SyncStore} */
 function openSyncStore() {
     try {
-        // The access alone throws where the user has forbidden storage.
+        // Even reading `localStorage` throws if the user has disabled storage.
         return typeof localStorage === "undefined" ? new Map() : browserSyncStore;
     } catch {
         return new Map();

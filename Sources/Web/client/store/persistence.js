@@ -2,20 +2,21 @@ import { ConfirmedState } from "./confirmed.js";
 
 /** @typedef {import("../types.js").Write} Write */
 
-/** Milliseconds in which changes are gathered before they are stored together. */
+/** Milliseconds during which changes are batched before they are stored. */
 const GATHER_MILLISECONDS = 300;
 const PREFIX = "state/";
 
 /**
- * The confirmed state of the user, and its stored copy. The copy is written in one transaction with
- * the token of its last event, so that the resumed events continue where it ends. One tab writes.
+ * The confirmed state of the user, and its snapshot in the local store. A snapshot and the token of
+ * its last event are written in one transaction, so that the event stream resumes where the
+ * snapshot ends. Only one tab writes.
  */
 export class Persistence {
     confirmed = new ConfirmedState("");
     #store;
     #clock;
     #isWriter;
-    /** What is in the store, by key; undefined for what another tab has written. */
+    /** The values last written to the store, by key; undefined if the stored value is unknown. */
     #written = /** @type {Map<string, unknown>} */ (new Map());
     #isScheduled = false;
     /** @type {Promise<void>} */
@@ -27,7 +28,7 @@ export class Persistence {
     /**
      * @param {import("../types.js").Store} store
      * @param {import("../types.js").Clock} clock
-     * @param {() => boolean} isWriter whether this is the tab that writes
+     * @param {() => boolean} isWriter whether this tab writes the snapshot
      */
     constructor(store, clock, isWriter) {
         this.#store = store;
@@ -36,7 +37,7 @@ export class Persistence {
     }
 
     /**
-     * Begins with nothing.
+     * Replaces the confirmed state with an empty one.
      *
      * @param {string} user
      */
@@ -45,7 +46,7 @@ export class Persistence {
     }
 
     /**
-     * Begins with the stored copy.
+     * Restores the confirmed state from the stored snapshot.
      *
      * @param {string} user
      */
@@ -58,7 +59,7 @@ export class Persistence {
         const confirmed = new ConfirmedState(user);
         const entries = await this.#store.read(PREFIX);
         const whole = /** @type {any} */ (new Map(entries).get(`${PREFIX}whole`));
-        // The copy of another user is not shown to this one, and is overwritten.
+        // Another user's snapshot is ignored, and overwritten later.
         if (!whole || whole.user !== user) return confirmed;
         confirmed.token = whole.token;
         confirmed.isLoaded = whole.isLoaded;
@@ -71,14 +72,15 @@ export class Persistence {
         return confirmed;
     }
 
-    /** Has the first write replace whatever another tab has left. */
+    /** Makes the next write replace all entries that another tab has written. */
     async takeOver() {
         const entries = await this.#store.read(PREFIX);
         this.#written = new Map(entries.map(([key]) => [key, undefined]));
     }
 
     /**
-     * Stores the state soon, together with removing what it makes superfluous.
+     * Schedules a write of the snapshot, together with the removal of entries that it makes
+     * obsolete.
      *
      * @param {Write[]} [removals]
      */
@@ -93,7 +95,7 @@ export class Persistence {
         });
     }
 
-    /** Removes the stored copy. */
+    /** Removes the stored snapshot. */
     async clear() {
         await this.#writing;
         const entries = await this.#store.read(PREFIX);
@@ -113,15 +115,16 @@ export class Persistence {
         try {
             await this.#store.write(writes);
         } catch (error) {
-            // The store is full or gone. The events since its token come again.
+            // The store is full or unavailable. After a restart, nodes resend the events since the
+            // stored token.
             console.warn("The local copy could not be stored:", error);
             for (const { key } of writes) this.#written.set(key, undefined);
         }
     }
 
     /**
-     * Compares the entries with those written last, and returns the writes of those that are new or
-     * changed and the removals of those that are gone. Remembers the entries as written.
+     * Returns the writes of new and changed entries and the removals of missing ones, compared with
+     * the last write, and remembers the entries as written.
      *
      * @param {Map<string, unknown>} entries
      */
@@ -142,7 +145,7 @@ export class Persistence {
 }
 
 /**
- * Returns what is stored of a state: the same object as before where nothing has changed.
+ * Returns the store entries of a state; an unchanged entry is the same object as before.
  *
  * @param {ConfirmedState} confirmed
  */
@@ -151,7 +154,7 @@ function entriesOf(confirmed) {
     const entries = new Map();
     const { user, token, isLoaded } = confirmed;
     const deletedItems = [...confirmed.deletedItems];
-    // What an event has left open stays so in the next opening.
+    // The stale flags are stored, so that the next opening reloads the stale state.
     const { staleHistories, stalePins, staleRows } = confirmed;
     const stale = [[...staleRows], [...staleHistories], [...stalePins]];
     entries.set(`${PREFIX}whole`, { user, token, isLoaded, deletedItems, stale });
@@ -170,7 +173,8 @@ function entriesOf(confirmed) {
 }
 
 /**
- * Numbers of events are those of this opening of the page: later ones begin at 0.
+ * Returns the value to store, with `changed` reset to 0, since event numbers restart at 0 when the
+ * page is opened.
  *
  * @param {unknown} value
  */

@@ -1,14 +1,14 @@
 /** @typedef {import("../types.js").Store} Store */
 
 /**
- * A store in memory, for tests and for pages that may not store anything.
+ * An in-memory store, for tests and for pages without access to persistent storage.
  *
  * @implements {Store}
  */
 export class MemoryStore {
     #entries;
 
-    /** @param {Map<string, unknown>} [entries] what tabs of one origin share */
+    /** @param {Map<string, unknown>} [entries] the entries, shared by the tabs of one origin */
     constructor(entries = new Map()) {
         this.#entries = entries;
     }

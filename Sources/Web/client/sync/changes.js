@@ -1,7 +1,8 @@
 /** @typedef {import("../types.js").Change} Change */
 
 /**
- * The listeners of a client, and what they are to be told: equal changes of one turn are told once.
+ * The listeners of a client and the pending change notifications; equal changes of one event-loop
+ * turn are sent once.
  */
 export class Changes {
     /** @type {Set<(change: Change) => void>} */
@@ -10,7 +11,7 @@ export class Changes {
     #waiting = new Map();
     #filter;
 
-    /** @param {(change: Change) => boolean} isVisible whether a change is worth telling */
+    /** @param {(change: Change) => boolean} isVisible whether to notify listeners */
     constructor(isVisible) {
         this.#filter = isVisible;
     }
@@ -30,7 +31,7 @@ export class Changes {
         this.#waiting.set(JSON.stringify(change), change);
     }
 
-    /** @param {string} conversation of which the list of chats shows something, too */
+    /** @param {string} conversation a conversation whose row in the chat list changes too */
     addConversation(conversation) {
         this.add({ kind: "conversation", conversation });
         this.add({ kind: "chats" });
@@ -54,7 +55,7 @@ function call(listener, change) {
     try {
         listener(change);
     } catch (error) {
-        // A listener's defect must stop neither the client nor the other listeners.
+        // An exception in one listener must not stop the client or the other listeners.
         console.error("A listener of the client failed:", error);
     }
 }

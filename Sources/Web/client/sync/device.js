@@ -13,8 +13,8 @@
 /** @import { Views } from "../views/views.js" */
 
 /**
- * What this device has of a user: restored when a sign-in begins, kept while it is over, and
- * removed when the user signs out, or another one signs in.
+ * The lifecycle of a user's data on this device: restored at sign-in, kept when the sign-in ends or
+ * expires, and removed when the user signs out or another user signs in.
  */
 export class Device {
     #parts;
@@ -42,7 +42,7 @@ export class Device {
         this.#parts = parts;
     }
 
-    /** Reads the sign-in, and goes on with it. */
+    /** Reads the stored sign-in and resumes it. */
     async open() {
         const { push, session } = this.#parts;
         await session.restore();
@@ -50,14 +50,15 @@ export class Device {
         if (session.user !== undefined) await this.#start(session.user);
     }
 
-    /** The user has signed in, in this tab. */
+    /** Starts the client after the user has signed in in this tab. */
     async onSignedIn() {
         this.tellTabs();
         await this.#start(this.#parts.session.user ?? "");
     }
 
     /**
-     * The sign-in is over: what waits is kept until the same user signs in again.
+     * Disconnects after the cluster has ended the sign-in; pending operations are kept until the
+     * same user signs in again.
      *
      * @param {import("../types.js").Failure} reason
      */
@@ -68,7 +69,7 @@ export class Device {
         this.#parts.changes.add({ kind: "session" });
     }
 
-    /** The user has signed out: nothing is kept. */
+    /** Removes all of the user's data from this device after a sign-out. */
     async forget() {
         const { changes, connection, push, session, store } = this.#parts;
         connection.stop("signedOut");
@@ -80,12 +81,12 @@ export class Device {
         changes.add({ kind: "session" });
     }
 
-    /** Has the other tabs read the sign-in again, for instance since its tokens are new. */
+    /** Tells the other tabs to reread the sign-in, for example after its tokens were renewed. */
     tellTabs() {
         this.#parts.tabs.post({ kind: "session" });
     }
 
-    /** Another tab has changed the sign-in. */
+    /** Adopts the sign-in that another tab has changed. */
     async onPost() {
         const { changes, connection, persistence, session, views } = this.#parts;
         const before = session.user;
@@ -99,7 +100,7 @@ export class Device {
         changes.add({ kind: "session" });
     }
 
-    /** Whether no request leaves, as if there were no network. */
+    /** Whether the client sends no requests, to simulate a missing network. */
     get isOffline() {
         return this.#parts.calls.isCut;
     }

@@ -16,16 +16,18 @@ import { Views } from "../views/views.js";
 
 /** @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>} CompleteOptions */
 
-/** How often a node is asked for what is no older than the events, before an older answer has to do:
- * each may take a second to catch up. */
+/**
+ * The number of attempts to read state that includes all received events, before a stale response
+ * is accepted; a node may take 1 s per attempt to catch up.
+ */
 const SINCE_TRIES = 2;
 
 /**
- * The parts of a client, and what connects them.
+ * The parts of a client and their wiring.
  *
- * The network brings events and answers to the feed, which has the confirmed state take them in.
- * What the user does is in the outbox until that state shows it. The views lay the one over the
- * other, and the changes tell the listeners what to look at again.
+ * The network passes events to the feed, which applies them to the confirmed state. The user's
+ * operations stay in the outbox until the confirmed state includes them. The views apply the
+ * pending operations on top of the confirmed state, and `Changes` notifies the listeners.
  */
 export class Engine {
     #options;
@@ -73,7 +75,7 @@ export class Engine {
         tabs.onPost((message) => this.#onPost(message));
     }
 
-    /** Ends the client; what waits is sent after the next opening. */
+    /** Closes the client; pending operations are sent after the next opening. */
     close() {
         this.#isClosed = true;
         this.outbox.close();
@@ -131,7 +133,7 @@ export class Engine {
         });
     }
 
-    /** @param {any} message of another tab */
+    /** @param {any} message a message from another tab */
     #onPost(message) {
         if (this.#isClosed) return;
         if (message.kind === "session") this.device.onPost();

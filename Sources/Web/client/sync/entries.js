@@ -2,10 +2,10 @@
 /** @typedef {import("../types.js").Operation} Operation */
 
 /**
- * An operation and what is known of it. "added" has not reached the disk; "stored" may be sent;
- * "sent" may have been carried out; "acknowledged" was, and stays until the confirmed state shows
- * it. An `isOwn` operation was made in this tab, or in one that is gone: this tab tells of its
- * refusal.
+ * A pending operation and its progress. An "added" operation is not stored yet; a "stored" one may
+ * be sent; a "sent" one may have been applied by the cluster; an "acknowledged" one was applied,
+ * and stays until the confirmed state includes it. An `isOwn` operation was made in this tab or in
+ * a closed one: this tab reports its rejection.
  *
  * @typedef {{
  *   operation: Operation,
@@ -19,18 +19,18 @@
  * }} Entry
  */
 
-/** The most operations that are remembered after they are over. */
+/** The most ids of finished operations that are remembered. */
 const OVER_MAX = 1_000;
 
-/** The pending operations in their order, and the ids of those that are over. */
+/** The pending operations, ordered by id, and the ids of finished operations. */
 export class Entries {
     /** @type {Map<string, Entry>} */
     #entries = new Map();
-    /** Another tab may tell of them late. @type {Set<string>} */
+    /** Ids of finished operations, to ignore other tabs' late messages. @type {Set<string>} */
     #over = new Set();
     #lastID = "";
     #parts;
-    /** Raised with every change. */
+    /** A counter raised with every change of the entries. */
     version = 0;
 
     /**
@@ -48,7 +48,7 @@ export class Entries {
         return this.#entries.size;
     }
 
-    /** A copy: entries may be removed meanwhile. */
+    /** A copy of all entries, so that entries may be removed during an iteration. */
     get all() {
         return [...this.#entries.values()];
     }
@@ -71,7 +71,7 @@ export class Entries {
     insert(operation, { phase = operation.acknowledged ? "acknowledged" : "stored", isOwn }) {
         /** @type {PromiseWithResolvers<void>} */
         const settled = Promise.withResolvers();
-        // The page may not wait for it: a refusal is told to the listeners, too.
+        // Avoids an unhandled rejection if the page ignores the promise: listeners are notified.
         settled.promise.catch(() => {});
         /** @type {Entry} */
         const entry = {
@@ -91,7 +91,7 @@ export class Entries {
 
     /**
      * @param {Entry} entry
-     * @param {Operation} operation as it was acknowledged
+     * @param {Operation} operation the operation with its acknowledgement
      */
     acknowledge(entry, operation) {
         entry.operation = operation;
@@ -107,7 +107,7 @@ export class Entries {
         this.#changed(operation);
     }
 
-    /** @param {string} id of an operation that is over */
+    /** @param {string} id the id of a finished operation */
     end(id) {
         this.#over.add(id);
         if (this.#over.size > OVER_MAX) this.#over.delete(this.#over.values().next().value ?? "");
@@ -118,7 +118,7 @@ export class Entries {
         this.version += 1;
     }
 
-    /** Returns an id behind all others, even if the device's clock was set back. */
+    /** Returns an operation id greater than all others, even if the device's clock was set back. */
     nextID() {
         const now = Math.max(this.#parts.clock.now(), Number(this.#lastID.slice(0, 15)) + 1);
         return `${String(Math.floor(now)).padStart(15, "0")}-${this.#parts.makeID().slice(0, 8)}`;
@@ -132,7 +132,8 @@ export class Entries {
 }
 
 /**
- * What an operation changes: a message, an action item, a conversation or the profile.
+ * Returns a key for the object that an operation changes: a message, an action item, a conversation
+ * or the profile.
  *
  * @param {Operation} operation
  */

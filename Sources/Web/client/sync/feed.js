@@ -15,9 +15,9 @@ import { ITEMS } from "../outbox/item-actions.js";
 /** @typedef {import("../types.js").Operation} Operation */
 
 /**
- * The dispatcher of what arrives from the cluster: it applies events to the confirmed state, and
- * after an event, a response or a change of the connection it tells the outbox, the loader, the
- * store and the views.
+ * The dispatcher of events and responses from the cluster: it applies events to the confirmed
+ * state, and after an event, a response or a change of the connection it notifies the outbox, the
+ * loader, the store and the views.
  */
 export class Feed {
     #parts;
@@ -77,7 +77,8 @@ export class Feed {
     onWatching(token, isResumed) {
         const { loader, persistence, screen } = this.#parts;
         if (!isResumed) {
-            // Nothing is known of what happened before; the views stay until the answers come.
+            // Earlier events were missed, so the state is loaded anew; the views stay until the
+            // responses arrive.
             if (this.#confirmed.isLoaded) persistence.reset(this.#user);
             this.#confirmed.token = token;
         }
@@ -102,7 +103,7 @@ export class Feed {
         changes.add({ kind: "connection" });
     }
 
-    /** @param {string} [conversation] what an answer has told of; everything without it */
+    /** @param {string} [conversation] the conversation that was loaded; all if omitted */
     onLoaded(conversation) {
         const { changes, outbox, persistence } = this.#parts;
         outbox.release();
@@ -117,7 +118,7 @@ export class Feed {
         persistence.schedule();
     }
 
-    /** @param {Operation} operation that was added, acknowledged or removed */
+    /** @param {Operation} operation an operation that was added, acknowledged or removed */
     onOperation({ action, lane }) {
         const { changes } = this.#parts;
         if (lane === ITEMS) changes.add({ kind: "items" });
@@ -126,7 +127,8 @@ export class Feed {
     }
 
     /**
-     * Reads again what an acknowledged operation has changed, since its echo has not come.
+     * Reloads the object that an acknowledged operation changed, since its echo event has not
+     * arrived.
      *
      * @param {Operation} operation
      */
@@ -157,7 +159,7 @@ export class Feed {
      */
     #markDelivered(conversation, message, isNew) {
         const { marks, outbox, screen } = this.#parts;
-        // Who has read a message has received it; one tab tells of it.
+        // A read mark implies delivery; only the tab that sends operations reports deliveries.
         if (isNew && !screen.shows(conversation) && outbox.isSender) {
             marks.setDelivered(conversation, message);
         }

@@ -2,15 +2,15 @@
 /** @import { Session } from "../network/session.js" */
 /** @import { Store } from "../types.js" */
 
-/** The most bytes of files that are kept in memory to be shown again. */
+/** The most bytes of files cached in memory. */
 const KEPT_BYTES_MAX = 32 << 20;
 
-/** The files of messages: those that wait to be uploaded, and some that were shown. */
+/** The files of messages: pending uploads, and a memory cache of recently used files. */
 export class Files {
     #store;
     #calls;
     #session;
-    /** The last used is the last. @type {Map<string, Blob>} */
+    /** The cached files, the most recently used last. @type {Map<string, Blob>} */
     #kept = new Map();
     #keptBytes = 0;
 
@@ -41,7 +41,8 @@ export class Files {
     }
 
     /**
-     * Returns a file, from memory, from the store while it waits, or from a node.
+     * Returns a file: from the memory cache, from the store while its upload is pending, or from a
+     * node.
      *
      * @param {string} conversation
      * @param {string} id
@@ -55,7 +56,7 @@ export class Files {
     }
 
     /**
-     * Uploads a file that waits; the same bytes under the same id may be uploaded again.
+     * Uploads a pending file; repeating the upload of the same bytes under the same id is harmless.
      *
      * @param {string} conversation
      * @param {string} id
@@ -92,7 +93,7 @@ export class Files {
     }
 }
 
-/** @param {string} id the key of a file that waits in the store */
+/** @param {string} id the id of a file whose upload is pending in the store */
 export function key(id) {
     return `file/${id}`;
 }

@@ -4,38 +4,41 @@ import { compare } from "../views/message.js";
 /** @typedef {import("../store/confirmed.js").ConfirmedState} ConfirmedState */
 /** @typedef {import("../views/conversation.js").ConversationState} ConversationState */
 
-/** The messages that are read at once. */
+/** The number of messages requested per page. */
 export const PAGE_COUNT = 50;
-/** The most messages of one answer. */
+/** The most messages in one response. */
 const ANSWER_MAX = 1_000;
-/** How often a history is read for a message that is not in it; it may be older than the answer. */
+/** The most reads of a history for a missing message, which may be older than the response. */
 const TRIES_MAX = 8;
-/** Milliseconds before a history is read again; they double each time, up to a minute in the end. */
+/** Milliseconds before a history is read again; they double each time, up to about a minute. */
 const TRY_MILLISECONDS = 1_000;
-/** Milliseconds in which events are gathered before answers are asked for what they leave open. */
+/** Milliseconds during which events are batched before stale state is reloaded. */
 const GATHER_MILLISECONDS = 150;
-/** Milliseconds after which nodes that lacked what events have told are asked for it again. */
+/** Milliseconds after which nodes that lagged behind the received events are asked again. */
 const BEHIND_MILLISECONDS = 10_000;
-/** The most profiles that are asked for at once. */
+/** The most profiles in one request. */
 const PROFILES_MAX = 50;
 
 /**
- * The questions whose answers make the confirmed state whole: at the first sign-in, when a
- * conversation is opened, and where an event leaves something open.
+ * The loader that completes the confirmed state with read requests: at the first sign-in, when a
+ * conversation is opened, and when an event leaves state stale.
  */
 export class Loader {
     #parts;
     #isScheduled = false;
-    /** What is being asked for. @type {Map<string, Promise<void>>} */
+    /** The requests in progress, by name. @type {Map<string, Promise<void>>} */
     #underWay = new Map();
-    /** The conversations that the user is not in, as nodes last said. @type {Set<string>} */
+    /** The ids of conversations for which nodes last answered 403 or 404. @type {Set<string>} */
     #unknown = new Set();
-    /** How often a history was read in vain, when it is read again, and after which event it was
-     * read. @type {Map<string, {count: number, until: number, events: number}>} */
+    /**
+     * The failed reads of each history: their count, the time of the next, and the event number at
+     * the last.
+     * @type {Map<string, {count: number, until: number, events: number}>}
+     */
     #tries = new Map();
-    /** Users whose profiles were asked for in this opening of the page. */
+    /** Users whose profiles have been requested since the page was opened. */
     #askedUsers = /** @type {Set<string>} */ (new Set());
-    /** Until when no node is expected to know all that events have told. */
+    /** The time until which all nodes are assumed to lag behind the received events. */
     #behindUntil = 0;
 
     /**
@@ -47,13 +50,13 @@ export class Loader {
      *   readSince: (path: string) => Promise<{body: any}>,
      *   isOpen: (conversation: string) => boolean,
      *   onChange: (conversation?: string) => void,
-     * }} parts `readSince` gets an answer that is no older than the last event
+     * }} parts `readSince` reads state that includes the last received event
      */
     constructor(parts) {
         this.#parts = parts;
     }
 
-    /** Reads the lists of chats and items. */
+    /** Loads the lists of chats and action items from a node. */
     loadLists() {
         return this.#once("lists", async () => {
             const confirmed = this.#parts.confirmed();
@@ -65,7 +68,7 @@ export class Loader {
             if (confirmed !== this.#parts.confirmed()) return;
             confirmed.mergeRows(chats.chats, asked);
             confirmed.mergeItems(items.items, asked);
-            // Some shards could not be reached: the rest is asked for at the next connection.
+            // A partial response lacks unreachable shards; the lists are then loaded again.
             confirmed.isLoaded = !chats.partial;
             this.#parts.onChange();
             this.schedule();
@@ -86,7 +89,8 @@ export class Loader {
     }
 
     /**
-     * Whether the nodes have last said that the user is in no such conversation.
+     * Whether nodes last answered that the user has no access to the conversation, or that it does
+     * not exist.
      *
      * @param {string} id
      */
@@ -95,7 +99,7 @@ export class Loader {
     }
 
     /**
-     * Reads the newest messages of a conversation, its pins, its marks, and who joined and left.
+     * Reads a conversation's newest messages, pins, marks, joins and leaves.
      *
      * @param {string} id
      */
@@ -104,14 +108,14 @@ export class Loader {
             const [conversation, path] = this.#conversation(id);
             const { epoch } = conversation;
             const asked = this.#parts.confirmed().events;
-            // What an event has left open may be anywhere in what is loaded.
+            // The stale message may be anywhere in the loaded range, so all of it is read again.
             const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
             const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
             const [history, pins, marks, changes] = await Promise.all([
                 this.#read(`${path}/messages?limit=${limit}`),
                 this.#read(`${path}/pins`),
                 this.#read(`${path}/marks`),
-                // Nodes of earlier versions have no changes.
+                // Nodes of earlier versions do not serve `/changes`.
                 this.#read(`${path}/changes?limit=100`).catch(() => undefined),
             ]).catch((error) => {
                 const { code } = asFailure(error);
@@ -125,7 +129,7 @@ export class Loader {
             if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
             const first = messages[0];
             const isCut = messages.length >= limit || next !== undefined;
-            // A stretch that reaches further back is kept as it is.
+            // A loaded range that reaches further back than the response keeps its `hasEarlier`.
             if (!conversation.isLoaded || !known || first && compare(first, known) < 0) {
                 conversation.hasEarlier = isCut;
             }
@@ -136,7 +140,7 @@ export class Loader {
             for (const mark of marks.body.marks) conversation.mergeMark(mark);
             if (changes) conversation.takeChanges(changes.body.changes, changes.isSure);
             this.#settleHistory(conversation);
-            // The list names the first participants only.
+            // A row of the chat list has only the first participants, so the full row is loaded.
             const { participants, participantCount = 0 } = conversation.row ?? {};
             if (participants && participants.length < participantCount) this.#loadRow(id);
             this.#parts.onChange(id);
@@ -145,11 +149,11 @@ export class Loader {
     }
 
     /**
-     * Forgets what a sure answer does not have. What is before the answer is asked for with more
-     * messages, or forgotten where they would be too many for one answer.
+     * Removes unsure messages that an up-to-date response does not contain. Unsure messages before
+     * its range are read again with a higher limit, or removed if the limit is at its maximum.
      *
      * @param {ConversationState} conversation
-     * @param {any} first the first message, if there are earlier ones
+     * @param {any} first the response's first message if earlier messages exist
      * @param {number} limit
      */
     #dropUnsure(conversation, first, limit) {
@@ -158,8 +162,8 @@ export class Loader {
     }
 
     /**
-     * Ends the search for what an event has left open, unless the answer lacks a message that was
-     * deleted for everyone: the node may be behind the one that told of it.
+     * Marks the history as up to date, unless the response lacks a message that was deleted for
+     * everyone: the node may lag behind the one that sent the event.
      *
      * @param {ConversationState} conversation
      */
@@ -171,7 +175,7 @@ export class Loader {
         );
         const { count, until } = this.#tries.get(id) ?? { count: 0, until: 0 };
         const now = this.#parts.clock.now();
-        // An event may have it read before it is time, which is no try.
+        // A read triggered by an event before the retry time does not count as an attempt.
         const next = now < until ? count : count + 1;
         if (isOpen && next < TRIES_MAX && confirmed.staleHistories.has(id)) {
             const end = now < until ? until : now + TRY_MILLISECONDS * 2 ** count;
@@ -184,7 +188,7 @@ export class Loader {
     }
 
     /**
-     * Whether a history was read in vain, and neither time nor an event gives hope.
+     * Whether a history read failed, its retry time has not come, and no event has arrived since.
      *
      * @param {string} id
      */
@@ -195,7 +199,7 @@ export class Loader {
     }
 
     /**
-     * Reads the messages before those that are loaded.
+     * Reads the page of messages before the loaded range.
      *
      * @param {string} id
      */
@@ -217,7 +221,7 @@ export class Loader {
     }
 
     /**
-     * Reads the pinned messages.
+     * Reads the pinned messages of a conversation.
      *
      * @param {string} id
      */
@@ -233,7 +237,7 @@ export class Loader {
                 throw error;
             });
             if (!this.#isCurrent(conversation)) return;
-            // The answer may be older than the events that the token does not stand for.
+            // The response may lack events that the token does not include yet.
             if (!isSure || covered < asked) stalePins.add(id);
             if (!isSure) return;
             conversation.mergePins(body.messages, { asked, covered, epoch });
@@ -242,7 +246,7 @@ export class Loader {
     }
 
     /**
-     * Reads profiles.
+     * Reads the profiles of users that have not been requested yet.
      *
      * @param {Iterable<string>} users
      */
@@ -259,7 +263,7 @@ export class Loader {
         if (wanted.length > 0) this.#parts.onChange();
     }
 
-    /** Asks soon for what events have left open. */
+    /** Schedules a reload of all stale state. */
     schedule() {
         if (this.#isScheduled) return;
         this.#isScheduled = true;
@@ -348,12 +352,13 @@ export class Loader {
     }
 
     /**
-     * Reads messages, no older than the last event where a node can tell that.
+     * Reads a resource in a state that includes the last received event, if a node can guarantee
+     * that.
      *
-     * An answer that is older may have what was deleted or unpinned since then. Its node tells of
-     * that once it knows it; but a client that goes on at another node before then has a token that
-     * stands for it already, and is told nothing. Where the node that told of it is gone, an answer
-     * that is not sure is better than none; what it has told is asked for again.
+     * A stale response may contain messages that were deleted or unpinned since. Its node sends
+     * those events once it receives them; but a client that switches to another node before then
+     * has a token that includes the events already, and does not receive them again. If no node has
+     * the latest state, a stale response is used, and its messages are read again later.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}
@@ -373,8 +378,8 @@ export class Loader {
     }
 
     /**
-     * Asks a question that is not being asked. What it leaves open without an answer is asked for
-     * again, unless the answer would be the same; whoever waits for it is told of the failure.
+     * Runs a named request unless it is already in progress. After a temporary failure, stale state
+     * is reloaded later; the returned promise rejects.
      *
      * @param {string} name
      * @param {() => Promise<void>} action

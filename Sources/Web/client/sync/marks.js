@@ -4,19 +4,22 @@ import { isFinal } from "../network/failures.js";
 /** @import { ConfirmedState } from "../store/confirmed.js" */
 /** @import { Clock, Store } from "../types.js" */
 
-/** Milliseconds in which marks of one conversation are gathered into one. */
+/** Milliseconds during which marks of one conversation are batched into one request. */
 const GATHER_MILLISECONDS = 200;
 const PREFIX = "read/";
 
 /**
- * Up to where the user has read and this device has received each conversation. A mark never moves
- * back, so that only the last one of a conversation is kept and sent. Read marks are stored.
+ * The read and delivery marks that this device sets in each conversation. A mark never moves back,
+ * so only the last one per conversation is kept and sent. Unsent read marks are stored.
  */
 export class Marks {
     #parts;
-    /** What the user has read on this device, by conversation. @type {Map<string, string>} */
+    /** The id of the last message read here, by conversation. @type {Map<string, string>} */
     #read = new Map();
-    /** Marks to be sent, by their paths. @type {Map<string, {conversation: string, id: string}>} */
+    /**
+     * The marks to send, by request path.
+     * @type {Map<string, {conversation: string, id: string}>}
+     */
     #waiting = new Map();
     #isScheduled = false;
 
@@ -42,7 +45,7 @@ export class Marks {
     }
 
     /**
-     * The message up to which the user has read on this device.
+     * Returns the id of the last message that the user has read on this device.
      *
      * @param {string} conversation
      */
@@ -53,7 +56,7 @@ export class Marks {
     /**
      * @param {string} conversation
      * @param {string} id
-     * @returns {boolean} whether the mark moves
+     * @returns {boolean} whether the mark moves forward
      */
     setRead(conversation, id) {
         const state = this.#parts.confirmed().conversation(conversation);
@@ -67,7 +70,7 @@ export class Marks {
         if (known.some((before) => before && compare(message, before) <= 0)) return false;
         this.#read.set(conversation, id);
         this.#parts.store.write([{ key: PREFIX + conversation, value: id }]).catch(() => {
-            // The mark is sent from memory; another device or opening sets it again.
+            // The mark is sent from memory even if it could not be stored.
         });
         this.#wait(conversation, "read", id);
         return true;
@@ -81,7 +84,7 @@ export class Marks {
         this.#wait(conversation, "delivered", id);
     }
 
-    /** Sends the marks soon. */
+    /** Schedules the sending of the marks in 200 ms. */
     schedule() {
         if (this.#isScheduled) return;
         this.#isScheduled = true;
@@ -114,14 +117,14 @@ export class Marks {
     async #send(path, mark) {
         const body = { message: mark.id };
         const answer = await this.#parts.request("PUT", path, body).catch(() => undefined);
-        // A mark that was set meanwhile waits for its own answer.
+        // A newer mark that was set during the request stays until its own response.
         if (!answer || this.#waiting.get(path) !== mark) return;
         if (answer.status !== 200 && !isFinal(answer.status)) return this.schedule();
         this.#waiting.delete(path);
         if (!path.endsWith("/read")) return;
         const key = PREFIX + mark.conversation;
         this.#parts.store.write([{ key, value: undefined }]).catch(() => {
-            // It is sent once more after the next opening, which changes nothing.
+            // If the removal fails, the next opening sends the mark again, which is harmless.
         });
     }
 }

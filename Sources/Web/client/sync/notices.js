@@ -1,9 +1,9 @@
-/** The most messages whose notification can be taken back. */
+/** The most messages whose notifications can still be withdrawn. */
 const NOTICES_MAX = 200;
-/** Milliseconds after which a message is old: catching up after a while notifies of nothing. */
+/** Milliseconds after which a message is too old to notify of, for example when catching up. */
 const NEW_MILLISECONDS = 60_000;
 
-/** The messages of which the page was asked to notify the user. */
+/** The notification requests to the page, for new messages and for withdrawals. */
 export class Notices {
     /** @type {Map<string, string>} */
     #told = new Map();

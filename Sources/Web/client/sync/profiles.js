@@ -1,10 +1,10 @@
 /** @import { ConfirmedState } from "../store/confirmed.js" */
 /** @import { Outbox } from "../outbox/outbox.js" */
 
-/** The lane of the user's own profile. */
+/** The outbox lane of the user's own profile. */
 const LANE = "profile";
 
-/** The users' profiles, the user's own with the change that waits. */
+/** The users' profiles; the user's own one includes its pending change. */
 export class Profiles {
     #outbox;
     #confirmed;

@@ -4,12 +4,12 @@
 
 const KEY = "device";
 
-/** This device as the cluster knows it: where it is notified, and what it shows. */
+/** This device's registration for push notifications, and its report of the viewed conversation. */
 export class Push {
     #parts;
     /** The id of this device; undefined while notifications are off. @type {string | undefined} */
     #device;
-    /** The subscription, as the device's token. @type {string | undefined} */
+    /** The push subscription as JSON, the device's push token. @type {string | undefined} */
     #token;
 
     /**
@@ -31,7 +31,8 @@ export class Push {
     }
 
     /**
-     * The key with which a browser subscribes; undefined where the cluster pushes nothing.
+     * Returns the key with which a browser subscribes to pushes; undefined if the cluster does not
+     * push.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -58,12 +59,12 @@ export class Push {
         this.#token = token;
     }
 
-    /** Registers this device with the present sign-in: it has ended with the one before. */
+    /** Registers this device again, since replacing the sign-in removed the registration. */
     async renew() {
         if (this.#token) await this.enable(JSON.parse(this.#token));
     }
 
-    /** Forgets this device, which has ended with its sign-in. */
+    /** Removes the stored device id, since the end of the sign-in removed the registration. */
     async forget() {
         await this.#parts.store.write([{ key: KEY, value: undefined }]);
         this.#device = this.#token = undefined;
@@ -77,7 +78,7 @@ export class Push {
     }
 
     /**
-     * Tells which conversation is on screen, of which nothing is notified.
+     * Tells the cluster which conversation is on screen, so that it sends no notifications for it.
      *
      * @param {string | undefined} conversation
      */

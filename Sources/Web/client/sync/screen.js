@@ -8,8 +8,8 @@
 /** @import { Views } from "../views/views.js" */
 
 /**
- * What the user sees of the page: the conversations that it shows, while it is visible. What the
- * user sees is read.
+ * The conversations that are open on the page, and whether the page is visible. Messages on screen
+ * are marked as read.
  */
 export class Screen {
     #parts;
@@ -33,7 +33,7 @@ export class Screen {
         this.#parts = parts;
     }
 
-    /** The conversations that are open, the last one last. */
+    /** The ids of the open conversations, the last opened one last. */
     get open() {
         return [...this.#open];
     }
@@ -54,7 +54,7 @@ export class Screen {
     }
 
     /**
-     * Whether the user sees a conversation.
+     * Whether a conversation is open and the page is visible.
      *
      * @param {string} id
      */
@@ -93,7 +93,7 @@ export class Screen {
     }
 
     /**
-     * Marks as read what the user sees of a conversation.
+     * Marks a conversation's messages as read if the page is visible.
      *
      * @param {string} id
      */
@@ -105,7 +105,7 @@ export class Screen {
         if (last && marks.setRead(id, last.id)) changes.addConversation(id);
     }
 
-    /** Tells which conversation is on screen, of which nothing is notified. */
+    /** Tells the cluster which conversation is on screen, to suppress its notifications. */
     tellViewing() {
         this.#parts.push.setViewing(this.#isVisible ? this.open.at(-1) : undefined);
     }

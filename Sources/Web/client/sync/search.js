@@ -4,7 +4,7 @@
 /** @typedef {import("../types.js").Chat} Chat */
 /** @typedef {import("../types.js").Message} Message */
 
-/** The search in what is loaded. */
+/** The search in loaded chats and messages. */
 export class Search {
     #views;
     #profiles;
@@ -19,7 +19,7 @@ export class Search {
     }
 
     /**
-     * Finds chats and messages that have all the words.
+     * Returns the chats and messages that contain all the words.
      *
      * @param {string} words
      * @returns {{chats: Chat[], messages: Message[]}} the latest first
@@ -38,7 +38,7 @@ export class Search {
 }
 
 /**
- * Returns whether a text has all words, each anywhere, without regard to case and accents.
+ * Returns a predicate: whether a text contains all words, ignoring case and accents.
  *
  * @param {string} words
  * @returns {(text: string) => boolean}
@@ -53,6 +53,6 @@ export function matcher(words) {
 
 /** @param {string} text */
 function plain(text) {
-    // Upper case first, since "ß" is "SS" only there.
+    // Converts to upper case first, since "ß" becomes "SS" only in upper case.
     return text.toUpperCase().toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
 }

@@ -1,7 +1,7 @@
 /** @typedef {import("../types.js").Tabs} Tabs */
 
 /**
- * The tabs of one origin in a browser.
+ * Tab coordination in a browser: locks by `navigator.locks`, messages by `BroadcastChannel`.
  *
  * @implements {Tabs}
  */
@@ -48,7 +48,7 @@ export class BrowserTabs {
 }
 
 /**
- * The only tab: there is nobody to exclude, and nobody to tell.
+ * Tab coordination for a single tab: locks exclude only callers in it, and messages go nowhere.
  *
  * @implements {Tabs}
  */

@@ -1,14 +1,17 @@
-/** Milliseconds after which a typist who says nothing has stopped; nodes end typing after 6 s. */
+/** Milliseconds without an event after which a typing indicator expires; at nodes it is 6 s. */
 const SHOWN_MILLISECONDS = 7_000;
-/** Milliseconds after which a user who goes on typing says so again. */
+/** Milliseconds after which a typing notification is repeated while the user keeps typing. */
 const REPEAT_MILLISECONDS = 3_000;
 
-/** Who is typing. It belongs to a connection: nothing is kept or sent without one. */
+/** The typing indicators of all conversations. They exist only while the client is connected. */
 export class Typing {
     #parts;
-    /** Ends the display, by conversation and user. @type {Map<string, Map<string, () => void>>} */
+    /**
+     * Cancels the expiry timers of indicators, by conversation and user.
+     * @type {Map<string, Map<string, () => void>>}
+     */
     #typists = new Map();
-    /** When the others were last told, by conversation. @type {Map<string, number>} */
+    /** When the last typing notification was sent, by conversation. @type {Map<string, number>} */
     #told = new Map();
 
     /**
@@ -24,7 +27,7 @@ export class Typing {
     }
 
     /**
-     * Tells the others whether the user types.
+     * Tells the other participants whether the user is typing.
      *
      * @param {string} conversation
      * @param {boolean} isTyping
@@ -44,7 +47,7 @@ export class Typing {
     }
 
     /**
-     * Forgets that the user types: a message that is sent ends it at the nodes.
+     * Clears the user's typing state after a message was sent, since nodes then end it themselves.
      *
      * @param {string} conversation
      */
@@ -70,7 +73,7 @@ export class Typing {
         this.#parts.onChange(conversation);
     }
 
-    /** Forgets all: the connection is gone. */
+    /** Clears all typing state after the connection is lost. */
     clear() {
         this.#told.clear();
         for (const [conversation, typists] of [...this.#typists]) {

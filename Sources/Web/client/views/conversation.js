@@ -5,7 +5,7 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
 /** @typedef {import("../types.js").MemberChange} MemberChange */
 
 /**
- * A chat as the cluster has told of it; `changed` as that of a message.
+ * A row of the chat list as nodes report it.
  *
  * @typedef {{
  *   id: string, title: string, participants: string[], createdAt: string, last?: string,
@@ -15,75 +15,84 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  */
 
 /**
- * A deletion kept for a message that has not been loaded. `isHidden`: this user deleted it from
- * their own view; `isRetracted`: it was deleted for everyone. Both may be set.
+ * A deletion kept for a message that has not been loaded. `isHidden`: the user deleted the message
+ * for themselves; `isRetracted`: it was deleted for everyone. Both may be set.
  *
  * @typedef {{isHidden: boolean, isRetracted: boolean}} Tombstone
  */
 
 /**
- * What the last event of a pin or unpin has told.
+ * The pin state of a message according to the last pin or unpin event.
  *
  * @typedef {{pinnedBy?: string, pinnedAt?: string, pinChangedAt: string}} Pin
  */
 
 /**
- * What was asked: the number of the last event then, and the epoch; whether what is told is apart
- * from the loaded stretch; whether the answer is no older than all events until then.
+ * The context of a read request: `asked` and `epoch` are the last event's number and the epoch when
+ * it was sent; `isApart` marks messages outside the loaded range; `isSure` means that the response
+ * includes all events received before the request.
  *
  * @typedef {{asked: number, epoch: number, isApart?: boolean, isSure: boolean}} Question
  */
 
-/** The most deletions that are remembered of messages that are not known. */
+/** The most tombstones kept for messages that have not been loaded. */
 const TOMBSTONES_MAX = 1_000;
-/** The most edits that are remembered of such messages. */
+/** The most edits kept for messages that have not been loaded. */
 const EDITS_MAX = 100;
-/** The most pins that are remembered of such messages. */
+/** The most pins and unpins kept for messages that have not been loaded. */
 const PINS_MAX = 100;
-/** The most changes of who takes part that are kept, as a node keeps them. */
+/** The most joins and leaves kept per conversation; a node keeps as many. */
 const CHANGES_MAX = 100;
 /** @type {MemberChange[]} */
 const NONE = [];
-/** The most messages that are kept of a conversation that is not open. */
+/** The most messages kept for a conversation that is not open. */
 export const MESSAGES_KEPT_MAX = 500;
 
 /**
- * What the cluster has told of one conversation: a stretch of messages up to the newest, and the
- * chat's row in the list.
+ * The confirmed state of one conversation: a contiguous range of messages up to the newest, and the
+ * chat's row in the chat list.
  *
- * Answers add to it and never take away: the events, of which none is missing, tell of deletions.
+ * Responses only add messages and never remove any: deletions arrive as events, of which none is
+ * missing.
  */
 export class ConversationState {
     /** @type {Map<string, StoredMessage>} */
     messages = new Map();
-    /** Deletions of messages that are not known: they may arrive after all.
-     * @type {Map<string, Tombstone>} */
+    /**
+     * Deletions of messages that are not loaded and may still arrive.
+     * @type {Map<string, Tombstone>}
+     */
     tombstones = new Map();
-    /** Edits of messages that are not known, which may be in an answer that is under way.
-     * @type {Map<string, {text: string, edited: string}>} */
+    /**
+     * Edits of messages that have not been loaded and may be in a pending response.
+     * @type {Map<string, {text: string, edited: string}>}
+     */
     edits = new Map();
-    /** Pins and unpins of such messages. @type {Map<string, Pin>} */
+    /** Pins and unpins of messages that have not been loaded. @type {Map<string, Pin>} */
     pins = new Map();
-    /** Messages that only an answer has told of that may be older than the events: a deletion may
-     * be among what that node lacked. @type {Set<string>} */
+    /**
+     * Ids of messages known only from a possibly stale response: the node may have lacked their
+     * deletion.
+     * @type {Set<string>}
+     */
     unsure = new Set();
-    /** Whether an answer has told of a pin that an event after its question has not. */
+    /** Whether a response has a pin that a message changed by a later event lacks. */
     arePinsOpen = false;
     /** @type {Map<string, Mark>} */
     marks = new Map();
-    /** Who joined and who left, in the order of their times. @type {MemberChange[]} */
+    /** The participants' joins and leaves, in the order of their times. @type {MemberChange[]} */
     changes = [];
     /** @type {ChatRow | undefined} */
     row;
-    /** The number of the last event that changes the row. */
+    /** The number of the last event that changed the chat's row. */
     rowChanged = 0;
     isLoaded = false;
     hasEarlier = false;
-    /** When the user hid the conversation; messages until then are shown only if an answer has them. */
+    /** When the user hid the conversation; older messages are shown only if a response has them. */
     clearedAt = "";
-    /** Raised when the user hides the conversation: answers to earlier questions are void. */
+    /** Raised when the user hides the conversation; responses to earlier requests are ignored. */
     epoch = 0;
-    /** Raised with every change, for what is derived from the messages. */
+    /** A counter raised with every change, for invalidating derived views. */
     version = 0;
     /** @type {{version: number, list: StoredMessage[]} | undefined} */
     #sorted;
@@ -98,7 +107,7 @@ export class ConversationState {
         this.id = id;
     }
 
-    /** The messages of the loaded stretch, hidden ones too, in order. */
+    /** The messages of the loaded range, including hidden ones, in order. */
     get stretch() {
         if (this.#sorted?.version !== this.version) {
             const list = [...this.messages.values()].filter((message) => !message.isApart);
@@ -107,7 +116,7 @@ export class ConversationState {
         return this.#sorted.list;
     }
 
-    /** All but the messages, as it is stored: the same object until something changes. */
+    /** The stored form of everything but the messages; the same object until something changes. */
     get record() {
         if (this.#record?.version !== this.version) {
             const { row, isLoaded, hasEarlier, clearedAt, changes, version } = this;
@@ -135,11 +144,11 @@ export class ConversationState {
     }
 
     /**
-     * Takes in an answer to HISTORY or PINNED.
+     * Merges a response with messages or pins into the state.
      *
      * @param {any[]} list
      * @param {Question} question
-     * @returns {boolean} whether the answer is of use
+     * @returns {boolean} whether the response was merged; it is ignored if its epoch is outdated
      */
     mergeAnswer(list, { asked, epoch, isApart, isSure }) {
         if (epoch !== this.epoch) return false;
@@ -147,7 +156,7 @@ export class ConversationState {
             const told = { ...storedMessage(fields, 0), isApart };
             if (isSure) this.unsure.delete(told.id);
             else if (!this.messages.has(told.id)) this.unsure.add(told.id);
-            // That a pin is gone is told by an event, which may be over.
+            // A stale response may show a pin whose unpin event has already been received.
             this.add(isSure ? told : { ...told, pinnedBy: undefined, pinnedAt: undefined }, asked);
         }
         this.version += 1;
@@ -155,9 +164,10 @@ export class ConversationState {
     }
 
     /**
-     * Forgets what is not sure, after an answer that has all messages from its first on.
+     * Removes unsure messages after an up-to-date response that contains all messages from `first`
+     * on.
      *
-     * @param {StoredMessage} [first] undefined where the answer has all
+     * @param {StoredMessage} [first] undefined if the response contains all messages
      */
     dropUnsure(first) {
         for (const id of [...this.unsure]) {
@@ -170,7 +180,7 @@ export class ConversationState {
     }
 
     /**
-     * Forgets all messages of the loaded stretch before one.
+     * Removes all messages of the loaded range before `first`.
      *
      * @param {StoredMessage} first
      */
@@ -184,7 +194,7 @@ export class ConversationState {
     }
 
     /**
-     * Takes in the list of all pinned messages, which is no older than the event `covered`.
+     * Merges the list of all pinned messages, which includes all events up to number `covered`.
      *
      * @param {any[]} list
      * @param {{asked: number, covered: number, epoch: number}} question
@@ -200,11 +210,12 @@ export class ConversationState {
     }
 
     /**
-     * Adds a message, unless it is known to be deleted.
+     * Adds a message or merges it into the known one, and applies edits, pins and deletions
+     * received earlier.
      *
      * @param {StoredMessage} told
      * @param {number} asked
-     * @returns {boolean} whether the message was not known
+     * @returns {boolean} whether the message is new and not deleted
      */
     add(told, asked) {
         const known = this.messages.get(told.id);
@@ -236,7 +247,7 @@ export class ConversationState {
     }
 
     /**
-     * Whether a message is before the loaded stretch, of which earlier messages exist.
+     * Whether a message precedes the loaded range of a conversation that has earlier messages.
      *
      * @param {StoredMessage} message
      */
@@ -246,7 +257,8 @@ export class ConversationState {
     }
 
     /**
-     * Whether a message is where the view has its place, or out of view.
+     * Whether a message is confirmed at its position in the view, or outside the view: hidden, or
+     * before the loaded range.
      *
      * @param {string} id
      */
@@ -257,7 +269,7 @@ export class ConversationState {
     }
 
     /**
-     * Remembers the deletion of a message that is not known.
+     * Keeps a tombstone for a message that has not been loaded.
      *
      * @param {string} id
      * @param {Tombstone} deletion
@@ -273,7 +285,7 @@ export class ConversationState {
     }
 
     /**
-     * Remembers the edit of a message that is not known.
+     * Keeps the edit of a message that has not been loaded.
      *
      * @param {string} id
      * @param {{text: string, edited: string}} edit
@@ -284,7 +296,7 @@ export class ConversationState {
     }
 
     /**
-     * Remembers the pin or unpin of a message that is not known.
+     * Keeps the pin or unpin of a message that has not been loaded.
      *
      * @param {string} id
      * @param {Pin} pin
@@ -296,7 +308,7 @@ export class ConversationState {
     }
 
     /**
-     * Forgets all messages, since the user has hidden the conversation.
+     * Removes all messages after the user has hidden the conversation.
      *
      * @param {string} at
      */
@@ -312,9 +324,9 @@ export class ConversationState {
     }
 
     /**
-     * Forgets the oldest messages beyond what is kept.
+     * Removes the oldest messages beyond `MESSAGES_KEPT_MAX`.
      *
-     * @returns {string[]} the ids of those
+     * @returns {string[]} the ids of the removed messages
      */
     trim() {
         const excess = this.stretch.slice(0, Math.max(0, this.stretch.length - MESSAGES_KEPT_MAX));
@@ -326,15 +338,15 @@ export class ConversationState {
         return excess.map(({ id }) => id);
     }
 
-    /** Who joined and left, in the order of their times; initial participants have not joined. */
+    /** The joins and leaves to show, ordered by time, without those of initial participants. */
     get shownChanges() {
         const { row } = this;
         return row ? this.changes.filter(({ at }) => at !== row.createdAt) : NONE;
     }
 
     /**
-     * Takes in an answer to CHANGES, the latest first. What only events have told stays where it
-     * is later than the answer, or where the answer may be older than the events.
+     * Merges a response with joins and leaves, the latest first. Changes known only from events are
+     * kept if they are later than the response, or if the response may be stale.
      *
      * @param {MemberChange[]} answer
      * @param {boolean} isSure
@@ -345,7 +357,7 @@ export class ConversationState {
         this.#setChanges([...told, ...answer]);
     }
 
-    /** @param {MemberChange} change that an event has told of */
+    /** @param {MemberChange} change from an event */
     addChange(change) {
         if (change.at > this.clearedAt) this.#setChanges([...this.changes, change]);
     }
@@ -376,8 +388,8 @@ export class ConversationState {
     }
 
     /**
-     * Whether a mark is not behind another; by their messages where these are known, else by when
-     * they were set.
+     * Whether a mark is at or after the known one: compared by message order if both messages are
+     * loaded, otherwise by the times at which the marks were set.
      *
      * @param {string} id
      * @param {string | undefined} known
@@ -392,7 +404,7 @@ export class ConversationState {
 }
 
 /**
- * Forgets the oldest entry, which is the least likely to be in an answer that is under way.
+ * Removes the oldest entry above the limit; it is the least likely one to be in a pending response.
  *
  * @param {Map<string, unknown>} map
  * @param {number} count the most entries

@@ -1,14 +1,15 @@
-/** The text in place of one that was deleted for everyone. */
+/** The text shown for a message that was deleted for everyone. */
 export const DELETED_TEXT = "[Message deleted]";
 
 /**
- * A message as the cluster has told of it.
+ * A confirmed message, as nodes have reported it in responses and events.
  *
- * `changed` is the number of the last event about it: an answer that was asked for earlier may be
- * older than what the event said. `visibilityAt` and `pinChangedAt` are the times of the last
- * events of these kinds, since an event may be told twice and then stands for the past. An `isApart`
- * message is not part of the loaded stretch of its conversation, but for instance pinned. One that
- * `isHidden` was deleted by the user; it is kept, so that no late answer brings it back.
+ * `changed` is the number of the last event about the message: the response to an earlier request
+ * may be older than that event. `visibilityAt` and `pinChangedAt` are the times of the last
+ * hide/restore and pin/unpin events, by which repeated old events are ignored. An `isApart` message
+ * is outside the loaded range of its conversation, for example an old pinned one. An `isHidden`
+ * message was deleted by the user for themselves; it is kept so that no late response brings it
+ * back.
  *
  * @typedef {{
  *   id: string, seq?: string, from: string, at: string,
@@ -22,8 +23,8 @@ export const DELETED_TEXT = "[Message deleted]";
  */
 
 /**
- * The order of a conversation: by time, within a millisecond as the cluster numbers it, and by id
- * where that is equal, too. What was stored before there were numbers comes first.
+ * Compares messages in conversation order: by time, then by the cluster's sequence number, then by
+ * id. Messages stored without a sequence number, by an older version, come first.
  *
  * @param {{at: string, seq?: string, id: string}} a
  * @param {{at: string, seq?: string, id: string}} b
@@ -36,7 +37,7 @@ export function compare(a, b) {
 }
 
 /**
- * Returns the message of an answer or an event, without the keys of the event.
+ * Returns the message contained in a response or an event, without the event's own fields.
  *
  * @param {any} fields
  * @param {number} changed
@@ -53,7 +54,7 @@ export function storedMessage(fields, changed) {
 }
 
 /**
- * Returns when a message was last pinned or unpinned, as far as is known; empty for never.
+ * Returns when a message was last pinned or unpinned, as far as known; an empty string if never.
  *
  * @param {StoredMessage} [message]
  */
@@ -62,21 +63,21 @@ export function lastPinChange(message) {
 }
 
 /**
- * Joins what is known of a message with what an answer says, which may be older.
+ * Merges a known message with the version in a response, which may be older.
  *
- * What only grows, such as deletions and marks, is united; edits and pins count by their times. That
- * a pin is gone is told by events alone: the answer may come from a node that does not know it yet.
+ * Deletions and marks only grow and are united; of edits and pins, the later one wins. Only events
+ * remove a pin, since the response may come from a node that lacks it.
  *
  * @param {StoredMessage} known
  * @param {StoredMessage} told
- * @param {boolean} isLate whether events came after the question
+ * @param {boolean} isLate whether an event changed the message after the request was sent
  * @returns {StoredMessage}
  */
 export function merge(known, told, isLate) {
     const text = (told.edited ?? "") >= (known.edited ?? "") ? told : known;
     const pinnedAt = told.pinnedAt ?? "";
     const pinChangedAt = lastPinChange(known);
-    // A pin that is gone without an event may be there after all.
+    // A pin that was removed without an unpin event is restored by a newer response.
     const isBack = !isLate && !known.pinnedAt && pinnedAt === pinChangedAt;
     const isPinNewer = isBack || pinnedAt > pinChangedAt;
     const pin = isPinNewer ? told : known;
@@ -102,7 +103,7 @@ export function merge(known, told, isLate) {
 }
 
 /**
- * Returns the earlier place of a message: two nodes may have accepted it.
+ * Returns the earlier time and sequence number of a message that two nodes may both have accepted.
  *
  * @param {StoredMessage} a
  * @param {StoredMessage} b
@@ -114,7 +115,7 @@ function firstPlace(a, b) {
 }
 
 /**
- * Returns a message after its deletion for everyone, which nothing undoes.
+ * Returns a message in the state after its deletion for everyone, which is permanent.
  *
  * @template {StoredMessage} M
  * @param {M} message

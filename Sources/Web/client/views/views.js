@@ -11,14 +11,14 @@ import * as overlay from "../outbox/overlay.js";
 /** @typedef {{key: string, messages: Message[], pins: Message[], chat: Chat | undefined}} View */
 
 /**
- * The views that are derived from the confirmed state and the operations. Where a value is as it
- * was, the same object is returned, so that a page finds out by `===` what to draw again.
+ * The views derived from the confirmed state and the pending operations. An unchanged value is
+ * returned as the same object, so that a page detects changes with `===`.
  */
 export class Views {
     #parts;
     /** @type {Map<string, View>} */
     #views = new Map();
-    /** What the listeners were told last, by kind of change. @type {Map<string, unknown>} */
+    /** The last state that listeners know, by kind of change. @type {Map<string, unknown>} */
     #told = new Map();
     /** @type {{version: number, lanes: Map<string, Operation[]>} | undefined} */
     #lanes;
@@ -59,7 +59,7 @@ export class Views {
         return view;
     }
 
-    /** All chats, the latest first. */
+    /** Returns all chats, the latest first. */
     chats() {
         const ids = new Set(this.#parts.confirmed().conversations.keys());
         for (const lane of this.#allLanes().keys()) ids.add(lane);
@@ -74,7 +74,7 @@ export class Views {
         );
     }
 
-    /** The messages of all conversations that are known. */
+    /** Returns the loaded messages of all conversations. */
     messages() {
         return [...this.#parts.confirmed().conversations.keys()]
             .flatMap((id) => this.conversation(id).messages);
@@ -85,8 +85,8 @@ export class Views {
     }
 
     /**
-     * Whether a change alters what the listeners were told last: the echo of an own change does
-     * not, and is not told.
+     * Whether a view has changed since the listeners were last notified. The echo of the user's own
+     * change does not alter the view, so listeners are not notified of it.
      *
      * @param {import("../types.js").Change} change
      */
@@ -143,7 +143,7 @@ export class Views {
 }
 
 /**
- * Returns a list whose unchanged elements are the objects of the list before.
+ * Returns the list with each unchanged element replaced by the equal object of the previous list.
  *
  * @template {{id: string}} T
  * @param {T[] | undefined} before
@@ -170,7 +170,7 @@ function sameOne(before, value) {
 }
 
 /**
- * Whether two values of the view are equal: objects of texts, numbers and lists of those.
+ * Whether two view values are deeply equal: objects and lists of strings and numbers.
  *
  * @param {any} a
  * @param {any} b
