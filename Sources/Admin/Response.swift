@@ -10,7 +10,7 @@ package enum Response: Sendable {
     /// Carried out; there is nothing more to say.
     case done
     case failed(LineError)
-    case found(Listing)
+    indirect case found(Listing)
     case written(Acknowledgement)
     /// A token of what the connection has seen.
     case token(Token)

@@ -62,6 +62,7 @@ extension Verb {
             about: "Tells which conversation a device shows, or that it shows none; with "
                 + "lease=true for ten minutes.",
             endpoints: [
+                // An app may go without a word: the shown conversation is renewed, or expires.
                 HTTPEndpoint(
                     .put, "devices/{device}/viewing", "setViewing", in: .devices,
                     adding: .always(.lease, "true"))

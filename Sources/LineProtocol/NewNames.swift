@@ -25,7 +25,7 @@ private func makesDots(_ mutation: Mutation) -> Bool {
     case .conversation(let action):
         (action is CreateConversation && isDots(partition))
             || action.added.contains { isDots($0.text) }
-    case .message(let message, is SendMessage): isDots(message.text)
+    case .message(let message, let action): action.mayBeMinted && isDots(message.text)
     case .item(.add), .profile: isDots(partition) || isDots(user)
     case .device(let device, .add), .device(let device, .register):
         isDots(device.text) || isDots(user)

@@ -26,6 +26,14 @@ import Testing
         #expect(named.isDisjoint(with: ofOperators))
     }
 
+    @Test func `what the server adds is an option of the verb`() {
+        for resource in Resource.all {
+            for addition in resource.additions {
+                #expect(resource.verb.options.contains { $0.name == addition.option.name })
+            }
+        }
+    }
+
     @Test func `no two resources answer the same request`() {
         let requests = Resource.all.map { "\($0.method.rawValue) \($0.path)" }
         #expect(Set(requests).count == requests.count)

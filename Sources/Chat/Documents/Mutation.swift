@@ -7,7 +7,9 @@ import Wire
 /// its fields would count six references.
 public final class Mutation: Sendable {
     /// An action, with the document of the subject that it changes where there are several.
-    public enum Action: Sendable {
+    ///
+    /// Indirect, since each step looks at it: a copy counts one reference.
+    public indirect enum Action: Sendable {
         case conversation(any ConversationAction)
         case message(MessageID, any MessageAction)
         case participant(any ParticipantAction)

@@ -2,7 +2,10 @@ import CRDT
 import Wire
 
 /// A query of any type, with the senders whose messages its answer leaves out.
-public struct AnyQuery: Sendable {
+///
+/// A class, though it is immutable: the enums of requests that have a query as one case are copied
+/// for each write, too.
+public final class AnyQuery: Sendable {
     public let base: any Query
     public let senders: BlockedSenders
 
@@ -76,11 +79,12 @@ extension AnyQuery: WireValue {
         base.encode(into: &writer)
     }
 
-    public init(from reader: inout ByteReader) throws(WireError) {
+    public convenience init(from reader: inout ByteReader) throws(WireError) {
         var code = try reader.readByte()
         var senders = BlockedSenders.none
         if code == AnyQuery.codeOfFiltered {
             senders = try BlockedSenders(from: &reader)
+            guard !senders.isEmpty else { throw .invalid("senders to be left out") }
             code = try reader.readByte()
         }
         guard let type = QueryTable.queries[code] else { throw .unknown }

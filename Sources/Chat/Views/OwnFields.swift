@@ -184,7 +184,13 @@ extension Blocks: Findings {
     public static let codes: [UInt8] = [34]
 
     public func page(_ page: ListPage) -> (findings: AnyFindings, next: String?) {
-        views.page(page)
+        page.isPart ? views.page(page) : (AnyFindings(self), nil)
+    }
+
+    public static let views = [BlockView].views
+
+    public func writeRows(to writer: inout some RowWriter, naming namesMax: Int?) {
+        writer.rows(views, as: .block)
     }
 }
 

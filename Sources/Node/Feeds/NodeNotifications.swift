@@ -135,24 +135,28 @@ extension Node {
         _ id: UInt64, _ notifying: NotificationRequest, knowing findings: AnyFindings,
         _ isPartial: Bool
     ) {
-        switch (notifying.step, findings.base) {
-        case (.reading, let device as Device): judge(device, notifying, id)
-        case (.judging(let device), let standing as SignInStanding):
-            switch standing {
-            case .goesOn: gather(for: device, notifying, id)
-            case .ended: remove(device, notifying, id)
-            case .unknown: finishRequest(id, .failed(.refused(.signInBehind)))
+        switch notifying.step {
+        case .reading:
+            if let device: Device = findings.value() { return judge(device, notifying, id) }
+        case .judging(let device):
+            switch findings.value(as: SignInStanding.self) {
+            case .goesOn: return gather(for: device, notifying, id)
+            case .ended: return remove(device, notifying, id)
+            case .unknown: return finishRequest(id, .failed(.refused(.signInBehind)))
+            case nil: break
             }
-        case (.scatterGather(let device), let candidates as [NotificationCandidate]):
-            recordShown(candidates, of: device, isPartial, notifying, id)
-        case (.naming(let views, let isPartial), let names):
+        case .scatterGather(let device):
+            if let candidates: [NotificationCandidate] = findings.value() {
+                return recordShown(candidates, of: device, isPartial, notifying, id)
+            }
+        case .naming(let views, let isPartial):
             // The notifications are recorded as shown: better without names than not at all.
-            let named = (names as? [NameView]).map(views.named) ?? views
-            finishRequest(id, .found(named, isPartial: isPartial))
-        default:
-            // A member's response that does not fit the step.
-            finishRequest(id, .failed(.unanswered))
+            let named = findings.value(as: [NameView].self).map(views.named) ?? views
+            return finishRequest(id, .found(named, isPartial: isPartial))
+        case .removing, .noting: break
         }
+        // A member's response that does not fit the step.
+        finishRequest(id, .failed(.unanswered))
     }
 
     /// Asks whether the sign-in that registered a device goes on: it may have ended on the other

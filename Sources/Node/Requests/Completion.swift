@@ -7,10 +7,10 @@ import Wire
 package enum Completion: Hashable, Sendable {
     /// An accepted write; on how many owners it is stored comes separately, as `Stored`.
     case written(Receipt, in: ShardID)
-    /// The findings of a query.
+    /// The findings of a query; indirect, so that a copy of the result of a write stays small.
     ///
     /// - isPartial: whether the parts of some shards are missing.
-    case found(AnyFindings, isPartial: Bool)
+    indirect case found(AnyFindings, isPartial: Bool)
     /// Several writes, each of them acknowledged or without effect.
     case done
     case failed(ShardFailure)

@@ -39,7 +39,7 @@ extension Receipt {
         self.isRepeated = isRepeated
         let sent = document?.message?.header.sent.time
         switch mutation.action {
-        case .message(let id, is SendMessage):
+        case .message(let id, let action) where action.mayBeMinted:
             (message, sentAt, editedAt) = (id, sent, nil)
         case .credentials(let action):
             let account = document?.credentials?.account(of: mutation.user)

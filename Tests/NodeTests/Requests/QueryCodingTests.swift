@@ -35,6 +35,30 @@ import Wire
     private static let queries: [AnyQuery] =
         (ofChats + ChatsQuery.Shown.allCases.map { ChatsQuery($0) } + NotificationTests.queries
         + ofOthers).map { AnyQuery($0) }
+
+    private static var filtered: AnyQuery {
+        let blocks = Blocks.Action.block(users[1])
+        let document = Mutation(blocks, by: users[0]).applied(
+            to: nil,
+            by: Authorship(
+                dot: Dot(replica: RandomID(high: 1, low: 2), seq: 1),
+                stamp: Stamp(time: time, process: RandomID(high: 1, low: 1), counter: 1)))
+        return AnyQuery(
+            HistoryQuery(room, place: .newest, limit: 9),
+            without: BlockedSenders(of: document.blocks ?? Blocks()))
+    }
+
+    @Test func `a query is filtered once, for senders that are named, and shows messages`() throws {
+        #expect(try AnyQuery.decode(Self.filtered.encoded) == Self.filtered)
+        #expect(!Self.filtered.showsMessages && Self.filtered.isForOperators)
+        let unread = AnyQuery(UnreadQuery()).encoded
+        #expect(throws: WireError.self) { try AnyQuery.decode([39, 0] + unread) }
+        let query = AnyQuery(Self.filtered.base).encoded
+        let prefix = Self.filtered.encoded.dropLast(query.count)
+        for code: UInt8 in [39, 7, 28] {
+            #expect(throws: WireError.self) { try AnyQuery.decode(Array(prefix) + [code]) }
+        }
+    }
     private static let users = [UserID(checked: "a"), UserID(checked: "b")]
     private static let file = FileID(checked: "f")
 
