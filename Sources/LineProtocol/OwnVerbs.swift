@@ -62,7 +62,7 @@ extension Verb {
                 name: try words.clearable(.name), email: try words.clearable(.email),
                 photo: try words.clearable(.photo))
             return edit.isEmpty
-                ? .read(ProfileQuery(user), of: user) : .write(Mutation(edit, by: user))
+                ? .read(ProfileQuery(of: user), of: user) : .write(Mutation(edit, by: user))
         },
         Verb(
             "PROFILES", .reads, ["<user>", "<other>[,<other>…]"],
@@ -78,7 +78,7 @@ extension Verb {
             let user = try words.name(0, as: UserID.self)
             let others = Set(try words.names(1, as: UserID.self)).sorted()
             guard others.count <= LineLimits.participantsMax else { throw .tooManyProfiles }
-            return .read(ProfilesQuery(of: others), of: user)
+            return .read(ProfilesQuery(among: others), of: user)
         },
         Verb(
             "ACTION ADD", .writes, ["<user>"],

@@ -58,7 +58,7 @@ struct OwnRequestTests {
     }
 
     @Test func `a profile without fields is only shown`() {
-        #expect(parsed("PROFILE alice") == .success(.read(ProfileQuery(alice), of: alice)))
+        #expect(parsed("PROFILE alice") == .success(.read(ProfileQuery(of: alice), of: alice)))
         let edit = Profile.Edit(
             name: Clearable(FieldText("A B")), email: nil, photo: Clearable(nil))
         #expect(change("PROFILE alice name=\"A B\" photo=") == Mutation(edit, by: alice))

@@ -144,8 +144,27 @@ public struct UnarchiveChat: ParticipantAction {
 
 // MARK: Marks
 
+/// An action that sets a mark at a message, or at the newest.
+public protocol MarkingAction: ParticipantAction {
+    /// Nil for the newest.
+    var message: MessageID? { get }
+
+    init(_ message: MessageID?)
+}
+
+extension MarkingAction {
+    public init(from reader: inout ByteReader) throws(WireError) {
+        self.init(try Optional(from: &reader))
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { message.encode(into: &writer) }
+
+    public var marking: Mutation.Marking? { message.map { .message($0) } ?? .newest }
+    public var growth: ActionGrowth { .settles }
+}
+
 /// An action that marks everything up to this message, or up to the newest, as read.
-public struct MarkRead: ParticipantAction {
+public struct MarkRead: MarkingAction {
     public static let kind: UInt8 = 13
     public static let marksRead = true
 
@@ -153,14 +172,6 @@ public struct MarkRead: ParticipantAction {
     public let message: MessageID?
 
     public init(_ message: MessageID?) { self.message = message }
-
-    public init(from reader: inout ByteReader) throws(WireError) {
-        message = try Optional(from: &reader)
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { message.encode(into: &writer) }
-
-    public var marking: Mutation.Marking? { message.map { .message($0) } ?? .newest }
 
     /// An empty conversation has nothing to mark.
     public func changes(_ state: ParticipantState?, mark: Mark?) -> Bool {
@@ -176,27 +187,17 @@ public struct MarkRead: ParticipantAction {
         }
         state.raiseRead(to: mark.set(at: author.stamp.time))
     }
-
-    public var growth: ActionGrowth { .settles }
 }
 
 /// An action that marks everything up to this message, or up to the newest, as delivered to a
 /// device.
-public struct MarkDelivered: ParticipantAction {
+public struct MarkDelivered: MarkingAction {
     public static let kind: UInt8 = 14
 
     /// Nil for the newest.
     public let message: MessageID?
 
     public init(_ message: MessageID?) { self.message = message }
-
-    public init(from reader: inout ByteReader) throws(WireError) {
-        message = try Optional(from: &reader)
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { message.encode(into: &writer) }
-
-    public var marking: Mutation.Marking? { message.map { .message($0) } ?? .newest }
 
     /// An empty conversation has nothing to mark.
     public func changes(_ state: ParticipantState?, mark: Mark?) -> Bool {
@@ -212,8 +213,6 @@ public struct MarkDelivered: ParticipantAction {
         }
         state.raiseDelivered(to: mark.set(at: author.stamp.time))
     }
-
-    public var growth: ActionGrowth { .settles }
 }
 
 // MARK: Hiding

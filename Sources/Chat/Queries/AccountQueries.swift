@@ -68,29 +68,21 @@ public struct AllAccountsQuery: Query {
 }
 
 /// A query for those of some users who have an account.
-public struct AccountUsersQuery: Query {
+public struct AccountUsersQuery: UsersQuery {
     public typealias Answer = [UserID]
     public static let codes: [UInt8] = [40]
     public static let isForOperators = true
 
     /// At most `ChatLimits.participantsMax`, ascending.
-    public let others: [UserID]
+    public let asked: [UserID]
 
-    public init(among others: [UserID]) { self.others = others }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        others = try NamesQuery.readUsers(from: &reader)
-    }
-
-    public func encode(into writer: inout ByteWriter) { others.encode(into: &writer) }
-
-    public var partition: String? { nil }
+    public init(among asked: [UserID]) { self.asked = asked }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [UserID] {
         var found: [UserID] = []
-        for user in others {
+        for user in asked {
             for key in try source.keys(
                 of: .credentials, carrying: Term.account(of: user), partition: nil)
             {

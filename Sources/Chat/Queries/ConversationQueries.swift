@@ -8,7 +8,7 @@ extension QueryTable {
     ]
 }
 
-/// A query of which nothing but the conversation is to be said.
+/// A query whose only parameter is a conversation.
 public protocol ConversationQuery: Query {
     var conversation: ConversationID { get }
 

@@ -43,21 +43,13 @@ public struct DeviceQuery: Query {
 }
 
 /// A query for a user's devices, ascending by id.
-public struct DevicesQuery: Query {
+public struct DevicesQuery: OwnerQuery {
     public typealias Answer = [DeviceView]
     public static let codes: [UInt8] = [22]
 
     public let owner: UserID
 
     public init(of owner: UserID) { self.owner = owner }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        owner = try reader.readName()
-    }
-
-    public func encode(into writer: inout ByteWriter) { writer.write(owner) }
-
-    public var partition: String? { owner.text }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source

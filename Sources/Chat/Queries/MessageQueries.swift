@@ -107,8 +107,29 @@ extension HistoryQuery.Place: WireValue {
     }
 }
 
+/// A query about one message of a conversation.
+public protocol OneMessageQuery: Query {
+    var message: MessageID { get }
+    var conversation: ConversationID { get }
+
+    init(_ message: MessageID, in conversation: ConversationID)
+}
+
+extension OneMessageQuery {
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        self.init(try reader.readName(), in: try reader.readName())
+    }
+
+    public func encode(into writer: inout ByteWriter) {
+        writer.write(message)
+        writer.write(conversation)
+    }
+
+    public var partition: String? { conversation.text }
+}
+
 /// A query for a message as the user sees it.
-public struct MessageQuery: Query {
+public struct MessageQuery: OneMessageQuery {
     public typealias Answer = [MessageView]
     public static let codes: [UInt8] = [43]
     public static let showsMessages = true
@@ -120,18 +141,6 @@ public struct MessageQuery: Query {
         self.message = message
         self.conversation = conversation
     }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        message = try reader.readName()
-        conversation = try reader.readName()
-    }
-
-    public func encode(into writer: inout ByteWriter) {
-        writer.write(message)
-        writer.write(conversation)
-    }
-
-    public var partition: String? { conversation.text }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
@@ -146,7 +155,7 @@ public struct MessageQuery: Query {
 }
 
 /// A query for the texts of a message, oldest first.
-public struct EditsQuery: Query {
+public struct EditsQuery: OneMessageQuery {
     public typealias Answer = [EditView]
     public static let codes: [UInt8] = [2]
     public static let showsMessages = true
@@ -158,18 +167,6 @@ public struct EditsQuery: Query {
         self.message = message
         self.conversation = conversation
     }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        message = try reader.readName()
-        conversation = try reader.readName()
-    }
-
-    public func encode(into writer: inout ByteWriter) {
-        writer.write(message)
-        writer.write(conversation)
-    }
-
-    public var partition: String? { conversation.text }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source

@@ -8,22 +8,49 @@ extension QueryTable {
     ]
 }
 
-/// A query for the profile of a user; anybody may ask.
-public struct ProfileQuery: Query {
-    public typealias Answer = ProfileView
-    public static let codes: [UInt8] = [6]
+/// A query whose only parameter is the user who owns the documents that it reads.
+public protocol OwnerQuery: Query {
+    var owner: UserID { get }
 
-    public let owner: UserID
+    init(of owner: UserID)
+}
 
-    public init(_ owner: UserID) { self.owner = owner }
-
+extension OwnerQuery {
     public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        owner = try reader.readName()
+        self.init(of: try reader.readName())
     }
 
     public func encode(into writer: inout ByteWriter) { writer.write(owner) }
 
     public var partition: String? { owner.text }
+}
+
+/// A query about some users, which all shards answer.
+public protocol UsersQuery: Query {
+    /// Ascending.
+    var asked: [UserID] { get }
+
+    init(among asked: [UserID])
+}
+
+extension UsersQuery {
+    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
+        self.init(among: try NamesQuery.readUsers(from: &reader))
+    }
+
+    public func encode(into writer: inout ByteWriter) { asked.encode(into: &writer) }
+
+    public var partition: String? { nil }
+}
+
+/// A query for the profile of a user; anybody may ask.
+public struct ProfileQuery: OwnerQuery {
+    public typealias Answer = ProfileView
+    public static let codes: [UInt8] = [6]
+
+    public let owner: UserID
+
+    public init(of owner: UserID) { self.owner = owner }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
@@ -51,20 +78,16 @@ extension QuerySource {
 }
 
 /// A query for the names that users have given, without users who have given none.
-public struct NamesQuery: Query {
+public struct NamesQuery: UsersQuery {
     public typealias Answer = [NameView]
     public static let codes: [UInt8] = [23]
     /// As many users as one list of notifications may have as senders.
     public static let usersMax = DueQuery.shownMax + ListedNotification.countMax
 
     /// At most `usersMax`, ascending.
-    public let owners: [UserID]
+    public let asked: [UserID]
 
-    public init(of owners: [UserID]) { self.owners = owners }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        owners = try NamesQuery.readUsers(from: &reader)
-    }
+    public init(among asked: [UserID]) { self.asked = asked }
 
     /// Reads at most `usersMax` users, ascending.
     static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
@@ -75,47 +98,35 @@ public struct NamesQuery: Query {
         return users
     }
 
-    public func encode(into writer: inout ByteWriter) { owners.encode(into: &writer) }
-
-    public var partition: String? { nil }
-
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [NameView] {
-        try source.profiles(of: owners).compactMap { $0.profile.nameView(of: $0.user) }
+        try source.profiles(of: asked).compactMap { $0.profile.nameView(of: $0.user) }
     }
 }
 
 /// A query for the profiles of users, without users who have none.
-public struct ProfilesQuery: Query {
+public struct ProfilesQuery: UsersQuery {
     public typealias Answer = [DatedProfile]
     public static let codes: [UInt8] = [25]
 
     /// At most `NamesQuery.usersMax`, ascending.
-    public let owners: [UserID]
+    public let asked: [UserID]
 
-    public init(of owners: [UserID]) { self.owners = owners }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        owners = try NamesQuery.readUsers(from: &reader)
-    }
-
-    public func encode(into writer: inout ByteWriter) { owners.encode(into: &writer) }
-
-    public var partition: String? { nil }
-    public var users: [UserID]? { owners }
+    public init(among asked: [UserID]) { self.asked = asked }
+    public var users: [UserID]? { asked }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [DatedProfile] {
-        try source.profiles(of: owners).map {
+        try source.profiles(of: asked).map {
             DatedProfile(view: $0.profile.view(of: $0.user), at: $0.document.greatestTime)
         }
     }
 }
 
 /// A query for the users whom a user has blocked.
-public struct BlocksQuery: Query {
+public struct BlocksQuery: OwnerQuery {
     public typealias Answer = Blocks
     public static let codes: [UInt8] = [37]
 
@@ -123,44 +134,28 @@ public struct BlocksQuery: Query {
 
     public init(of owner: UserID) { self.owner = owner }
 
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        owner = try reader.readName()
-    }
-
-    public func encode(into writer: inout ByteWriter) { writer.write(owner) }
-
-    public var partition: String? { owner.text }
-
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> Blocks { try source.blocks(of: owner) }
 }
 
 /// A query for those of some users who have blocked the user.
-public struct BlockersQuery: Query {
+public struct BlockersQuery: UsersQuery {
     public typealias Answer = [UserID]
     public static let codes: [UInt8] = [38]
     public static let isForOperators = true
 
     /// At most `ChatLimits.participantsMax`, ascending.
-    public let others: [UserID]
+    public let asked: [UserID]
 
-    public init(among others: [UserID]) { self.others = others }
-
-    public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
-        others = try NamesQuery.readUsers(from: &reader)
-    }
-
-    public func encode(into writer: inout ByteWriter) { others.encode(into: &writer) }
-
-    public var partition: String? { nil }
-    public var users: [UserID]? { others }
+    public init(among asked: [UserID]) { self.asked = asked }
+    public var users: [UserID]? { asked }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [UserID] {
         var blockers: [UserID] = []
-        for other in others where source.holds(.blocks(other)) {
+        for other in asked where source.holds(.blocks(other)) {
             if try source.blocks(of: other).contains(viewer.user) { blockers.append(other) }
         }
         return blockers

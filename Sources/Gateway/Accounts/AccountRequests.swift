@@ -264,7 +264,7 @@ extension Accounts {
     /// Replaces the e-mail address in a user's profile, if the profile shows one.
     private func showInProfile(_ email: EmailAddress, of user: UserID) async throws(LineError) {
         do throws(LineError) {
-            let profile = try await find(ProfileQuery(user), of: user).found
+            let profile = try await find(ProfileQuery(of: user), of: user).found
             guard let shown = profile.email, !shown.isEmpty else { return }
         } catch {
             guard error.code == 404 else { throw error }

@@ -218,7 +218,7 @@ extension Node {
         let users = Set(views.map(\.from)).sorted().prefix(NamesQuery.usersMax)
         beginStep(.naming(views, isPartial: isPartial), of: id, in: nil) {
             $0.handle(
-                NamesQuery(of: Array(users)), of: notifying.user, for: $1,
+                NamesQuery(among: Array(users)), of: notifying.user, for: $1,
                 having: notifying.sessionVectors)
         }
     }

@@ -142,7 +142,7 @@ extension Node {
         let asked = Array(left.prefix(NamesQuery.usersMax))
         profiles.running[id]?.left = left.dropFirst(asked.count)
         guard asked.isEmpty, let running = profiles.running[id] else {
-            return ask(ProfilesQuery(of: asked), for: id)
+            return ask(ProfilesQuery(among: asked), for: id)
         }
         if !running.isPartial { finish(running) }
         endSurvey(id, isFound: !running.isPartial)

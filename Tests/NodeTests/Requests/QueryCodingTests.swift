@@ -18,7 +18,7 @@ import Wire
         HistoryQuery(room, place: .before(id), limit: 1_000),
         HistoryQuery(room, place: .after(id), limit: 50), EditsQuery(id, in: room),
         PinsQuery(room), UnreadQuery(), ParticipantsQuery(room), ChatQuery(room), MarksQuery(room),
-        DevicesQuery(of: users[0]), ContactsQuery(), ProfilesQuery(of: [users[0]]),
+        DevicesQuery(of: users[0]), ContactsQuery(), ProfilesQuery(among: [users[0]]),
     ]
 
     private static let ofOthers: [any Query] = [

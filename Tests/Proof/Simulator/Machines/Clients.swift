@@ -283,7 +283,7 @@ extension World {
             let shown = workRandom.pick(ChatsQuery.Shown.allCases)
             let queries: [any Query] = [
                 PinsQuery(clients.conversations[conversationIndex]), ChatsQuery(shown),
-                UnreadQuery(), ItemsQuery(), ProfileQuery(workRandom.pick(clients.users)),
+                UnreadQuery(), ItemsQuery(), ProfileQuery(of: workRandom.pick(clients.users)),
             ]
             query = workRandom.pick(queries)
         } else if workRandom.chance(percent: 30) {
