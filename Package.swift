@@ -145,7 +145,7 @@ let package = Package(
         proofProgram("grapevine-fuzz", ["Fuzz"]),
 
         // Tests mirror the sources; TidyTests holds the house together.
-        support("TestKit", ["CRDT", "Wire"]),
+        support("TestKit", ["Chat", "CRDT", "Wire"]),
         support(
             "NodeKit",
             [
@@ -197,8 +197,8 @@ let package = Package(
         tests(
             "SimulatorTests",
             [
-                "Simulator", "Node", "LineProtocol", "Membership", "Placement", "Replication",
-                "Chat", "CRDT", "Wire",
+                "TestKit", "Simulator", "Node", "LineProtocol", "Membership", "Placement",
+                "Replication", "Chat", "CRDT", "Wire",
             ], exclude: ["Golden"]),
         tests(
             "SessionTests",

@@ -34,30 +34,30 @@ extension Verb {
         ) { words throws(LineError) in
             let email = FieldText(try words.field(.address) ?? "")
             return try words.account(
-                .signUp(email: email, password: FieldText(try words.field(.password) ?? "")))
+                SignUp(email: email, password: FieldText(try words.field(.password) ?? "")))
         },
         Verb(
             "ACCOUNT PASSWORD", .writes, [address, "<account>"], options: [.password],
             example: "ACCOUNT PASSWORD a1 carol password=$argon2id$v=19$m=19456,t=2,p=1$cw$aA",
             about: "Changes the password of an account, and ends all its sign-ins."
         ) { words throws(LineError) in
-            try words.account(.setPassword(FieldText(try words.field(.password) ?? "")))
+            try words.account(SetPassword(FieldText(try words.field(.password) ?? "")))
         },
         Verb(
             "ACCOUNT DISABLE", .writes, [address, "<account>"],
             example: "ACCOUNT DISABLE a1 carol",
             about: "Ends all sign-ins of an account, and lets nobody sign in to it."
-        ) { words throws(LineError) in try words.account(.setDisabled(true)) },
+        ) { words throws(LineError) in try words.account(SetAccountDisabled(true)) },
         Verb(
             "ACCOUNT ENABLE", .writes, [address, "<account>"],
             example: "ACCOUNT ENABLE a1 carol",
             about: "Lets the user of a disabled account sign in again."
-        ) { words throws(LineError) in try words.account(.setDisabled(false)) },
+        ) { words throws(LineError) in try words.account(SetAccountDisabled(false)) },
         Verb(
             "ACCOUNT REMOVE", .writes, [address, "<account>"],
             example: "ACCOUNT REMOVE a1 carol",
             about: "Removes an account from its address, with its password and sign-ins."
-        ) { words throws(LineError) in try words.account(.remove) },
+        ) { words throws(LineError) in try words.account(RemoveAccount()) },
     ]
 
     private static let ofSignIns: [Verb] = [
@@ -70,7 +70,7 @@ extension Verb {
         ) { words throws(LineError) in
             let password = try words.field(.judgedBy).map { FieldText($0) }
             return try words.account(
-                .begin(
+                BeginSignIn(
                     try words.name(2), try words.required(.secret), judgedBy: password))
         },
         Verb(
@@ -86,7 +86,7 @@ extension Verb {
                 request: try words.name(.request))
             let (issued, began) = (try words.stamp(.issued), try words.stamp(.began))
             return try words.account(
-                .renew(try words.name(2), renewal, issued: issued, began: began))
+                RenewSignIn(try words.name(2), renewal, issued: issued, began: began))
         },
         Verb(
             "SIGNIN END", .writes, [address, "<account>"], optional: ["<signin>"],
@@ -98,9 +98,9 @@ extension Verb {
             let began = try words.stampIfGiven(.beganIfKnown)
             guard let signIn: SignInID = try words.optionalName(2) else {
                 guard began == nil else { throw words.refusedOption("began= is of one sign-in") }
-                return try words.account(.endAll)
+                return try words.account(EndAllSignIns())
             }
-            return try words.account(.end(signIn, began: began))
+            return try words.account(EndSignIn(signIn, began: began))
         },
     ]
 
@@ -148,7 +148,7 @@ extension Option {
 }
 
 extension ParsedLine {
-    func account(_ action: Credentials.Action) throws(LineError) -> Request {
+    func account(_ action: some CredentialsAction) throws(LineError) -> Request {
         .write(Mutation(action, at: try name(0), of: try name(1)))
     }
 

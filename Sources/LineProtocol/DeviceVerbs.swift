@@ -16,7 +16,7 @@ extension Verb {
             let (user, device) = try words.userAndDevice()
             let token = FieldText(try words.field(.token) ?? "")
             let registration = DeviceRegistration(signIn: try words.deviceSignIn())
-            return .write(Mutation(.register(token, registration), on: device, by: user))
+            return .write(Mutation(RegisterDevice(token, registration), on: device, by: user))
         },
         Verb(
             "DEVICE REMOVE", .writes, ["<user>", "<device>"],
@@ -30,10 +30,10 @@ extension Verb {
         ) { words throws(LineError) in
             let (user, device) = try words.userAndDevice()
             if let signIn = try words.presentSignIn() {
-                return .write(Mutation(.removeSignedOut(signIn), on: device, by: user))
+                return .write(Mutation(RemoveSignedOut(signIn), on: device, by: user))
             }
             let token = try words.field(.presentToken).map(FieldText.init)
-            let action = token.map { Device.Action.removeToken($0) } ?? .remove
+            let action: any DeviceAction = token.map { RemoveToken($0) } ?? RemoveDevice()
             return .write(Mutation(action, on: device, by: user))
         },
         Verb(
@@ -98,9 +98,9 @@ extension Verb {
             let id: NotificationID = try words.name(2)
             let isAlone = try words.choice(.only, of: Truth.self) == .yes
             if let kind = try words.choice(.pushed, of: PushedKind.self) {
-                return .write(Mutation(.notePushed(id, as: kind), on: device, by: user))
+                return .write(Mutation(NotePushed(id, as: kind), on: device, by: user))
             }
-            let action: Device.Action = isAlone ? .acknowledgeAlone(id) : .acknowledge(id)
+            let action: any DeviceAction = isAlone ? AcknowledgeAlone(id) : AcknowledgeThrough(id)
             return .write(Mutation(action, on: device, by: user))
         },
         Verb(
@@ -114,17 +114,17 @@ extension ParsedLine {
     func userAndDevice() throws(LineError) -> (UserID, DeviceID) { (try name(0), try name(1)) }
 
     /// Returns what `VIEWING` says of a device.
-    func viewing() throws(LineError) -> Device.Action {
+    func viewing() throws(LineError) -> any DeviceAction {
         let conversation: ConversationID? = try optionalName(2)
         let isLeased = try choice(.lease, of: Truth.self) == .yes
         guard let bound = try value(.upTo) else {
-            guard isLeased, let conversation else { return .view(conversation) }
-            return .viewLeased(conversation)
+            guard isLeased, let conversation else { return ViewConversation(conversation) }
+            return LeaseView(conversation)
         }
         guard conversation == nil, !isLeased, let time = UInt64(bound) else {
             throw refusedOption("upto= is a stamp, without a conversation")
         }
-        return .endView(upTo: HybridTimestamp(bits: time))
+        return EndLeasedView(upTo: HybridTimestamp(bits: time))
     }
 
     /// Returns the sign-in that registers a device, as `<address>,<signin>,<began>`.

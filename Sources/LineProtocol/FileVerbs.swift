@@ -15,7 +15,7 @@ extension Verb {
             let (conversation, user) = try words.conversationAndUser()
             let file = try words.fileName(try words.name(.fileID, as: FileID.self))
             let type = FieldText(try words.field(.contentType) ?? "")
-            return .write(Mutation(.begin(type: type), of: file, in: conversation, by: user))
+            return .write(Mutation(BeginUpload(type: type), of: file, in: conversation, by: user))
         },
         Verb(
             "FILE PUT", .writes, ["<conversation>", "<file>", "<user>", "<part>"], text: "<bytes>",
@@ -26,7 +26,7 @@ extension Verb {
             let bytes = try words.partBytes()
             return .write(
                 Mutation(
-                    .put(bytes), on: try words.part(3, of: bytes),
+                    PutFilePart(bytes), on: try words.part(3, of: bytes),
                     of: try words.fileName(words.name(1)), in: try words.name(0),
                     by: try words.name(2)))
         },
@@ -39,7 +39,7 @@ extension Verb {
             let size = try words.number(.size, in: 0...Int(File.bytesMax)) ?? 0
             return .write(
                 Mutation(
-                    .end(size: UInt64(size), parts: try words.parts(ofBytes: size)),
+                    EndUpload(size: UInt64(size), parts: try words.parts(ofBytes: size)),
                     of: try words.fileName(words.name(1)), in: try words.name(0),
                     by: try words.name(2)))
         },
@@ -79,7 +79,7 @@ extension Verb {
         ) { words throws(LineError) in
             .write(
                 Mutation(
-                    .close, of: try words.fileName(words.name(1)), in: try words.name(0),
+                    CloseFile(), of: try words.fileName(words.name(1)), in: try words.name(0),
                     by: Mutation.cluster))
         },
         Verb(
@@ -92,11 +92,11 @@ extension Verb {
             )
             guard words.argumentCount > 2 else {
                 return .write(
-                    Mutation(File.Action.purge, of: file, in: conversation, by: Mutation.cluster))
+                    Mutation(PurgeFile(), of: file, in: conversation, by: Mutation.cluster))
             }
             return .write(
                 Mutation(
-                    FilePart.Action.purge, on: try words.part(2), of: file, in: conversation,
+                    PurgeFilePart(), on: try words.part(2), of: file, in: conversation,
                     by: Mutation.cluster))
         },
     ]

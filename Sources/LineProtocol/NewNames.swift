@@ -9,30 +9,15 @@ import Wire
 extension Request {
     /// - Throws: 400.
     func checkNewNames() throws(LineError) {
-        guard case .write(let mutation, _) = self, makesDots(mutation) else { return }
+        guard case .write(let mutation, _) = self,
+            mutation.action.makesName(at: mutation.key, by: mutation.user, where: isDots)
+        else { return }
         throw .dotsAreNoName
     }
 }
 
 extension LineError {
     static let dotsAreNoName = LineError(400, "Nothing new is called . or ..")
-}
-
-/// Whether something or somebody that the mutation makes known is called `.` or `..`.
-private func makesDots(_ mutation: Mutation) -> Bool {
-    let (partition, user) = (mutation.subject.partition, mutation.user.text)
-    return switch mutation.action {
-    case .conversation(let action):
-        (action is CreateConversation && isDots(partition))
-            || action.added.contains { isDots($0.text) }
-    case .message(let message, let action): action.mayBeMinted && isDots(message.text)
-    case .item(.add), .profile: isDots(partition) || isDots(user)
-    case .device(let device, .add), .device(let device, .register):
-        isDots(device.text) || isDots(user)
-    case .credentials(.signUp): isDots(user)
-    case .file(let file, .begin): isDots(file.text)
-    default: false
-    }
 }
 
 private func isDots(_ name: String) -> Bool {

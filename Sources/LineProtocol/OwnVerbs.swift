@@ -17,7 +17,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (user, other) = try words.userAndOther()
-            return .write(Mutation(.block(other), by: user))
+            return .write(Mutation(BlockUser(other), by: user))
         },
         Verb(
             "UNBLOCKUSER", .writes, ["<user>", "<other>"], example: "UNBLOCKUSER bob mallory",
@@ -29,7 +29,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (user, other) = try words.userAndOther()
-            return .write(Mutation(.unblock(other), by: user))
+            return .write(Mutation(UnblockUser(other), by: user))
         },
         Verb(
             "BLOCKED", .reads, ["<user>"], options: .ofLists, example: "BLOCKED bob",
@@ -62,7 +62,8 @@ extension Verb {
                 name: try words.clearable(.name), email: try words.clearable(.email),
                 photo: try words.clearable(.photo))
             return edit.isEmpty
-                ? .read(ProfileQuery(of: user), of: user) : .write(Mutation(edit, by: user))
+                ? .read(ProfileQuery(of: user), of: user)
+                : .write(Mutation(SetProfile(edit), by: user))
         },
         Verb(
             "PROFILES", .reads, ["<user>", "<other>[,<other>…]"],
@@ -94,7 +95,7 @@ extension Verb {
                 let item = try words.name(.id, as: ItemID.self)
                 let newItem = try words.newItem()
                 return .write(
-                    Mutation(.add(newItem), on: item ?? ItemID(checked: newID()), by: user),
+                    Mutation(AddItem(newItem), on: item ?? ItemID(checked: newID()), by: user),
                     isMinted: item == nil)
             }),
         Verb(
@@ -111,7 +112,7 @@ extension Verb {
             let edit = Item.Edit(
                 title: title.map { FieldText($0) }, due: try words.time(.due),
                 priority: try words.clearable(.priority, of: ItemPriority.self))
-            return .write(Mutation(.edit(edit), on: item, by: user))
+            return .write(Mutation(EditItem(edit), on: item, by: user))
         },
         Verb(
             "ACTION SHOW", .reads, ["<user>", "<item>"], example: "ACTION SHOW bob i1",
@@ -132,7 +133,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
-            return .write(Mutation(.finish(true), on: item, by: user))
+            return .write(Mutation(FinishItem(true), on: item, by: user))
         },
         Verb(
             "ACTION UNDONE", .writes, ["<user>", "<item>"],
@@ -143,7 +144,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
-            return .write(Mutation(.finish(false), on: item, by: user))
+            return .write(Mutation(FinishItem(false), on: item, by: user))
         },
         Verb(
             "ACTION DELETE", .writes, ["<user>", "<item>"],
@@ -153,7 +154,7 @@ extension Verb {
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
-            return .write(Mutation(.delete, on: item, by: user))
+            return .write(Mutation(DeleteItem(), on: item, by: user))
         },
         Verb(
             "ACTIONS", .reads, ["<user>"], options: .ofLists, example: "ACTIONS bob",

@@ -67,12 +67,6 @@ extension Request {
     /// About as many bytes as the request holds; 0 for few.
     var roughBytes: Int {
         guard case .write(let mutation, _) = self else { return 0 }
-        return switch mutation.action {
-        case .message(_, let action): action.roughBytes
-        case .part(_, _, .put(let bytes)): bytes.count
-        case .conversation(let create as CreateConversation):
-            create.participants.count * nameBytesMax
-        default: 0
-        }
+        return mutation.action.roughBytes
     }
 }

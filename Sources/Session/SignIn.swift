@@ -97,19 +97,18 @@ struct SignIn: Sendable {
         guard user != nil, case .write(let mutation, let isMinted) = request else {
             return request
         }
-        switch (mutation.action, mutation.conversation) {
-        case (.device(let device, .register(let token, _)), _):
-            let registration = DeviceRegistration(signIn: ofUser)
-            return .write(
-                Mutation(.register(token, registration), on: device, by: mutation.user),
-                isMinted: isMinted)
-        case (.conversation(let action as CreateConversation), let conversation?):
-            let create = CreateConversation(
-                participants: action.participants, title: action.title, isByAccount: true)
-            return .write(
-                Mutation(create, in: conversation, by: mutation.user), isMinted: isMinted)
+        let action: any DocumentAction
+        switch mutation.key.kind {
+        case .device:
+            guard let register = mutation.action as? RegisterDevice else { return request }
+            action = RegisterDevice(register.token, DeviceRegistration(signIn: ofUser))
+        case .conversation:
+            guard let create = mutation.action as? CreateConversation else { return request }
+            action = CreateConversation(
+                participants: create.participants, title: create.title, isByAccount: true)
         default: return request
         }
+        return .write(Mutation(action, at: mutation.key, by: mutation.user), isMinted: isMinted)
     }
 
     /// Handles a request other than `AUTH` from a client that has not signed in.

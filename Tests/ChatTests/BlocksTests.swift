@@ -10,7 +10,7 @@ struct BlocksTests {
 
     private static let laws = DocumentTests.laws(of: key) { document, writer, random in
         let other = random.pick([People.bob, People.carol])
-        let action: Blocks.Action = random.chance(60) ? .block(other) : .unblock(other)
+        let action: any BlocksAction = random.chance(60) ? BlockUser(other) : UnblockUser(other)
         if let document { writer.observe(document.greatestTime) }
         return Mutation(action, by: People.alice)
             .applied(to: document, by: writer.nextAuthorship())
@@ -30,10 +30,10 @@ struct BlocksTests {
 
     @Test func `a block wins over a concurrent unblocking, and is as old as its first`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 1_000_500))
-        let first = one.apply(.block(People.bob), to: nil)
+        let first = one.apply(BlockUser(People.bob), to: nil)
         let start = try #require(since(first))
-        let again = one.apply(.block(People.bob), to: first)
-        let unblocked = other.apply(.unblock(People.bob), to: first)
+        let again = one.apply(BlockUser(People.bob), to: first)
+        let unblocked = other.apply(UnblockUser(People.bob), to: first)
         #expect(unblocked.blocks?.contains(People.bob) == false)
         #expect(first.merged(with: unblocked).blocks?.contains(People.bob) == false)
         for merged in [again.merged(with: unblocked), unblocked.merged(with: again)] {
@@ -45,12 +45,12 @@ struct BlocksTests {
     @Test func `of two first blocks the earlier counts, and a later block begins anew`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 1_000_500))
         let (early, late) = (
-            one.apply(.block(People.bob), to: nil), other.apply(.block(People.bob), to: nil)
+            one.apply(BlockUser(People.bob), to: nil), other.apply(BlockUser(People.bob), to: nil)
         )
         #expect(since(early.merged(with: late)) == since(early))
         #expect(since(late.merged(with: early)) == since(early))
-        let unblocked = other.apply(.unblock(People.bob), to: late.merged(with: early))
-        let anew = other.apply(.block(People.bob), to: unblocked)
+        let unblocked = other.apply(UnblockUser(People.bob), to: late.merged(with: early))
+        let anew = other.apply(BlockUser(People.bob), to: unblocked)
         let begun = try #require(since(anew))
         #expect(since(late).map { $0 < begun } == true)
         #expect(since(anew.merged(with: early)) == begun)
@@ -63,8 +63,8 @@ struct BlocksTests {
         let unblocking = one.writer.nextStamp()
         let named = [ProcessCounter(process: late.process, counter: late.counter)]
         let unblocked = other.apply(
-            .unblock(People.bob), to: nil, as: unblocking, after: named)
-        let action = Blocks.Action.block(People.bob)
+            UnblockUser(People.bob), to: nil, as: unblocking, after: named)
+        let action = BlockUser(People.bob)
         let mutation = Mutation(action, by: People.alice)
         #expect(mutation.standing(of: late, in: unblocked) == .done)
         let elsewhere = one.apply(action, to: nil, as: late)
@@ -76,27 +76,27 @@ struct BlocksTests {
         var author = Author(1)
         var document: Document?
         let judge = Judge(wallMilliseconds: 0, editWindowMilliseconds: 0)
-        func judged(_ action: Blocks.Action) throws(Refusal) -> Bool {
+        func judged(_ action: any BlocksAction) throws(Refusal) -> Bool {
             try Mutation(action, by: People.alice)
                 .judge(conversation: nil, target: document, by: judge)
         }
         func user(_ number: Int) -> UserID { UserID(checked: "u\(number)") }
         for number in 0..<Blocks.countMax {
-            #expect(try judged(.block(user(number))))
-            document = author.apply(.block(user(number)), to: document)
+            #expect(try judged(BlockUser(user(number))))
+            document = author.apply(BlockUser(user(number)), to: document)
         }
-        #expect(throws: Refusal.tooManyBlocked) { try judged(.block(user(-1))) }
-        #expect(throws: Refusal.userThemselves) { try judged(.block(People.alice)) }
-        #expect(try judged(.block(user(0))))
-        document = author.apply(.unblock(user(0)), to: document)
-        #expect(try judged(.block(user(-1))))
+        #expect(throws: Refusal.tooManyBlocked) { try judged(BlockUser(user(-1))) }
+        #expect(throws: Refusal.userThemselves) { try judged(BlockUser(People.alice)) }
+        #expect(try judged(BlockUser(user(0))))
+        document = author.apply(UnblockUser(user(0)), to: document)
+        #expect(try judged(BlockUser(user(-1))))
         // Names are kept of everybody who was ever blocked, and those are limited, too.
         for number in Blocks.countMax..<Blocks.namesMax {
-            document = author.apply(.unblock(user(number)), to: document)
+            document = author.apply(UnblockUser(user(number)), to: document)
         }
-        #expect(throws: Refusal.tooManyBlocked) { try judged(.block(user(-1))) }
-        #expect(try !judged(.unblock(user(-1))))
-        #expect(try judged(.block(user(0))))
+        #expect(throws: Refusal.tooManyBlocked) { try judged(BlockUser(user(-1))) }
+        #expect(try !judged(UnblockUser(user(-1))))
+        #expect(try judged(BlockUser(user(0))))
     }
 
     @Test func `what is counted of a run is what a user sees without blocked senders`() {
@@ -124,7 +124,7 @@ struct BlocksTests {
                 from: times[0], to: HybridTimestamp(bits: times[times.count - 1].bits + 1), counts)
             var blocks = Author(2, wallMilliseconds: random.pick([1, 1_000_003, 2_000_000]))
             let senders = BlockedSenders(
-                of: blocks.apply(.block(People.bob), to: nil).blocks ?? Blocks())
+                of: blocks.apply(BlockUser(People.bob), to: nil).blocks ?? Blocks())
             let unseen = messages.filter { senders.hides($0) }
             if let hidden = senders.hidden(from: People.alice, in: run) {
                 certain += 1
@@ -157,7 +157,7 @@ struct BlocksTests {
         let end = HybridTimestamp(bits: message.historyTime.bits + 1)
         let run = CountedRun(from: message.historyTime, to: end, counts)
         let senders = BlockedSenders(
-            of: blocker.apply(.block(People.bob), to: nil).blocks ?? Blocks())
+            of: blocker.apply(BlockUser(People.bob), to: nil).blocks ?? Blocks())
         #expect(senders.hidden(from: People.alice, in: run) == 1)
         #expect(try CountedRun.decode(run.encoded) == run)
         // Two numbers for the one user in it follow what there was before.
@@ -172,7 +172,7 @@ struct BlocksTests {
 
 extension Author {
     mutating func apply(
-        _ action: Blocks.Action, to target: Document?, as operation: Stamp? = nil,
+        _ action: any BlocksAction, to target: Document?, as operation: Stamp? = nil,
         after unsettled: [ProcessCounter] = []
     ) -> Document {
         if let target { writer.observe(target.greatestTime) }

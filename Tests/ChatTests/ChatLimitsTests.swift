@@ -71,7 +71,7 @@ import Wire
         let conversation = Self.conversation(2)
         let limit = ChatLimits.keptBytesMax(members: 3)
         func refusal(
-            _ action: Mutation.Action, of document: Document, _ size: Int
+            _ action: ChatAction, of document: Document, _ size: Int
         ) -> Refusal? {
             do {
                 try Mutation(action, in: People.conversation, by: Self.long(0)).judgeSize(
@@ -109,7 +109,7 @@ import Wire
             // Each change comes from another process.
             var author = Author(number)
             let user = random.pick(names)
-            func check(_ action: Mutation.Action, of document: inout Document) {
+            func check(_ action: ChatAction, of document: inout Document) {
                 let before = document
                 // A removal names up to four other processes.
                 document = author.apply(

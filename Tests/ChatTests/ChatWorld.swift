@@ -55,7 +55,7 @@ struct Author {
     ///   - operation: the operation's stamp; nil for one that is read here.
     ///   - unsettled: the operations that may still be executed.
     mutating func apply(
-        _ action: Mutation.Action, by user: UserID, to target: Document?,
+        _ action: ChatAction, by user: UserID, to target: Document?,
         as operation: Stamp? = nil, after unsettled: [ProcessCounter] = []
     ) -> Document {
         if let target { writer.observe(target.greatestTime) }
@@ -66,7 +66,7 @@ struct Author {
 
     /// The document after the mutation, or as it was where a rule forbids it or nothing changes.
     mutating func request(
-        _ action: Mutation.Action, by user: UserID, of target: Document?,
+        _ action: ChatAction, by user: UserID, of target: Document?,
         in conversation: Conversation
     ) -> Document? {
         let judge = Judge(
@@ -78,47 +78,47 @@ struct Author {
 }
 
 /// Short names of actions; of a message where none is named, `People.message` is meant.
-extension Mutation.Action {
-    static func send(_ text: String) -> Mutation.Action {
+extension ChatAction {
+    static func send(_ text: String) -> ChatAction {
         .send(People.message, type: .text, item: nil, text: text)
     }
 
     static func send(
         _ message: MessageID, type: MessageType, item: ItemID?, text: String
-    ) -> Mutation.Action {
+    ) -> ChatAction {
         .message(message, SendMessage(type: type, item: item, text: text))
     }
 
-    static func seed(_ message: MessageID, text: String) -> Mutation.Action {
+    static func seed(_ message: MessageID, text: String) -> ChatAction {
         .message(message, SeedMessage(text: text))
     }
 
-    static func edit(_ text: String) -> Mutation.Action { .edit(People.message, text: text) }
+    static func edit(_ text: String) -> ChatAction { .edit(People.message, text: text) }
 
-    static func edit(_ message: MessageID, text: String) -> Mutation.Action {
+    static func edit(_ message: MessageID, text: String) -> ChatAction {
         .message(message, EditMessage(text: text))
     }
 
-    static let hide = Mutation.Action.message(People.message, HideMessage())
-    static let retract = Mutation.Action.message(People.message, RetractMessage())
-    static let restore = Mutation.Action.message(People.message, RestoreMessage())
-    static let pin = Mutation.Action.message(People.message, PinMessage())
-    static let unpin = Mutation.Action.message(People.message, UnpinMessage())
+    static let hide = ChatAction.message(People.message, HideMessage())
+    static let retract = ChatAction.message(People.message, RetractMessage())
+    static let restore = ChatAction.message(People.message, RestoreMessage())
+    static let pin = ChatAction.message(People.message, PinMessage())
+    static let unpin = ChatAction.message(People.message, UnpinMessage())
 
-    static func create(participants: [UserID], title: String?) -> Mutation.Action {
+    static func create(participants: [UserID], title: String?) -> ChatAction {
         .conversation(CreateConversation(participants: participants, title: title))
     }
 
-    static func invite(_ user: UserID) -> Mutation.Action { .conversation(InviteUser(user)) }
+    static func invite(_ user: UserID) -> ChatAction { .conversation(InviteUser(user)) }
 
-    static let leave = Mutation.Action.conversation(LeaveConversation())
-    static let archive = Mutation.Action.participant(ArchiveChat())
-    static let unarchive = Mutation.Action.participant(UnarchiveChat())
-    static let hideChat = Mutation.Action.participant(HideChat())
+    static let leave = ChatAction.conversation(LeaveConversation())
+    static let archive = ChatAction.participant(ArchiveChat())
+    static let unarchive = ChatAction.participant(UnarchiveChat())
+    static let hideChat = ChatAction.participant(HideChat())
 
-    static func read(_ message: MessageID?) -> Mutation.Action { .participant(MarkRead(message)) }
+    static func read(_ message: MessageID?) -> ChatAction { .participant(MarkRead(message)) }
 
-    static func deliver(_ message: MessageID?) -> Mutation.Action {
+    static func deliver(_ message: MessageID?) -> ChatAction {
         .participant(MarkDelivered(message))
     }
 }

@@ -11,16 +11,17 @@ struct CredentialsTests {
 
     static let renewal = Credentials.Renewal(
         secret: secret("r2"), replaced: secret("r1"), request: secret("q"))
-    static let actions: [Credentials.Action] = [
-        .signUp(email: FieldText("Al@example.org"), password: FieldText("hash")),
-        .setPassword(FieldText("hash 2")), .setDisabled(true), .setDisabled(false), .remove,
-        .begin(signIn("s1"), secret("r1"), judgedBy: nil),
-        .renew(
+    static let actions: [any CredentialsAction] = [
+        SignUp(email: FieldText("Al@example.org"), password: FieldText("hash")),
+        SetPassword(FieldText("hash 2")), SetAccountDisabled(true), SetAccountDisabled(false),
+        RemoveAccount(),
+        BeginSignIn(signIn("s1"), secret("r1"), judgedBy: nil),
+        RenewSignIn(
             signIn("s1"), renewal, issued: HybridTimestamp(milliseconds: 7),
             began: HybridTimestamp(milliseconds: 5)),
-        .end(signIn("s1"), began: nil), .endAll,
-        .begin(signIn("s1"), secret("r1"), judgedBy: FieldText("hash")),
-        .end(signIn("s1"), began: HybridTimestamp(milliseconds: 5)),
+        EndSignIn(signIn("s1"), began: nil), EndAllSignIns(),
+        BeginSignIn(signIn("s1"), secret("r1"), judgedBy: FieldText("hash")),
+        EndSignIn(signIn("s1"), began: HybridTimestamp(milliseconds: 5)),
     ]
 
     static func secret(_ text: String) -> SecretDigest { SecretDigest(checked: text) }
@@ -28,27 +29,27 @@ struct CredentialsTests {
 
     private static func action(
         on account: Credentials.Account?, _ random: inout SplitMix64
-    ) -> Credentials.Action {
+    ) -> any CredentialsAction {
         guard let account, account.isPresent else {
             if random.chance(20) { return end(of: nil, &random) }
-            return .signUp(email: FieldText("e"), password: FieldText("p\(random.below(9))"))
+            return SignUp(email: FieldText("e"), password: FieldText("p\(random.below(9))"))
         }
         let signIns = account.signIns
         switch random.below(12) {
-        case 0: return .signUp(email: FieldText("e"), password: FieldText("p"))
-        case 1: return .setPassword(FieldText("p\(random.below(9))"))
-        case 2: return .setDisabled(random.chance(30))
-        case 3: return random.chance(30) ? .remove : .endAll
-        case 4...6: return .begin(signIn("s\(random.below(200))"), secret("r1"), judgedBy: nil)
+        case 0: return SignUp(email: FieldText("e"), password: FieldText("p"))
+        case 1: return SetPassword(FieldText("p\(random.below(9))"))
+        case 2: return SetAccountDisabled(random.chance(30))
+        case 3: return random.chance(30) ? RemoveAccount() : EndAllSignIns()
+        case 4...6: return BeginSignIn(signIn("s\(random.below(200))"), secret("r1"), judgedBy: nil)
         case 7: return end(of: nil, &random)
         case 8: return end(of: signIns.isEmpty ? nil : random.pick(signIns), &random)
         default:
-            guard !signIns.isEmpty else { return .endAll }
+            guard !signIns.isEmpty else { return EndAllSignIns() }
             let chosen = random.pick(signIns)
             let next = Credentials.Renewal(
                 secret: secret("r\(random.below(99))"), replaced: chosen.secret,
                 request: random.chance(50) ? secret("q\(random.below(9))") : nil)
-            return .renew(
+            return RenewSignIn(
                 chosen.id, next, issued: chosen.renewed?.time ?? .zero,
                 began: chosen.began.time)
         }
@@ -57,9 +58,9 @@ struct CredentialsTests {
     /// Ends a sign-in, or one that this replica may not know and may hear of later.
     private static func end(
         of signIn: Credentials.SignIn?, _ random: inout SplitMix64
-    ) -> Credentials.Action {
+    ) -> any CredentialsAction {
         let milliseconds = 1_000_000_000 + UInt64(random.below(10)) * 1_800_000
-        return .end(
+        return EndSignIn(
             signIn?.id ?? self.signIn("s\(random.below(200))"),
             began: signIn?.began.time ?? HybridTimestamp(milliseconds: milliseconds))
     }
@@ -80,10 +81,9 @@ struct CredentialsTests {
         let count = isEnding ? Credentials.SignInEnd.countMax : Credentials.SignIn.countMax
         for number in 0..<count {
             let id = signIn("f\(number)x\(random.next())")
-            let action = Credentials.Action.begin(id, secret("r"), judgedBy: nil)
-            changed = author.judged(
-                Mutation(isEnding ? end(of: nil, &random) : action, at: address, of: user),
-                changed)
+            let action: any CredentialsAction =
+                isEnding ? end(of: nil, &random) : BeginSignIn(id, secret("r"), judgedBy: nil)
+            changed = author.judged(Mutation(action, at: address, of: user), changed)
         }
         return changed
     }
@@ -112,11 +112,11 @@ struct CredentialsTests {
 
     // MARK: Rules
 
-    private static let signUp = Credentials.Action.signUp(
+    private static let signUp = SignUp(
         email: FieldText("Al@example.org"), password: FieldText("hash"))
 
     private func with(
-        _ author: inout Author, _ user: UserID = People.alice, _ actions: Credentials.Action...,
+        _ author: inout Author, _ user: UserID = People.alice, _ actions: any CredentialsAction...,
         to target: Document? = nil
     ) -> Document? {
         var document = target
@@ -127,7 +127,7 @@ struct CredentialsTests {
     }
 
     private func refusal(
-        of action: Credentials.Action, _ user: UserID = People.alice, on document: Document?
+        of action: any CredentialsAction, _ user: UserID = People.alice, on document: Document?
     ) -> Refusal? {
         let author = Author(9)
         do {
@@ -143,7 +143,7 @@ struct CredentialsTests {
         let document = with(&author, People.alice, Self.signUp)
         #expect(refusal(of: Self.signUp, People.bob, on: document) == .emailInUse)
         #expect(refusal(of: Self.signUp, on: document) == nil)
-        let removed = with(&author, People.alice, .remove, to: document)
+        let removed = with(&author, People.alice, RemoveAccount(), to: document)
         #expect(refusal(of: Self.signUp, People.bob, on: removed) == nil)
         #expect(removed?.credentials?.views(at: Self.address).isEmpty == true)
     }
@@ -155,7 +155,7 @@ struct CredentialsTests {
         let mine = with(&one, People.bob, Self.signUp)
         let theirs = with(
             &other, People.alice,
-            .signUp(email: FieldText("al@example.org"), password: FieldText("other")))
+            SignUp(email: FieldText("al@example.org"), password: FieldText("other")))
         let both = try #require(mine).merged(with: try #require(theirs))
         #expect(both == theirs?.merged(with: try #require(mine)))
         #expect(
@@ -165,8 +165,8 @@ struct CredentialsTests {
 
     @Test func `a refresh token is used once, and its request may be repeated`() {
         var author = Author(1)
-        let first = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
-        let renew = Credentials.Action.renew(
+        let first = BeginSignIn(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
+        let renew = RenewSignIn(
             Self.signIn("s1"), Self.renewal, issued: .zero, began: .zero)
         let begun = with(&author, People.alice, Self.signUp, first)
         let renewed = with(&author, People.alice, renew, to: begun)
@@ -177,26 +177,27 @@ struct CredentialsTests {
             secret: Self.secret("r3"), replaced: Self.secret("r1"), request: nil)
         let name = Self.signIn("s1")
         #expect(
-            refusal(of: .renew(name, again, issued: .zero, began: .zero), on: renewed)
+            refusal(of: RenewSignIn(name, again, issued: .zero, began: .zero), on: renewed)
                 == .refreshTokenUsed)
         // A replica that lacks the last renewal cannot tell.
         let later = HybridTimestamp(milliseconds: 9_000_000)
-        #expect(refusal(of: .renew(name, again, issued: later, began: .zero), on: begun) == nil)
+        #expect(
+            refusal(of: RenewSignIn(name, again, issued: later, began: .zero), on: begun) == nil)
         let unknown = Credentials.Renewal(
             secret: Self.secret("r4"), replaced: Self.secret("r3"), request: nil)
         #expect(
-            refusal(of: .renew(name, unknown, issued: later, began: .zero), on: renewed)
+            refusal(of: RenewSignIn(name, unknown, issued: later, began: .zero), on: renewed)
                 == .signInBehind)
     }
 
     @Test func `a sign-in that has ended is not renewed, nor saved by another renewal`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
-        let renew = Credentials.Action.renew(
+        let renew = RenewSignIn(
             Self.signIn("s1"), Self.renewal, issued: .zero, began: .zero)
         let begun = with(
             &one, People.alice, Self.signUp,
-            .begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil))
-        let ended = with(&one, People.alice, .end(Self.signIn("s1"), began: nil), to: begun)
+            BeginSignIn(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil))
+        let ended = with(&one, People.alice, EndSignIn(Self.signIn("s1"), began: nil), to: begun)
         let renewed = with(&other, People.alice, renew, to: begun)
         #expect(refusal(of: renew, on: ended) == .signInEnded)
         let both = try #require(renewed).merged(with: try #require(ended))
@@ -206,40 +207,41 @@ struct CredentialsTests {
 
     @Test func `a sign-in that has not arrived is told apart from one that was dropped`() {
         var author = Author(1)
-        func renew(began milliseconds: UInt64) -> Credentials.Action {
+        func renew(began milliseconds: UInt64) -> any CredentialsAction {
             let began = HybridTimestamp(milliseconds: milliseconds)
-            return .renew(Self.signIn("s9"), Self.renewal, issued: began, began: began)
+            return RenewSignIn(Self.signIn("s9"), Self.renewal, issued: began, began: began)
         }
         let future: UInt64 = 9_000_000_000_000
         #expect(refusal(of: renew(began: 5), on: nil) == .signInBehind)
         let signedUp = with(&author, People.alice, Self.signUp)
         #expect(refusal(of: renew(began: 5), on: signedUp) == .signInBehind)
-        let ended = with(&author, People.alice, .endAll, to: signedUp)
+        let ended = with(&author, People.alice, EndAllSignIns(), to: signedUp)
         #expect(refusal(of: renew(began: 5), on: ended) == .signInEnded)
         #expect(refusal(of: renew(began: future), on: ended) == .signInBehind)
         var full = signedUp
         for number in 0..<Credentials.SignIn.countMax {
-            let begin = Credentials.Action.begin(
+            let begin = BeginSignIn(
                 Self.signIn("t\(number)"), Self.secret("r"), judgedBy: nil)
             full = with(&author, People.alice, begin, to: full)
         }
         #expect(refusal(of: renew(began: future), on: full) == .signInBehind)
-        let removed = with(&author, People.alice, .remove, to: full)
+        let removed = with(&author, People.alice, RemoveAccount(), to: full)
         #expect(refusal(of: renew(began: 5), on: removed) == .accountNotFound)
         #expect(refusal(of: renew(began: future), on: removed) == .signInBehind)
     }
 
-    @Test(arguments: [
-        Credentials.Action.endAll, .setPassword(FieldText("new")), .setDisabled(true),
-    ])
+    @Test(
+        arguments: [
+            EndAllSignIns(), SetPassword(FieldText("new")), SetAccountDisabled(true),
+        ] as [any CredentialsAction])
     func `a sign-out everywhere ends what began before, and nothing later`(
-        _ action: Credentials.Action
+        _ action: any CredentialsAction
     ) {
         var author = Author(1)
-        let before = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
-        let after = Credentials.Action.begin(Self.signIn("s2"), Self.secret("r1"), judgedBy: nil)
+        let before = BeginSignIn(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
+        let after = BeginSignIn(Self.signIn("s2"), Self.secret("r1"), judgedBy: nil)
         let document = with(
-            &author, People.alice, Self.signUp, before, action, .setDisabled(false), after)
+            &author, People.alice, Self.signUp, before, action, SetAccountDisabled(false), after)
         let account = document?.credentials?.account(of: People.alice)
         #expect(account?.signIn(Self.signIn("s1")) == nil)
         #expect(account?.signIn(Self.signIn("s2"))?.isOpen == true)
@@ -247,11 +249,11 @@ struct CredentialsTests {
 
     @Test func `a disabled account lets nobody in`() {
         var author = Author(1)
-        let begin = Credentials.Action.begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
-        let document = with(&author, People.alice, Self.signUp, .setDisabled(true))
+        let begin = BeginSignIn(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil)
+        let document = with(&author, People.alice, Self.signUp, SetAccountDisabled(true))
         #expect(refusal(of: begin, on: document) == .accountDisabled)
         #expect(refusal(of: begin, People.bob, on: document) == .accountNotFound)
-        let enabled = with(&author, People.alice, .setDisabled(false), to: document)
+        let enabled = with(&author, People.alice, SetAccountDisabled(false), to: document)
         #expect(refusal(of: begin, on: enabled) == nil)
     }
 
@@ -259,9 +261,9 @@ struct CredentialsTests {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let begun = with(
             &one, People.alice, Self.signUp,
-            .begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil))
-        let removed = with(&one, People.alice, .remove, to: begun)
-        let changed = with(&other, People.alice, .setPassword(FieldText("x")), to: begun)
+            BeginSignIn(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil))
+        let removed = with(&one, People.alice, RemoveAccount(), to: begun)
+        let changed = with(&other, People.alice, SetPassword(FieldText("x")), to: begun)
         let both = try #require(changed).merged(with: try #require(removed))
         #expect(both.credentials?.views(at: Self.address).isEmpty == true)
         #expect(both.encoded.contains(subsequence: "hash") == false)
@@ -269,16 +271,16 @@ struct CredentialsTests {
         #expect(again?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
     }
 
-    private static func begin(_ name: String) -> Credentials.Action {
-        .begin(signIn(name), secret("r1"), judgedBy: nil)
+    private static func begin(_ name: String) -> any CredentialsAction {
+        BeginSignIn(signIn(name), secret("r1"), judgedBy: nil)
     }
 
-    private func renewal(_ name: String, _ document: Document?) -> Credentials.Action {
+    private func renewal(_ name: String, _ document: Document?) -> any CredentialsAction {
         let account = document?.credentials?.account(of: People.alice)
         let signIn = account?.signIn(Self.signIn(name))
         let next = Credentials.Renewal(
             secret: Self.secret("r2"), replaced: signIn?.secret ?? Self.secret("r1"), request: nil)
-        return .renew(
+        return RenewSignIn(
             Self.signIn(name), next, issued: .zero, began: signIn?.began.time ?? .zero)
     }
 
@@ -303,13 +305,13 @@ struct CredentialsTests {
         var document = with(&author, People.alice, Self.signUp, Self.begin("phone"))
         for number in 0..<(2 * Credentials.SignInEnd.countMax) {
             let id = "browser\(number)"
-            let end = Credentials.Action.end(Self.signIn(id), began: nil)
+            let end = EndSignIn(Self.signIn(id), began: nil)
             document = with(&author, People.alice, Self.begin(id), end, to: document)
         }
         let account = document?.credentials?.account(of: People.alice)
         #expect(account?.signIns.map(\.id) == [Self.signIn("phone")])
         #expect(account?.ends.count == Credentials.SignInEnd.countMax)
-        let first = Credentials.Action.renew(
+        let first = RenewSignIn(
             Self.signIn("browser0"), Self.renewal, issued: .zero,
             began: account?.signIns.first?.began.time ?? .zero)
         #expect(refusal(of: first, on: document) == .signInEnded)
@@ -323,14 +325,14 @@ struct CredentialsTests {
         let signedUp = with(&one, People.alice, Self.signUp)
         let begun = with(&one, People.alice, Self.begin("s1"), to: signedUp)
         let began = begun?.credentials?.account(of: People.alice)?.signIns.first?.began.time
-        let end = Credentials.Action.end(Self.signIn("s1"), began: began)
+        let end = EndSignIn(Self.signIn("s1"), began: began)
         var ended = with(&other, People.alice, end, to: isAccountKnown ? signedUp : nil)
         // Many other sign-outs do not bring it back.
         for number in 0..<(2 * Credentials.SignInEnd.countMax) {
             let id = Self.signIn("t\(number)")
             ended = with(
                 &other, People.alice,
-                .end(id, began: HybridTimestamp(milliseconds: 9_500_000 + UInt64(number))),
+                EndSignIn(id, began: HybridTimestamp(milliseconds: 9_500_000 + UInt64(number))),
                 to: ended)
         }
         let renewed = with(&one, People.alice, renewal("s1", begun), to: begun)
@@ -343,10 +345,11 @@ struct CredentialsTests {
     @Test func `an end that knows nothing of a removal holds in the next life, too`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let first = with(&one, People.alice, Self.signUp)
-        let next = with(&one, People.alice, .remove, Self.signUp, Self.begin("s1"), to: first)
+        let next = with(
+            &one, People.alice, RemoveAccount(), Self.signUp, Self.begin("s1"), to: first)
         let began = next?.credentials?.account(of: People.alice)?.signIns.first?.began.time
         let ended = with(
-            &other, People.alice, .end(Self.signIn("s1"), began: began), to: first)
+            &other, People.alice, EndSignIn(Self.signIn("s1"), began: began), to: first)
         let both = try #require(next).merged(with: try #require(ended))
         #expect(both == ended?.merged(with: try #require(next)))
         #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
@@ -355,14 +358,14 @@ struct CredentialsTests {
     @Test func `a new password ends what was judged by an earlier one on the other side`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let signedUp = with(&one, People.alice, Self.signUp)
-        let changed = with(&one, People.alice, .setPassword(FieldText("new")), to: signedUp)
+        let changed = with(&one, People.alice, SetPassword(FieldText("new")), to: signedUp)
         // It begins after the change, by the clock of its side.
         let begun = with(&other, People.alice, Self.begin("s1"), to: signedUp)
         let both = try #require(changed).merged(with: try #require(begun))
         #expect(both == begun?.merged(with: try #require(changed)))
         #expect(both.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
         #expect(refusal(of: renewal("s1", begun), on: both) == .signInSuperseded)
-        let old = Credentials.Action.begin(
+        let old = BeginSignIn(
             Self.signIn("s2"), Self.secret("r1"), judgedBy: FieldText("hash"))
         #expect(refusal(of: old, on: both) == .passwordUnsettled)
         #expect(refusal(of: old, on: signedUp) == nil)
@@ -372,7 +375,7 @@ struct CredentialsTests {
     @Test func `a sign-in that was judged by two passwords ends, whichever arrives first`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let signedUp = with(&one, People.alice, Self.signUp)
-        let changed = with(&one, People.alice, .setPassword(FieldText("new")), to: signedUp)
+        let changed = with(&one, People.alice, SetPassword(FieldText("new")), to: signedUp)
         let stamp = other.writer.nextStamp()
         let begin = Mutation(Self.begin("s1"), at: Self.address, of: People.alice)
         let byOld = begin.applied(
@@ -401,7 +404,7 @@ struct CredentialsTests {
     @Test func `a removal ends what began on the other side after it, and says so`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let signedUp = with(&one, People.alice, Self.signUp)
-        let removed = with(&one, People.alice, .remove, to: signedUp)
+        let removed = with(&one, People.alice, RemoveAccount(), to: signedUp)
         let begun = with(&other, People.alice, Self.begin("s1"), to: signedUp)
         let both = try #require(removed).merged(with: try #require(begun))
         #expect(both == begun?.merged(with: try #require(removed)))
@@ -411,11 +414,11 @@ struct CredentialsTests {
     @Test func `an account that is enabled again has none of its earlier sign-ins`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let signedUp = with(&one, People.alice, Self.signUp)
-        let disabled = with(&one, People.alice, .setDisabled(true), to: signedUp)
+        let disabled = with(&one, People.alice, SetAccountDisabled(true), to: signedUp)
         let begun = with(&other, People.alice, Self.begin("s1"), to: signedUp)
         let both = try #require(disabled).merged(with: try #require(begun))
         #expect(refusal(of: renewal("s1", begun), on: both) == .accountDisabled)
-        let enabled = with(&other, People.alice, .setDisabled(false), to: both)
+        let enabled = with(&other, People.alice, SetAccountDisabled(false), to: both)
         #expect(enabled?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
     }
 
@@ -435,18 +438,18 @@ struct CredentialsTests {
         let signIn = read.credentials?.account(of: People.alice)?.signIns.first
         #expect(signIn?.isOpen == true && signIn?.password == nil)
         // A new password ends it by its time, as it always did.
-        let changed = with(&author, People.alice, .setPassword(FieldText("new")), to: read)
+        let changed = with(&author, People.alice, SetPassword(FieldText("new")), to: read)
         #expect(changed?.credentials?.views(at: Self.address).map(\.signInsCount) == [0])
     }
 
     @Test func `an operation that comes twice or late changes nothing`() {
         var author = Author(1)
         let begin = Mutation(
-            .begin(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil), at: Self.address,
+            BeginSignIn(Self.signIn("s1"), Self.secret("r1"), judgedBy: nil), at: Self.address,
             of: People.alice)
         let document = with(&author, People.alice, Self.signUp)
         let stamp = author.writer.nextStamp()
-        let ended = with(&author, People.alice, .endAll, to: document)
+        let ended = with(&author, People.alice, EndAllSignIns(), to: document)
         guard case .stale = begin.standing(of: stamp, in: ended) else {
             Issue.record("a sign-in from before the sign-out is executed")
             return

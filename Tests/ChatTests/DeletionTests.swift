@@ -57,7 +57,7 @@ struct DeletionTests {
         var heard = [false, false]
     }
 
-    private static let actions: [(Mutation.Action, UserID)] = [
+    private static let actions: [(ChatAction, UserID)] = [
         (.edit(secrets[1]), People.alice), (.pin, People.bob), (.hide, People.alice),
         (.restore, People.alice), (.retract, People.alice),
     ]
@@ -83,7 +83,7 @@ struct DeletionTests {
                     action, by: user, of: document, in: .among())
                 next.documents[index] = changed ?? document
                 // The sender may always delete it.
-                if action == .retract { next.heard[index] = true }
+                if action.action is RetractMessage { next.heard[index] = true }
                 try requireNoReturn(in: next, at: index)
                 runs += try explore(next, depth: depth - 1)
             }

@@ -22,20 +22,22 @@ struct DeviceTests {
             at: HybridTimestamp(milliseconds: start + time), among: SeqSet(from...(seq + 9)))
     }
 
-    static let actions: [Device.Action] = [
-        .add(FieldText("t")), .remove, .removeToken(FieldText("t")), .view(nil),
-        .view(People.conversation),
-        .list([], life: nil, since: .zero),
-        .list(
+    static let actions: [any DeviceAction] = [
+        AddDevice(FieldText("t")), RemoveDevice(), RemoveToken(FieldText("t")),
+        ViewConversation(nil),
+        ViewConversation(People.conversation),
+        ListNotifications([], life: nil, since: .zero),
+        ListNotifications(
             [entry(1, 3, at: 5), entry(2, 9, at: 6, from: 9)],
             life: Stamp(time: .zero, process: People.replica(3), counter: 1),
             since: HybridTimestamp(milliseconds: 9)),
-        .acknowledge(entry(1, 3, at: 5).place.id), .acknowledgeAlone(entry(2, 1, at: 9).place.id),
-        .notePushed(entry(1, 3, at: 5).place.id, as: .withdrawn),
-        .register(FieldText("t"), DeviceRegistration(signIn: signIns[0])),
-        .register(FieldText("t"), DeviceRegistration(signIn: nil)),
-        .removeSignedOut(signIns[0].id), .removeSignedOut(nil), .viewLeased(People.conversation),
-        .endView(upTo: HybridTimestamp(milliseconds: start)),
+        AcknowledgeThrough(entry(1, 3, at: 5).place.id),
+        AcknowledgeAlone(entry(2, 1, at: 9).place.id),
+        NotePushed(entry(1, 3, at: 5).place.id, as: .withdrawn),
+        RegisterDevice(FieldText("t"), DeviceRegistration(signIn: signIns[0])),
+        RegisterDevice(FieldText("t"), DeviceRegistration(signIn: nil)),
+        RemoveSignedOut(signIns[0].id), RemoveSignedOut(nil), LeaseView(People.conversation),
+        EndLeasedView(upTo: HybridTimestamp(milliseconds: start)),
     ]
 
     static let signIns = (1...2).map {
@@ -44,13 +46,13 @@ struct DeviceTests {
             began: HybridTimestamp(milliseconds: UInt64($0)))
     }
 
-    private static func action(on device: Device?, _ random: inout SplitMix64) -> Device.Action {
+    private static func action(on device: Device?, _ random: inout SplitMix64) -> any DeviceAction {
         switch random.below(device?.isRegistered == true ? 12 : 1) {
-        case 0: return .add(FieldText(random.pick(["t1", "t2", "cafe\u{301}", "caf\u{E9}"])))
+        case 0: return AddDevice(FieldText(random.pick(["t1", "t2", "cafe\u{301}", "caf\u{E9}"])))
         case 1:
-            guard random.chance(30) else { return .view(nil) }
-            return random.chance(50) ? .remove : .removeToken(FieldText("t1"))
-        case 2...4: return .view(random.chance(50) ? People.conversation : nil)
+            guard random.chance(30) else { return ViewConversation(nil) }
+            return random.chance(50) ? RemoveDevice() : RemoveToken(FieldText("t1"))
+        case 2...4: return ViewConversation(random.chance(50) ? People.conversation : nil)
         case 5...8:
             let entries = (0...random.below(3)).map { _ in
                 let (replica, seq) = (UInt64(random.below(3)), UInt64(1 + random.below(12)))
@@ -59,40 +61,40 @@ struct DeviceTests {
                 let time = seq * 2 + replica - UInt64(random.below(2))
                 return entry(replica, seq, at: time, from: start)
             }
-            return device.map { .list(entries, foundBy: $0) } ?? .remove
+            return device.map { ListNotifications(entries, foundBy: $0) } ?? RemoveDevice()
         default:
             let listed = device?.listed.map(\.place.id) ?? []
             let id = listed.isEmpty ? NotificationID(checked: "x") : random.pick(listed)
-            return random.chance(30) ? .acknowledgeAlone(id) : .acknowledge(id)
+            return random.chance(30) ? AcknowledgeAlone(id) : AcknowledgeThrough(id)
         }
     }
 
     /// An action that the bytes of earlier builds do not have.
     private static func laterAction(
         on device: Device, _ random: inout SplitMix64
-    ) -> Device.Action {
+    ) -> any DeviceAction {
         switch random.below(10) {
         case 0:
             let signIn = random.pick(signIns.map(Optional.some) + [nil])
-            return .register(
+            return RegisterDevice(
                 FieldText(random.pick(["t1", "t2"])), DeviceRegistration(signIn: signIn))
-        case 1: return .viewLeased(People.conversation)
+        case 1: return LeaseView(People.conversation)
         case 4, 5:
             // Some are a day apart.
             let (replica, seq) = (UInt64(random.below(3)), UInt64(13 + random.below(12)))
             let entry = entry(
                 replica, seq, at: seq * 5 * 3_600_000 + UInt64(random.below(2)),
                 from: UInt64(1 + random.below(Int(seq))))
-            return .list([entry], foundBy: device)
-        case 2: return .endView(upTo: device.viewings.last?.stamp.time ?? .zero)
+            return ListNotifications([entry], foundBy: device)
+        case 2: return EndLeasedView(upTo: device.viewings.last?.stamp.time ?? .zero)
         case 3 where random.chance(20):
-            return .removeSignedOut(random.chance(50) ? nil : signIns[0].id)
+            return RemoveSignedOut(random.chance(50) ? nil : signIns[0].id)
         default: break
         }
         let id =
             device.listed.isEmpty
             ? NotificationID(checked: "x") : random.pick(device.listed.map(\.place.id))
-        return .notePushed(id, as: random.pick([.message, .withdrawn]))
+        return NotePushed(id, as: random.pick([.message, .withdrawn]))
     }
 
     private static let laws = laws { action(on: $0, &$1) }
@@ -104,7 +106,7 @@ struct DeviceTests {
     }
 
     private static func laws(
-        _ draw: @escaping @Sendable (Device?, inout SplitMix64) -> Device.Action
+        _ draw: @escaping @Sendable (Device?, inout SplitMix64) -> any DeviceAction
     ) -> Laws<Document> {
         DocumentTests.laws(of: key) { document, writer, random in
             let mutation = Mutation(draw(document?.device, &random), on: id, by: People.alice)
@@ -122,9 +124,9 @@ struct DeviceTests {
             DeviceTests.entry(8, 3, of: "n", at: 7, from: 3),
             DeviceTests.entry(9, 3, of: "m", at: 9, from: 3)
         )
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         device = author.list([first, other, second], device)
-        device = author.device(.acknowledge(first.place.id), device)
+        device = author.device(AcknowledgeThrough(first.place.id), device)
         #expect(device.device?.listed == [other])
         #expect(device.device?.acknowledged.contains(second.dot, sentAt: second.place.time) == true)
     }
@@ -136,12 +138,13 @@ struct DeviceTests {
 
     @Test func `a field that this version does not know is kept`() throws {
         var author = Author(1)
-        let device = author.device(.add(FieldText("t")), nil)
+        let device = author.device(AddDevice(FieldText("t")), nil)
         var envelope = try Envelope(device.encoded)
         envelope.fields.set(99, toBytes: [1, 2, 3])
         let later = try Document(DeviceTests.key, decoding: envelope.bytes)
         #expect(later.encoded == envelope.bytes)
-        let changed = author.device(.view(People.conversation), later).merged(with: device)
+        let changed = author.device(ViewConversation(People.conversation), later).merged(
+            with: device)
         #expect(changed.encoded.suffix(3) == [1, 2, 3])
     }
 
@@ -161,61 +164,63 @@ struct DeviceTests {
 
     @Test func `a token that is replaced keeps the day on which the device was added`() throws {
         var author = Author(1)
-        let first = author.device(.add(FieldText("t1")), nil)
-        let second = author.device(.add(FieldText("t2")), first)
+        let first = author.device(AddDevice(FieldText("t1")), nil)
+        let second = author.device(AddDevice(FieldText("t2")), first)
         #expect(second.device?.token == "t2")
         #expect(second.device?.added == first.device?.added)
-        let same = Mutation(.add(FieldText("t2")), on: DeviceTests.id, by: People.alice)
+        let same = Mutation(AddDevice(FieldText("t2")), on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(same, second))
     }
 
     @Test func `a removed device is not found, and one added again begins with nothing`() throws {
         var author = Author(1)
-        var device = author.device(.add(FieldText("t")), nil)
-        device = author.device(.view(People.conversation), device)
+        var device = author.device(AddDevice(FieldText("t")), nil)
+        device = author.device(ViewConversation(People.conversation), device)
         device = author.list([DeviceTests.entry(7, 3, at: 5)], device)
-        let removed = author.device(.remove, device)
+        let removed = author.device(RemoveDevice(), device)
         #expect(removed.indexKeys.isEmpty && device.indexKeys == [Term.registered])
         #expect(removed.device?.isRegistered == false && removed.device?.token == nil)
         let token = FieldText("t")
-        let others: [Device.Action] =
-            [.add(token), .remove, .removeToken(token), .removeSignedOut(nil)]
-            + [.removeSignedOut(DeviceTests.signIns[0].id)]
+        let others: [any DeviceAction] =
+            [AddDevice(token), RemoveDevice(), RemoveToken(token), RemoveSignedOut(nil)]
+            + [RemoveSignedOut(DeviceTests.signIns[0].id)]
             + [nil, DeviceTests.signIns[0]].map {
-                .register(token, DeviceRegistration(signIn: $0))
+                RegisterDevice(token, DeviceRegistration(signIn: $0))
             }
-        for action in DeviceTests.actions where !others.contains(action) {
+        for action in DeviceTests.actions
+        where !others.contains(where: { $0.isEqual(to: action) }) {
             let mutation = Mutation(action, on: DeviceTests.id, by: People.alice)
             #expect(throws: Refusal.deviceNotFound) { try author.isChange(mutation, removed) }
             #expect(throws: Refusal.deviceNotFound) { try author.isChange(mutation, nil) }
         }
-        let remove = Mutation(.remove, on: DeviceTests.id, by: People.alice)
+        let remove = Mutation(RemoveDevice(), on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(remove, removed))
         for (token, isPresent) in [("t", true), ("other", false)] {
             let remove = Mutation(
-                .removeToken(FieldText(token)), on: DeviceTests.id, by: People.alice)
+                RemoveToken(FieldText(token)), on: DeviceTests.id, by: People.alice)
             #expect(try author.isChange(remove, device) == isPresent)
             #expect(try !author.isChange(remove, removed))
         }
-        let again = try #require(author.device(.add(FieldText("t")), removed).device)
+        let again = try #require(author.device(AddDevice(FieldText("t")), removed).device)
         #expect(again.listed.isEmpty && again.viewed == nil && again.acknowledged.isEmpty)
         #expect(again.added != device.device?.added)
     }
 
     @Test func `a removal wins over what did not know of it, and not over what did`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
-        let added = one.device(.add(FieldText("t1")), nil)
-        let removed = one.device(.remove, added)
-        let later = other.device(.add(FieldText("t2")), added)
+        let added = one.device(AddDevice(FieldText("t1")), nil)
+        let removed = one.device(RemoveDevice(), added)
+        let later = other.device(AddDevice(FieldText("t2")), added)
         #expect(removed.merged(with: later).device?.isRegistered == false)
-        let again = other.device(.add(FieldText("t3")), removed)
+        let again = other.device(AddDevice(FieldText("t3")), removed)
         #expect(again.merged(with: later).merged(with: removed).device?.token == "t3")
     }
 
     @Test func `of two additions on two sides of a cut the earlier counts`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let (early, late) = (
-            one.device(.add(FieldText("t1")), nil), other.device(.add(FieldText("t2")), nil)
+            one.device(AddDevice(FieldText("t1")), nil),
+            other.device(AddDevice(FieldText("t2")), nil)
         )
         let both = early.merged(with: late)
         #expect(both.device?.added == early.device?.added && both.device?.token == "t2")
@@ -223,24 +228,24 @@ struct DeviceTests {
 
     @Test func `what is taken off stays off, with all that was listed before it`() throws {
         var author = Author(1)
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         let entries = [
             DeviceTests.entry(7, 3, at: 5), DeviceTests.entry(8, 1, at: 6),
             DeviceTests.entry(7, 9, at: 8),
         ]
         device = author.list(entries, device)
         let listed = device
-        device = author.device(.acknowledge(entries[1].place.id), device)
+        device = author.device(AcknowledgeThrough(entries[1].place.id), device)
         #expect(device.device?.listed == [entries[2]])
         #expect(device.device?.latestAcknowledged == entries[1].place.time)
         let acknowledge = Mutation(
-            .acknowledge(entries[1].place.id), on: DeviceTests.id, by: People.alice)
+            AcknowledgeThrough(entries[1].place.id), on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(acknowledge, device))
         #expect(device.merged(with: listed) == listed.merged(with: device))
         #expect(device.merged(with: listed).device?.listed == [entries[2]])
         let state = try #require(device.device)
         let list = Mutation(
-            .list(entries, foundBy: state), on: DeviceTests.id, by: People.alice)
+            ListNotifications(entries, foundBy: state), on: DeviceTests.id, by: People.alice)
         #expect(try !author.isChange(list, device))
     }
 
@@ -251,11 +256,11 @@ struct DeviceTests {
             DeviceTests.entry(8, 1, at: 5), DeviceTests.entry(7, 3, at: day + 4),
             DeviceTests.entry(7, 9, at: day + 5), DeviceTests.entry(7, 12, at: day + 6),
         ]
-        var device = author.list(entries, author.device(.add(FieldText("t")), nil))
-        device = author.device(.acknowledgeAlone(entries[1].place.id), device)
+        var device = author.list(entries, author.device(AddDevice(FieldText("t")), nil))
+        device = author.device(AcknowledgeAlone(entries[1].place.id), device)
         #expect(device.device?.listed == [entries[2], entries[3], entries[0]])
         #expect(device.device?.acknowledgedRanges == [[1...3]])
-        device = author.device(.acknowledgeAlone(entries[3].place.id), device)
+        device = author.device(AcknowledgeAlone(entries[3].place.id), device)
         #expect(device.device?.listed == [entries[2]])
         #expect(device.device?.acknowledgedRanges == [[1...8, 10...12]])
     }
@@ -265,22 +270,22 @@ struct DeviceTests {
     @Test func `what is listed behind is not taken off, whatever its seq`() {
         var author = Author(1)
         let entries = [DeviceTests.entry(7, 9, at: 5), DeviceTests.entry(7, 3, at: 8)]
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         device = author.list(entries, device)
-        device = author.device(.acknowledge(entries[0].place.id), device)
+        device = author.device(AcknowledgeThrough(entries[0].place.id), device)
         #expect(device.device?.listed == [entries[1]])
-        device = author.device(.acknowledge(entries[1].place.id), device)
+        device = author.device(AcknowledgeThrough(entries[1].place.id), device)
         #expect(device.device?.listed == [])
         #expect(device.device?.acknowledgedRanges == [[1...9]])
     }
 
     @Test func `what was considered is one range, however much is taken off`() throws {
         var author = Author(1)
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         for seq in stride(from: UInt64(2), to: 200, by: 7) {
             let entry = DeviceTests.entry(7, seq, at: seq)
             device = author.list([entry], device)
-            device = author.device(.acknowledge(entry.place.id), device)
+            device = author.device(AcknowledgeThrough(entry.place.id), device)
         }
         #expect(device.device?.acknowledgedRanges == [[1...198]])
     }
@@ -290,19 +295,20 @@ struct DeviceTests {
     @Test func `what was sent between two additions is passed over by neither`() throws {
         let start = DeviceTests.start
         var (one, other) = (Author(1), Author(2, wallMilliseconds: start + 5))
-        let early = one.device(.add(FieldText("t")), nil)
+        let early = one.device(AddDevice(FieldText("t")), nil)
         let (between, after) = (DeviceTests.entry(7, 3, at: 4), DeviceTests.entry(7, 9, at: 8))
-        let late = other.list([after], other.device(.add(FieldText("t")), nil))
-        let done = other.device(.acknowledge(after.place.id), late)
+        let late = other.list([after], other.device(AddDevice(FieldText("t")), nil))
+        let done = other.device(AcknowledgeThrough(after.place.id), late)
         let acknowledged = try #require(early.merged(with: done).device?.acknowledged)
         #expect(acknowledged.contains(after.dot, sentAt: after.place.time))
         #expect(!acknowledged.contains(between.dot, sentAt: between.place.time))
 
         // The later entry is on the list still when the sides meet, or the list is made then.
         let joined = early.merged(with: late)
-        let found = one.device(.list([after], foundBy: try #require(late.device)), early)
+        let found = one.device(
+            ListNotifications([after], foundBy: try #require(late.device)), early)
         for met in [joined, late.merged(with: early), found] {
-            let device = one.device(.acknowledge(after.place.id), met).device
+            let device = one.device(AcknowledgeThrough(after.place.id), met).device
             let acknowledged = try #require(device?.acknowledged)
             #expect(device?.listed == [])
             #expect(acknowledged.contains(after.dot, sentAt: after.place.time))
@@ -315,12 +321,13 @@ struct DeviceTests {
     @Test func `what was sent before the addition that is known is taken off as well`() throws {
         let start = DeviceTests.start
         var (one, other) = (Author(1), Author(2, wallMilliseconds: start + 5))
-        let early = one.device(.add(FieldText("t")), nil)
-        let late = other.device(.add(FieldText("t")), nil)
+        let early = one.device(AddDevice(FieldText("t")), nil)
+        let late = other.device(AddDevice(FieldText("t")), nil)
         let entry = DeviceTests.entry(7, 3, at: 4)
-        var device = other.device(.list([entry], foundBy: try #require(early.device)), late)
+        var device = other.device(
+            ListNotifications([entry], foundBy: try #require(early.device)), late)
         #expect(device.device?.listed == [entry.consideringItselfOnly])
-        device = other.device(.acknowledge(entry.place.id), device)
+        device = other.device(AcknowledgeThrough(entry.place.id), device)
         #expect(device.device?.listed == [])
         #expect(device.merged(with: one.list([entry], early)).device?.listed == [])
     }
@@ -329,12 +336,12 @@ struct DeviceTests {
         throws
     {
         var author = Author(1)
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         var (states, bytesMax) = ([device], 0)
         for restart in UInt64(0)..<400 {
             let entry = DeviceTests.entry(100 + restart, 3, at: restart * 3_600_000)
             device = author.list([entry], device)
-            device = author.device(.acknowledgeAlone(entry.place.id), device)
+            device = author.device(AcknowledgeAlone(entry.place.id), device)
             bytesMax = max(bytesMax, device.encoded.count)
             states.append(device)
         }
@@ -357,11 +364,11 @@ struct DeviceTests {
 
     @Test func `of too many processes within a day the earliest are forgotten`() throws {
         var author = Author(1)
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         for process in UInt64(0)..<600 {
             let entry = DeviceTests.entry(1_000 + process, 3, at: process * 1_000)
             device = author.list([entry], device)
-            device = author.device(.acknowledgeAlone(entry.place.id), device)
+            device = author.device(AcknowledgeAlone(entry.place.id), device)
         }
         let content = try #require(device.device)
         let entries = content.acknowledged.parts.reduce(0) { $0 + $1.dots.entries.count }
@@ -378,9 +385,9 @@ struct DeviceTests {
     @Test func `what an earlier version has acknowledged counts, and is kept`() throws {
         var author = Author(1)
         let entry = DeviceTests.entry(7, 3, at: 5)
-        let added = author.device(.add(FieldText("t")), nil)
+        let added = author.device(AddDevice(FieldText("t")), nil)
         let listed = author.list([entry], added)
-        let done = author.device(.acknowledge(entry.place.id), listed)
+        let done = author.device(AcknowledgeThrough(entry.place.id), listed)
         // The field that an earlier version has written instead.
         var envelope = try Envelope(done.encoded)
         let device = try #require(done.device)
@@ -393,7 +400,7 @@ struct DeviceTests {
         #expect(earlier.merged(with: listed).device?.listed == [])
         #expect(earlier.merged(with: done) == done.merged(with: earlier))
         let late = DeviceTests.entry(8, 1, at: 100 * 3_600_000)
-        let later = author.device(.acknowledge(late.place.id), author.list([late], earlier))
+        let later = author.device(AcknowledgeThrough(late.place.id), author.list([late], earlier))
         #expect(
             later.merged(with: done).device?.acknowledged.contains(
                 entry.dot, sentAt: entry.place.time) == true)
@@ -402,38 +409,38 @@ struct DeviceTests {
     @Test func `what was pushed stays listed, and a withdrawal comes after the message`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 2_000_000))
         let entry = DeviceTests.entry(7, 3, at: 5)
-        let listed = one.list([entry], one.device(.add(FieldText("t")), nil))
-        let told = one.device(.notePushed(entry.place.id, as: .message), listed)
-        let withdrawn = other.device(.notePushed(entry.place.id, as: .withdrawn), listed)
+        let listed = one.list([entry], one.device(AddDevice(FieldText("t")), nil))
+        let told = one.device(NotePushed(entry.place.id, as: .message), listed)
+        let withdrawn = other.device(NotePushed(entry.place.id, as: .withdrawn), listed)
         #expect(told.merged(with: withdrawn).device?.listed.map(\.pushed) == [.withdrawn])
         for kind in PushedKind.allCases {
             let again = Mutation(
-                .notePushed(entry.place.id, as: kind), on: DeviceTests.id, by: People.alice)
+                NotePushed(entry.place.id, as: kind), on: DeviceTests.id, by: People.alice)
             #expect(try !one.isChange(again, withdrawn))
         }
         let message = Mutation(
-            .notePushed(entry.place.id, as: .message), on: DeviceTests.id, by: People.alice)
+            NotePushed(entry.place.id, as: .message), on: DeviceTests.id, by: People.alice)
         #expect(try one.isChange(message, listed) && !one.isChange(message, told))
-        let done = one.device(.acknowledge(entry.place.id), told)
+        let done = one.device(AcknowledgeThrough(entry.place.id), told)
         #expect(done.merged(with: withdrawn).device?.listed == [])
     }
 
     @Test func `what is viewed still is said again, for it may be news elsewhere`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 2_000_000))
-        let device = one.device(.view(nil), one.device(.add(FieldText("t")), nil))
-        let viewing = other.device(.view(People.conversation), device)
+        let device = one.device(ViewConversation(nil), one.device(AddDevice(FieldText("t")), nil))
+        let viewing = other.device(ViewConversation(People.conversation), device)
         one.writer.wallMilliseconds = 3_000_000
-        let still = Mutation(.view(nil), on: DeviceTests.id, by: People.alice)
+        let still = Mutation(ViewConversation(nil), on: DeviceTests.id, by: People.alice)
         #expect(try one.isChange(still, device))
-        let merged = one.device(.view(nil), device).merged(with: viewing)
+        let merged = one.device(ViewConversation(nil), device).merged(with: viewing)
         #expect(viewing.device?.viewed == People.conversation && merged.device?.viewed == nil)
     }
 
     @Test func `a device belongs to the sign-in that registered its token last`() throws {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 2_000_000))
         let (first, second) = (DeviceTests.signIns[0], DeviceTests.signIns[1])
-        func register(_ signIn: DeviceSignIn?) -> Device.Action {
-            .register(FieldText("t"), DeviceRegistration(signIn: signIn))
+        func register(_ signIn: DeviceSignIn?) -> any DeviceAction {
+            RegisterDevice(FieldText("t"), DeviceRegistration(signIn: signIn))
         }
         let added = one.device(register(first), nil)
         #expect(added.device?.signIn == first)
@@ -442,7 +449,7 @@ struct DeviceTests {
         let theirs = other.device(register(second), added)
         #expect(mine.merged(with: theirs).device?.signIn == second)
         // An earlier version replaces the token and does not know of sign-ins.
-        let later = other.device(.add(FieldText("t2")), theirs)
+        let later = other.device(AddDevice(FieldText("t2")), theirs)
         #expect(later.device?.signIn == nil)
         for (signIn, document, isChange) in [
             (first, added, false), (second, added, true), (first, later, true),
@@ -452,7 +459,7 @@ struct DeviceTests {
         }
         for (id, isChange) in [(first.id, true), (second.id, false), (nil, true)] {
             let remove = Mutation(
-                .removeSignedOut(id), on: DeviceTests.id, by: People.alice)
+                RemoveSignedOut(id), on: DeviceTests.id, by: People.alice)
             #expect(try one.isChange(remove, added) == isChange)
             #expect(try !one.isChange(remove, later))
         }
@@ -461,10 +468,10 @@ struct DeviceTests {
     @Test func `a leased viewing ends after ten minutes, unless it is renewed`() throws {
         var author = Author(1)
         let start = author.writer.wallMilliseconds
-        var device = author.device(.add(FieldText("t")), nil)
-        device = author.device(.viewLeased(People.conversation), device)
+        var device = author.device(AddDevice(FieldText("t")), nil)
+        device = author.device(LeaseView(People.conversation), device)
         author.writer.wallMilliseconds += Viewing.leaseMilliseconds - 1_000
-        device = author.device(.viewLeased(People.conversation), device)
+        device = author.device(LeaseView(People.conversation), device)
         func isShown(after milliseconds: UInt64) throws -> Bool {
             let content = try #require(device.device)
             let rule = try #require(NotificationRule(for: content, of: People.alice))
@@ -478,25 +485,26 @@ struct DeviceTests {
         #expect(try !isShown(after: 2 * Viewing.leaseMilliseconds + 2_000))
         let last = try #require(device.device?.viewings.last?.stamp.time)
         for (bound, isChange) in [(last, true), (HybridTimestamp(bits: last.bits - 1), false)] {
-            let end = Mutation(.endView(upTo: bound), on: DeviceTests.id, by: People.alice)
+            let end = Mutation(EndLeasedView(upTo: bound), on: DeviceTests.id, by: People.alice)
             #expect(try author.isChange(end, device) == isChange)
         }
-        let ended = author.device(.endView(upTo: last), device)
+        let ended = author.device(EndLeasedView(upTo: last), device)
         #expect(ended.device?.viewed == nil)
         // What an app says over lines stays until it says otherwise.
-        device = author.device(.view(People.conversation), device)
+        device = author.device(ViewConversation(People.conversation), device)
         #expect(try isShown(after: 9 * Viewing.leaseMilliseconds))
         let end = Mutation(
-            .endView(upTo: HybridTimestamp(milliseconds: start * 2)), on: DeviceTests.id,
+            EndLeasedView(upTo: HybridTimestamp(milliseconds: start * 2)), on: DeviceTests.id,
             by: People.alice)
         #expect(try !author.isChange(end, device))
     }
 
     @Test func `of many viewings the latest are kept`() throws {
         var author = Author(1)
-        var device = author.device(.add(FieldText("t")), nil)
+        var device = author.device(AddDevice(FieldText("t")), nil)
         for number in 0..<(2 * Viewing.countMax) {
-            device = author.device(.view(number % 2 == 0 ? People.conversation : nil), device)
+            device = author.device(
+                ViewConversation(number % 2 == 0 ? People.conversation : nil), device)
         }
         #expect(device.device?.viewings.count == Viewing.countMax)
         #expect(device.device?.viewed == nil)
@@ -527,14 +535,14 @@ extension Device {
 }
 
 extension Author {
-    mutating func device(_ action: Device.Action, _ target: Document?) -> Document {
+    mutating func device(_ action: any DeviceAction, _ target: Document?) -> Document {
         apply(Mutation(action, on: DeviceTests.id, by: People.alice), to: target)
     }
 
     /// Lists entries that were found by what `target` says of the device.
     mutating func list(_ entries: [ListedNotification], _ target: Document) -> Document {
         guard let state = target.device else { return target }
-        return device(.list(entries, foundBy: state), target)
+        return device(ListNotifications(entries, foundBy: state), target)
     }
 
     func isChange(_ mutation: Mutation, _ target: Document?) throws -> Bool {

@@ -58,7 +58,7 @@ struct DocumentTests {
         return try Document(document?.key ?? unknownKey, decoding: envelope.bytes)
     }
 
-    static func someAction(_ isFirst: Bool, _ random: inout SplitMix64) -> Mutation.Action {
+    static func someAction(_ isFirst: Bool, _ random: inout SplitMix64) -> ChatAction {
         if isFirst { return .send(random.pick(["first", "other"])) }
         switch random.below(12) {
         case 0...4:

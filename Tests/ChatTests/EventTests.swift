@@ -106,8 +106,8 @@ import Wire
                 == ["added bob by alice to alice,bob"])
 
         let item = author.add("plan", by: People.alice)
-        let done = other.handle(.finish(true), to: item)
-        let open = other.handle(.finish(false), to: done)
+        let done = other.handle(FinishItem(true), to: item)
+        let open = other.handle(FinishItem(false), to: done)
         #expect(
             told(item.merged(with: open), since: item)
                 == ["action \(ItemTests.item) plan by alice to alice"])
@@ -152,7 +152,7 @@ import Wire
         let position = HistoryPosition(time: HybridTimestamp(milliseconds: 9), id: People.message)
         let mark = room.mark(of: People.bob, at: position)
         func participantState(
-            _ action: Mutation.Action, _ old: Document?, _ author: inout Author
+            _ action: ChatAction, _ old: Document?, _ author: inout Author
         ) -> Document {
             Mutation(action, in: People.conversation, by: People.bob)
                 .applied(
@@ -232,7 +232,7 @@ import Wire
         // carry.
         for action in [
             .edit("hi"), .hide, .restore, .pin, .unpin, .retract,
-        ] as [Mutation.Action] {
+        ] as [ChatAction] {
             known.formUnion(old.changedBy.vector)
             let new = author.apply(action, by: People.alice, to: old)
             let live = new.addressedEvents(since: old, in: around).map(\.event)
@@ -253,7 +253,7 @@ import Wire
         vector.insert(People.dot(1, 3))
         func hide(_ old: Document?, _ author: inout Author) -> Document {
             let authorship = author.writer.nextAuthorship()
-            return Mutation(.participant(HideChat()), in: People.conversation, by: People.bob)
+            return Mutation(HideChat(), in: People.conversation, by: People.bob)
                 .applied(
                     to: old,
                     with: ParticipantFindings(hidden: Hidden(invitation: nil, vector: vector)),

@@ -11,21 +11,22 @@ struct FileTests {
     static let part = PartID(checked: "LPJNul-wow4m6Dsqxbning")
     static let key = DocumentKey.file(file, in: People.conversation)
     private static let never = HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax)
-    static let actions: [File.Action] = [
-        .begin(type: FieldText("image/png")), .end(size: 9, parts: [part, part]), .close,
-        .attach(People.message), .purge, .detach(People.message),
-        .expire(before: HybridTimestamp(milliseconds: 7)),
+    static let actions: [any FileAction] = [
+        BeginUpload(type: FieldText("image/png")), EndUpload(size: 9, parts: [part, part]),
+        CloseFile(),
+        AttachFile(People.message), PurgeFile(), DetachFile(People.message),
+        ExpireUpload(before: HybridTimestamp(milliseconds: 7)),
     ]
 
     private static func changed(
-        _ document: Document?, by action: Mutation.Action, of user: UserID,
+        _ document: Document?, by action: ChatAction, of user: UserID,
         _ writer: inout Writer
     ) -> Document {
         var author = Author(0)
         author.writer = writer
         defer { writer = author.writer }
         return author.apply(
-            Mutation(action, of: .conversation(People.conversation), by: user), to: document)
+            Mutation(action, in: People.conversation, by: user), to: document)
     }
 
     private static let laws = DocumentTests.laws(of: key) { document, writer, random in
@@ -33,22 +34,22 @@ struct FileTests {
         let user = random.pick(People.all)
         let state = file?.open(of: user)
         let messages = [People.message, MessageID(checked: "m9")]
-        let action: File.Action
+        let action: any FileAction
         switch file == nil ? 0 : random.below(8) {
-        case 0 where state == nil: action = .begin(type: FieldText("t\(random.below(3))"))
+        case 0 where state == nil: action = BeginUpload(type: FieldText("t\(random.below(3))"))
         case 1...2:
             guard state != nil, state?.parts == nil else { return document }
             let count = random.below(4)
-            action = .end(size: UInt64(count), parts: [PartID](repeating: part, count: count))
+            action = EndUpload(size: UInt64(count), parts: [PartID](repeating: part, count: count))
         case 3...4:
             guard state?.parts != nil else { return document }
-            action = .attach(random.pick(messages))
-        case 5: action = .detach(random.pick(messages))
-        case 6: action = random.chance(30) ? .close : .expire(before: FileTests.never)
-        case 7 where random.chance(30): action = .purge
+            action = AttachFile(random.pick(messages))
+        case 5: action = DetachFile(random.pick(messages))
+        case 6: action = random.chance(30) ? CloseFile() : ExpireUpload(before: FileTests.never)
+        case 7 where random.chance(30): action = PurgeFile()
         default: return document
         }
-        guard file == nil || action.changes(file) else { return document }
+        guard file.map(action.changes) ?? true else { return document }
         return changed(document, by: .file(Self.file, action), of: user, &writer)
     }
 
@@ -59,7 +60,7 @@ struct FileTests {
         let isPurged = document?.part?.isPurged ?? true
         guard document == nil || random.chance(30) else { return document }
         return changed(
-            document, by: .part(part, of: file, isPurged ? .put(bytes) : .purge),
+            document, by: .part(part, of: file, isPurged ? PutFilePart(bytes) : PurgeFilePart()),
             of: People.alice, &writer)
     }
 
@@ -106,7 +107,7 @@ struct FileTests {
 
     private let chat = Conversation.among()
 
-    private func after(_ actions: File.Action..., by user: UserID = People.alice) -> Document? {
+    private func after(_ actions: any FileAction..., by user: UserID = People.alice) -> Document? {
         var author = Author(1)
         var document: Document?
         for action in actions {
@@ -117,10 +118,10 @@ struct FileTests {
     }
 
     private func refusal(
-        of action: Mutation.Action, by user: UserID = People.alice, target: Document? = nil,
+        of action: ChatAction, by user: UserID = People.alice, target: Document? = nil,
         file: Document? = nil, preview: Document? = nil
     ) -> Refusal? {
-        let mutation = Mutation(action, of: .conversation(People.conversation), by: user)
+        let mutation = Mutation(action, in: People.conversation, by: user)
         do throws(Refusal) {
             _ = try mutation.judge(
                 conversation: chat, target: target,
@@ -132,22 +133,22 @@ struct FileTests {
         }
     }
 
-    private let begin = File.Action.begin(type: FieldText("image/png"))
-    private let end = File.Action.end(size: 1, parts: [part])
-    private let otherEnd = File.Action.end(
+    private let begin = BeginUpload(type: FieldText("image/png"))
+    private let end = EndUpload(size: 1, parts: [part])
+    private let otherEnd = EndUpload(
         size: 1, parts: [PartID(checked: "AAAAAAAAAAAAAAAAAAAAAA")])
     private let stranger = UserID(checked: "mallory")
 
     @Test func `only its user goes on with an upload, and only a participant begins one`() {
         let begun = after(begin)
         #expect(refusal(of: .file(Self.file, begin), by: stranger) == .notParticipant)
-        let put = Mutation.Action.part(Self.part, of: Self.file, .put([1]))
+        let put = ChatAction.part(Self.part, of: Self.file, PutFilePart([1]))
         #expect(refusal(of: put, file: begun) == nil)
         #expect(refusal(of: put, by: People.bob, file: begun) == .notOwner)
         #expect(refusal(of: put, by: stranger, file: begun) == .notParticipant)
         #expect(refusal(of: put, file: nil) == .fileNotFound)
         #expect(refusal(of: put, file: after(begin, end)) == .fileExists)
-        #expect(refusal(of: put, file: after(begin, .close)) == .fileNotFound)
+        #expect(refusal(of: put, file: after(begin, CloseFile())) == .fileNotFound)
         #expect(
             refusal(of: .file(Self.file, otherEnd), target: after(begin, end))
                 == .fileExists)
@@ -155,29 +156,31 @@ struct FileTests {
 
     @Test func `a file is sent whole, by its user, with one message`() {
         let other = MessageID(checked: "m9")
-        func send(_ message: MessageID) -> Mutation.Action {
+        func send(_ message: MessageID) -> ChatAction {
             .message(message, SendMessage(type: .image, item: nil, text: "", Attachment(Self.file)))
         }
         let whole = after(begin, end)
         #expect(refusal(of: send(other), file: whole) == nil)
         #expect(refusal(of: send(other), file: after(begin)) == .fileNotFound)
         #expect(refusal(of: send(other), by: People.bob, file: whole) == .notOwner)
-        let sent = after(begin, end, .attach(other))
+        let sent = after(begin, end, AttachFile(other))
         #expect(refusal(of: send(other), file: sent) == nil)
         #expect(refusal(of: send(People.message), file: sent) == .fileExists)
         #expect(
-            refusal(of: send(other), file: after(begin, end, .close)) == .fileNotFound)
+            refusal(of: send(other), file: after(begin, end, CloseFile())) == .fileNotFound)
     }
 
     @Test func `a preview is a small file of the same user`() {
-        let send = Mutation.Action.message(
+        let send = ChatAction.message(
             People.message,
             SendMessage(
                 type: .image, item: nil, text: "",
                 Attachment(Self.file, preview: FileID(checked: "f2"))))
         let most = UInt64(Attachment.previewBytesMax)
-        let (whole, small) = (after(begin, end), after(begin, .end(size: most, parts: [Self.part])))
-        let large = after(begin, .end(size: most + 1, parts: [Self.part]))
+        let (whole, small) = (
+            after(begin, end), after(begin, EndUpload(size: most, parts: [Self.part]))
+        )
+        let large = after(begin, EndUpload(size: most + 1, parts: [Self.part]))
         #expect(refusal(of: send, file: whole, preview: small) == nil)
         #expect(refusal(of: send, file: whole, preview: large) == .previewTooLarge)
         #expect(refusal(of: send, file: large, preview: small) == nil)
@@ -187,20 +190,22 @@ struct FileTests {
     @Test func `a file is due until it is sent, and from its closing until it is purged`() {
         #expect(
             after(begin, end)?.indexKeys == [Term.unsent, Term.unsent(by: People.alice)])
-        #expect(after(begin, .attach(People.message))?.indexKeys == [])
+        #expect(after(begin, AttachFile(People.message))?.indexKeys == [])
         #expect(
-            after(begin, .attach(People.message), .detach(People.message))?.indexKeys
+            after(begin, AttachFile(People.message), DetachFile(People.message))?.indexKeys
                 == [Term.closed])
-        #expect(after(begin, end, .close)?.indexKeys == [Term.closed])
-        #expect(after(begin, end, .expire(before: FileTests.never))?.indexKeys == [Term.closed])
-        let purged = after(begin, .attach(People.message), .detach(People.message), .purge)
+        #expect(after(begin, end, CloseFile())?.indexKeys == [Term.closed])
+        #expect(
+            after(begin, end, ExpireUpload(before: FileTests.never))?.indexKeys == [Term.closed])
+        let purged = after(
+            begin, AttachFile(People.message), DetachFile(People.message), PurgeFile())
         #expect(purged?.indexKeys == [] && purged?.purges == true)
         #expect(purged?.file?.view(as: Self.file) == nil && purged?.file?.states[0].type == "")
     }
 
     /// Returns what the file becomes where other changes are made to it on another side.
     private func beside(
-        _ document: Document?, _ process: UInt64, _ actions: File.Action..., by user: UserID
+        _ document: Document?, _ process: UInt64, _ actions: any FileAction..., by user: UserID
     ) -> Document? {
         var author = Author(process)
         return actions.reduce(document) { document, action in
@@ -214,7 +219,7 @@ struct FileTests {
     {
         let early = try #require(after(begin, end))
         let begun = try #require(
-            beside(nil, 9, .begin(type: FieldText("image/gif")), by: People.alice))
+            beside(nil, 9, BeginUpload(type: FieldText("image/gif")), by: People.alice))
         let late = try #require(beside(begun, 8, otherEnd, by: People.alice))
         for (one, other, winner) in [
             (early, late, early), (early, begun, early), (after(begin)!, late, late),
@@ -254,7 +259,7 @@ struct FileTests {
         let left = try #require(beside(nil, 2, begin, by: People.alice))
         let again = try #require(beside(nil, 5, begin, end, by: People.alice))
         let deleted = try #require(
-            beside(nil, 3, begin, end, .attach(first), .detach(first), by: People.alice))
+            beside(nil, 3, begin, end, AttachFile(first), DetachFile(first), by: People.alice))
         for other in [left, again] {
             #expect(other.file?.needs(Self.part) == true)
             for merged in [other.merged(with: deleted), deleted.merged(with: other)] {
@@ -272,10 +277,10 @@ struct FileTests {
             // The earlier upload is sent and deleted here, the later one is sent there.
             let start = there == nil ? beside(nil, 2, begin, by: People.alice) : begun
             let here = try #require(
-                beside(start, 2, end, .attach(first), .detach(first), by: People.alice))
+                beside(start, 2, end, AttachFile(first), DetachFile(first), by: People.alice))
             let begunThere = there ?? beside(nil, 3, begin, by: People.alice)
             let away = try #require(
-                beside(begunThere, 3, otherEnd, .attach(second), by: People.alice))
+                beside(begunThere, 3, otherEnd, AttachFile(second), by: People.alice))
             let otherPart = PartID(checked: "AAAAAAAAAAAAAAAAAAAAAA")
             for merged in [here.merged(with: away), away.merged(with: here)] {
                 #expect(merged.file?.parts(tagged: nil) == [otherPart])
@@ -283,7 +288,7 @@ struct FileTests {
                 #expect(merged.file?.needs(Self.part) == false)
                 #expect(merged.indexKeys == [Term.closed])
                 #expect(try Document(Self.key, decoding: merged.encoded) == merged)
-                let deleted = beside(merged, 4, .detach(second), by: Mutation.cluster)
+                let deleted = beside(merged, 4, DetachFile(second), by: Mutation.cluster)
                 #expect(deleted?.file?.isClosed == true)
             }
         }
@@ -295,22 +300,22 @@ struct FileTests {
     @Test func `a file that two messages name stays until both are deleted`() throws {
         let whole = after(begin, end)
         let here = try #require(
-            beside(whole, 2, .attach(first), .detach(first), by: People.alice))
-        let there = try #require(beside(whole, 3, .attach(second), by: People.alice))
+            beside(whole, 2, AttachFile(first), DetachFile(first), by: People.alice))
+        let there = try #require(beside(whole, 3, AttachFile(second), by: People.alice))
         #expect(here.file?.isClosed == true)
         for merged in [here.merged(with: there), there.merged(with: here)] {
             #expect(merged.file?.isClosed == false && merged.file?.needs(Self.part) == true)
-            let deleted = beside(merged, 4, .detach(second), by: Mutation.cluster)
+            let deleted = beside(merged, 4, DetachFile(second), by: Mutation.cluster)
             #expect(deleted?.file?.isClosed == true && deleted?.file?.needs(Self.part) == false)
         }
     }
 
     @Test func `a stranger's upload under the same id neither replaces nor closes a file`() throws {
-        let mine = try #require(beside(nil, 2, begin, end, .attach(first), by: People.alice))
+        let mine = try #require(beside(nil, 2, begin, end, AttachFile(first), by: People.alice))
         // The clock of the other side is behind: the stranger's upload is the earlier one.
         let unsent = try #require(beside(nil, 1, begin, otherEnd, by: People.bob))
-        let sent = try #require(beside(unsent, 1, .attach(second), by: People.bob))
-        let deleted = try #require(beside(sent, 1, .detach(second), by: People.bob))
+        let sent = try #require(beside(unsent, 1, AttachFile(second), by: People.bob))
+        let deleted = try #require(beside(sent, 1, DetachFile(second), by: People.bob))
         for theirs in [unsent, deleted] {
             let merged = mine.merged(with: theirs)
             #expect(merged.file == theirs.merged(with: mine).file)
@@ -318,7 +323,7 @@ struct FileTests {
             #expect(merged.file?.needs(Self.part) == true)
         }
         // And the owner's deletion leaves what the stranger has sent.
-        let gone = beside(mine.merged(with: sent), 3, .detach(first), by: People.alice)
+        let gone = beside(mine.merged(with: sent), 3, DetachFile(first), by: People.alice)
         #expect(gone?.file?.view(as: Self.file)?.owner == People.bob)
         #expect(gone?.indexKeys == [Term.closed] && gone?.file?.needs(Self.part) == false)
     }
@@ -355,28 +360,29 @@ struct FileTests {
 
     @Test func `a part that was purged and put again has its bytes`() throws {
         var author = Author(1)
-        func change(_ document: Document?, _ action: FilePart.Action) -> Document {
+        func change(_ document: Document?, _ action: any FilePartAction) -> Document {
             author.apply(
                 Mutation(
                     action, on: Self.part, of: Self.file, in: People.conversation,
                     by: People.alice), to: document)
         }
-        let part = change(nil, .put([1, 2, 3]))
-        let purged = change(part, .purge)
-        let again = change(purged, .put([1, 2, 3]))
+        let part = change(nil, PutFilePart([1, 2, 3]))
+        let purged = change(part, PurgeFilePart())
+        let again = change(purged, PutFilePart([1, 2, 3]))
         #expect(again.part?.bytes == [1, 2, 3] && again.indexKeys == ["f1"])
         #expect(purged.merged(with: again) == again && part.merged(with: again) == again)
-        #expect(change(again, .purge).merged(with: again).part?.bytes == [])
+        #expect(change(again, PurgeFilePart()).merged(with: again).part?.bytes == [])
         #expect(try Document(again.key, decoding: again.encoded) == again)
     }
 
     @Test func `a purged part has no bytes, and none come back`() throws {
         var author = Author(1)
         let put = Mutation(
-            .put([1, 2, 3]), on: Self.part, of: Self.file, in: People.conversation, by: People.alice
+            PutFilePart([1, 2, 3]), on: Self.part, of: Self.file, in: People.conversation,
+            by: People.alice
         )
         let purge = Mutation(
-            FilePart.Action.purge, on: Self.part, of: Self.file, in: People.conversation,
+            PurgeFilePart(), on: Self.part, of: Self.file, in: People.conversation,
             by: People.alice)
         let part = author.apply(put, to: nil)
         #expect(part.indexKeys == ["f1"])

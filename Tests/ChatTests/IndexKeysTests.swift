@@ -1,4 +1,5 @@
 import CRDT
+import TestKit
 import Testing
 import Wire
 

@@ -30,12 +30,12 @@ struct ItemTests {
         defer { writer = author.writer }
         // Two owners, on two sides of a network partition.
         let owner = document?.item?.owner ?? random.pick([People.alice, People.bob])
-        let action: Item.Action
+        let action: any ItemAction
         switch random.below(document == nil ? 1 : 12) {
-        case 0: action = .add(newItem(&random))
-        case 1...5: action = .edit(edit(&random))
-        case 6...9: action = .finish(random.chance(50))
-        default: action = random.chance(40) ? .delete : .finish(true)
+        case 0: action = AddItem(newItem(&random))
+        case 1...5: action = EditItem(edit(&random))
+        case 6...9: action = FinishItem(random.chance(50))
+        default: action = random.chance(40) ? DeleteItem() : FinishItem(true)
         }
         let mutation = Mutation(action, on: item, by: owner)
         let judge = Judge(wallMilliseconds: 0, editWindowMilliseconds: 0)
@@ -52,8 +52,8 @@ struct ItemTests {
     {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let added = one.add("secret plan", by: People.alice)
-        let deleted = one.handle(.delete, to: added)
-        let edited = other.handle(.edit(Item.Edit(title: FieldText("edited"))), to: added)
+        let deleted = one.handle(DeleteItem(), to: added)
+        let edited = other.handle(EditItem(Item.Edit(title: FieldText("edited"))), to: added)
         for merged in [deleted.merged(with: edited), edited.merged(with: deleted)] {
             #expect(merged.item?.isDeleted == true)
             #expect(merged.item?.title == "")
@@ -62,11 +62,12 @@ struct ItemTests {
             #expect(merged.concerns(People.alice) && !merged.concerns(People.bob))
         }
         #expect(added.indexKeys == ["alice"] && !added.purges)
-        let mutation = Mutation(Item.Action.delete, on: ItemTests.item, by: People.bob)
+        let mutation = Mutation(DeleteItem(), on: ItemTests.item, by: People.bob)
         #expect(mutation.key == .item(ItemTests.item, of: People.bob))
         var author = Author(3)
         let own = author.apply(
-            Mutation(.add(Item.NewItem(title: "t")), on: ItemTests.item, by: People.bob), to: nil)
+            Mutation(AddItem(Item.NewItem(title: "t")), on: ItemTests.item, by: People.bob), to: nil
+        )
         #expect(own.indexKeys == [Term.item, "bob"])
         #expect(author.apply(mutation, to: own).indexKeys == [Term.former(People.bob), Term.item])
     }
@@ -77,46 +78,46 @@ struct ItemTests {
         var (one, other) = (Author(1), Author(2, wallMilliseconds: 9_000_000))
         let alices = one.add("hers", by: People.alice)
         let bobs = other.add("his", by: People.bob)
-        let gone = other.handle(.delete, by: People.bob, to: bobs)
+        let gone = other.handle(DeleteItem(), by: People.bob, to: bobs)
         for merged in [alices.merged(with: gone), gone.merged(with: alices)] {
             #expect(merged.item?.owner == People.alice)
             #expect(merged.item?.title == "hers")
             #expect(merged.item?.isDeleted == false)
         }
         // Added again on the other side, and deleted there: it is one item.
-        let again = other.handle(.delete, to: other.add("hers", by: People.alice))
+        let again = other.handle(DeleteItem(), to: other.add("hers", by: People.alice))
         #expect(alices.merged(with: again).item?.isDeleted == true)
     }
 
     @Test func `the rules: what is missing, another's, deleted, or there already`() throws {
         var author = Author(1)
         let newItem = Item.NewItem(title: "buy", due: DueTime(milliseconds: 5), priority: .low)
-        let added = author.handle(.add(newItem), to: nil)
-        let edited = author.handle(.edit(Item.Edit(title: FieldText("sell"))), to: added)
-        let deleted = author.handle(.delete, to: edited)
-        #expect(try !judge(.add(newItem), of: edited))
-        #expect(try !judge(.add(Item.NewItem(title: "other")), of: deleted))
+        let added = author.handle(AddItem(newItem), to: nil)
+        let edited = author.handle(EditItem(Item.Edit(title: FieldText("sell"))), to: added)
+        let deleted = author.handle(DeleteItem(), to: edited)
+        #expect(try !judge(AddItem(newItem), of: edited))
+        #expect(try !judge(AddItem(Item.NewItem(title: "other")), of: deleted))
         #expect(throws: Refusal.itemExists) {
-            try judge(.add(Item.NewItem(title: "sell")), of: edited)
+            try judge(AddItem(Item.NewItem(title: "sell")), of: edited)
         }
         #expect(throws: Refusal.itemExists) {
-            try judge(.add(newItem), of: edited, by: People.bob)
+            try judge(AddItem(newItem), of: edited, by: People.bob)
         }
-        for action in [.edit(Item.Edit()), .finish(true)] as [Item.Action] {
+        for action in [EditItem(Item.Edit()), FinishItem(true)] as [any ItemAction] {
             #expect(throws: Refusal.itemNotFound) { try judge(action, of: nil) }
             #expect(throws: Refusal.itemNotFound) { try judge(action, of: deleted) }
             #expect(throws: Refusal.notOwner) { try judge(action, of: added, by: People.bob) }
         }
-        #expect(throws: Refusal.itemNotFound) { try judge(.delete, of: nil) }
-        #expect(throws: Refusal.notOwner) { try judge(.delete, of: deleted, by: People.bob) }
-        #expect(try !judge(.delete, of: deleted))
-        #expect(try !judge(.finish(false), of: added))
-        #expect(try !judge(.edit(Item.Edit(due: Clearable(newItem.due))), of: added))
-        #expect(try judge(.edit(Item.Edit(due: Clearable(nil))), of: added))
+        #expect(throws: Refusal.itemNotFound) { try judge(DeleteItem(), of: nil) }
+        #expect(throws: Refusal.notOwner) { try judge(DeleteItem(), of: deleted, by: People.bob) }
+        #expect(try !judge(DeleteItem(), of: deleted))
+        #expect(try !judge(FinishItem(false), of: added))
+        #expect(try !judge(EditItem(Item.Edit(due: Clearable(newItem.due))), of: added))
+        #expect(try judge(EditItem(Item.Edit(due: Clearable(nil))), of: added))
     }
 
     private func judge(
-        _ action: Item.Action, of target: Document?, by user: UserID = People.alice
+        _ action: any ItemAction, of target: Document?, by user: UserID = People.alice
     ) throws -> Bool {
         try Mutation(action, on: ItemTests.item, by: user).judge(
             conversation: nil, target: target,
@@ -143,11 +144,11 @@ struct ItemTests {
 
 extension Author {
     mutating func add(_ title: String, by owner: UserID) -> Document {
-        handle(.add(Item.NewItem(title: title)), by: owner, to: nil)
+        handle(AddItem(Item.NewItem(title: title)), by: owner, to: nil)
     }
 
     mutating func handle(
-        _ action: Item.Action, by owner: UserID = People.alice, to target: Document?
+        _ action: any ItemAction, by owner: UserID = People.alice, to target: Document?
     ) -> Document {
         let document = apply(Mutation(action, on: ItemTests.item, by: owner), to: target)
         guard target == nil, let dot = document.changedBy.dots.first else { return document }

@@ -18,34 +18,37 @@ struct MutationCodingTests {
             .hideChat, .seed(People.message, text: "hello"),
         ].map { Mutation($0, in: People.conversation, by: People.alice) } + own
 
-    private static let own: [Mutation] =
-        ([
-            .add(Item.NewItem(title: "buy")),
-            .add(
-                Item.NewItem(
-                    title: "buy", due: DueTime(milliseconds: -5), priority: .high,
-                    chat: People.conversation, message: People.message)),
-            .edit(Item.Edit(title: FieldText("sell"))),
-            .edit(Item.Edit(due: Clearable(nil), priority: Clearable(.low))),
-            .finish(true), .finish(false), .delete,
-        ] as [Item.Action]).map { Mutation($0, on: ItemTests.item, by: People.alice) } + [
-            Mutation(Profile.Edit(name: "Al", email: "", photo: nil), by: People.alice)
-        ] + DeviceTests.actions.map { Mutation($0, on: DeviceTests.id, by: People.alice) }
-        + CredentialsTests.actions.map {
-            Mutation($0, at: CredentialsTests.address, of: People.alice)
-        } + SigningTests.actions.map { Mutation($0) }
-        + FileTests.actions.map {
-            Mutation($0, of: FileTests.file, in: People.conversation, by: People.alice)
+    private static let items: [any ItemAction] = [
+        AddItem(Item.NewItem(title: "buy")),
+        AddItem(
+            Item.NewItem(
+                title: "buy", due: DueTime(milliseconds: -5), priority: .high,
+                chat: People.conversation, message: People.message)),
+        EditItem(Item.Edit(title: FieldText("sell"))),
+        EditItem(Item.Edit(due: Clearable(nil), priority: Clearable(.low))),
+        FinishItem(true), FinishItem(false), DeleteItem(),
+    ]
+
+    private static let own: [Mutation] = {
+        let (alice, chat) = (People.alice, People.conversation)
+        var all = items.map { Mutation($0, on: ItemTests.item, by: alice) }
+        let edit = Profile.Edit(name: "Al", email: "", photo: nil)
+        all.append(Mutation(SetProfile(edit), by: alice))
+        all += DeviceTests.actions.map { Mutation($0, on: DeviceTests.id, by: alice) }
+        all += CredentialsTests.actions.map {
+            Mutation($0, at: CredentialsTests.address, of: alice)
         }
-        + [FilePart.Action.put([1, 2]), .purge].map {
-            Mutation(
-                $0, on: FileTests.part, of: FileTests.file, in: People.conversation,
-                by: People.alice)
-        } + [
-            Mutation(
-                SendMessage(type: .image, item: nil, text: "look", Attachment(FileTests.file)),
-                of: People.message, in: People.conversation, by: People.alice)
-        ]
+        all += SigningTests.actions.map { Mutation($0) }
+        all += FileTests.actions.map { Mutation($0, of: FileTests.file, in: chat, by: alice) }
+        let parts: [any FilePartAction] = [PutFilePart([1, 2]), PurgeFilePart()]
+        all += parts.map {
+            Mutation($0, on: FileTests.part, of: FileTests.file, in: chat, by: alice)
+        }
+        let send = SendMessage(
+            type: .image, item: nil, text: "look", Attachment(FileTests.file))
+        all.append(Mutation(send, of: People.message, in: chat, by: alice))
+        return all
+    }()
 
     private static let view = MessageView(
         id: People.message, from: People.alice, sentAt: HybridTimestamp(milliseconds: 7),
@@ -75,7 +78,7 @@ struct MutationCodingTests {
     @Test func `what no line can say is refused`() {
         let long = String(repeating: "x", count: ChatLimits.textBytesMax + 1)
         let many = (0...ChatLimits.participantsMax).map { UserID(checked: "u\(10_000 + $0)") }
-        let bad: [Mutation.Action] = [
+        let bad: [ChatAction] = [
             .send(long), .edit(long), .create(participants: many, title: nil),
             .create(participants: [People.alice, People.bob, People.alice], title: nil),
             .create(participants: [People.bob], title: nil),

@@ -1,4 +1,5 @@
 import CRDT
+import TestKit
 import Testing
 import Wire
 
@@ -7,14 +8,14 @@ import Wire
 struct MutationTests {
     @Test func `a mutation changes one document, the message's or the conversation's`() {
         let create = Mutation(
-            .conversation(CreateConversation(participants: [People.alice], title: nil)),
+            CreateConversation(participants: [People.alice], title: nil),
             in: People.conversation, by: People.alice)
         #expect(create.message == nil)
         #expect(create.key == .conversation(People.conversation))
         for action in [
             .send("a"), .edit("a"), .hide, .retract, .restore, .pin, .unpin,
         ]
-            as [Mutation.Action]
+            as [ChatAction]
         {
             let mutation = Mutation(action, in: People.conversation, by: People.alice)
             #expect(mutation.message == People.message)
@@ -24,13 +25,13 @@ struct MutationTests {
 
     @Test func `what is a user's own is in their state, who takes part in the conversation`() {
         for action in [.archive, .unarchive, .read(nil), .read(People.message), .deliver(nil)]
-            as [Mutation.Action]
+            as [ChatAction]
         {
             let mutation = Mutation(action, in: People.conversation, by: People.bob)
             #expect(mutation.key == ParticipantStateTests.key)
             #expect(mutation.message == nil)
         }
-        for action in [.invite(People.bob), .leave] as [Mutation.Action] {
+        for action in [.invite(People.bob), .leave] as [ChatAction] {
             let mutation = Mutation(action, in: People.conversation, by: People.bob)
             #expect(mutation.key == .conversation(People.conversation))
         }
@@ -56,7 +57,7 @@ struct MutationTests {
         let sent = document.historyTime
         var seq: UInt64 = 1
         for action in [.edit("a"), .pin, .unpin, .hide, .restore, .retract]
-            as [Mutation.Action]
+            as [ChatAction]
         {
             document = author.apply(action, by: People.alice, to: document)
             seq += 1

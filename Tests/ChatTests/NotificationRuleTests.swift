@@ -12,13 +12,13 @@ struct NotificationRuleTests {
     private var author = Author(1)
     private var device: Document
 
-    init() { device = author.device(.add(FieldText("t")), nil) }
+    init() { device = author.device(AddDevice(FieldText("t")), nil) }
 
     private mutating func pass() { author.writer.wallMilliseconds += 1_000 }
 
     private mutating func view(_ conversation: ConversationID?) {
         pass()
-        device = author.device(.view(conversation), device)
+        device = author.device(ViewConversation(conversation), device)
     }
 
     private mutating func sent(by user: UserID = People.alice) -> Document {
@@ -50,7 +50,7 @@ struct NotificationRuleTests {
     @Test mutating func `only what was sent since the device was added`() throws {
         let before = sent()
         pass()
-        let late = author.device(.add(FieldText("t")), nil)
+        let late = author.device(AddDevice(FieldText("t")), nil)
         #expect(try !isNotified(of: before, by: late))
         let after = sent()
         #expect(try isNotified(of: after, by: late))
@@ -119,7 +119,7 @@ struct NotificationRuleTests {
             at: position, among: SeqSet(1...99))
         device = author.list([entry], device)
         #expect(try isNotified(of: message))
-        device = author.device(.acknowledge(entry.place.id), device)
+        device = author.device(AcknowledgeThrough(entry.place.id), device)
         #expect(try !isNotified(of: message))
         #expect(try isNotified(of: sent()))
     }
@@ -139,7 +139,7 @@ struct NotificationRuleTests {
                 among: SeqSet(1...9))
             var device = author.list([entry], device)
             #expect(try isNotified(of: both, by: device))
-            device = author.device(.acknowledge(entry.place.id), device)
+            device = author.device(AcknowledgeThrough(entry.place.id), device)
             #expect(try !isNotified(of: both, by: device))
         }
         let edited = author.apply(.edit("ho"), by: People.alice, to: here)
@@ -152,7 +152,7 @@ struct NotificationRuleTests {
         var far = Author(2)
         far.writer.wallMilliseconds = author.writer.wallMilliseconds + 5_000
         let early = sent()
-        let added = far.device(.add(FieldText("t")), nil)
+        let added = far.device(AddDevice(FieldText("t")), nil)
         far.writer.wallMilliseconds += 1
         let late = far.apply(.send("hello"), by: People.alice, to: nil)
         let both = early.merged(with: late)
@@ -160,7 +160,7 @@ struct NotificationRuleTests {
         let entry = ListedNotification(
             dot: late.sendings[0], conversation: People.conversation, message: People.message,
             at: try #require(late.message?.header.sent.time), among: SeqSet(1...9))
-        let done = far.device(.acknowledge(entry.place.id), far.list([entry], added))
+        let done = far.device(AcknowledgeThrough(entry.place.id), far.list([entry], added))
         for device in [done, done.merged(with: device)] {
             #expect(try !isNotified(of: both, by: device) && !isNotified(of: late, by: device))
         }
@@ -174,7 +174,7 @@ struct NotificationRuleTests {
         let early = sent()
         let both = early.merged(with: far.apply(.send("hello"), by: People.alice, to: nil))
         far.writer.wallMilliseconds += 1
-        let added = far.device(.add(FieldText("t")), nil)
+        let added = far.device(AddDevice(FieldText("t")), nil)
         far.writer.wallMilliseconds += 1
         let next = far.apply(.send("next"), by: People.alice, to: nil)
         let entry = ListedNotification(
@@ -182,7 +182,7 @@ struct NotificationRuleTests {
             message: MessageID(checked: "next"),
             at: try #require(next.message?.header.sent.time),
             among: SeqSet(1...next.sendings[0].seq))
-        let done = far.device(.acknowledge(entry.place.id), far.list([entry], added))
+        let done = far.device(AcknowledgeThrough(entry.place.id), far.list([entry], added))
         #expect(try !isNotified(of: both, by: done))
         #expect(try isNotified(of: both, by: done.merged(with: device)))
         #expect(try !isNotified(of: next, by: done.merged(with: device)))
@@ -211,7 +211,7 @@ struct NotificationRuleTests {
         for dot in both.sendings { sendings.insert(dot) }
         for (entry, isLeft) in [(second, false), (second.sparing(sendings), true)] {
             let listed = author.list([first, entry], device)
-            let done = author.device(.acknowledgeAlone(entry.place.id), listed)
+            let done = author.device(AcknowledgeAlone(entry.place.id), listed)
             #expect(try isNotified(of: both, by: done) == isLeft)
             #expect(try !isNotified(of: next, by: done))
         }
@@ -230,7 +230,7 @@ struct NotificationRuleTests {
                 message: People.message, at: try #require(later.message?.header.sent.time),
                 among: SeqSet(1...later.sendings[0].seq))
             var device = author.list([entry], device)
-            device = author.device(.acknowledge(entry.place.id), device)
+            device = author.device(AcknowledgeThrough(entry.place.id), device)
             #expect(try isNotified(of: behind, by: device) == isDue)
         }
     }

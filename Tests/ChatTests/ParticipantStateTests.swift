@@ -23,7 +23,7 @@ struct ParticipantStateTests {
         let mark = someMark(&writer, &random)
         let action = random.pick(
             [.archive, .archive, .unarchive, .read(nil), .deliver(nil), .hideChat]
-                as [Mutation.Action])
+                as [ChatAction])
         var vector = Vector()
         vector.insert(People.dot(UInt64(random.below(3)), 1 + UInt64(random.below(6))))
         let hidden = Hidden(invitation: mark.invitation, vector: vector)

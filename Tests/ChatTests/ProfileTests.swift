@@ -17,7 +17,7 @@ struct ProfileTests {
         let edit = Profile.Edit(
             name: field(&random), email: field(&random), photo: field(&random))
         let author = writer.nextAuthorship()
-        return Mutation(edit, by: People.alice).applied(to: document, by: author)
+        return Mutation(SetProfile(edit), by: People.alice).applied(to: document, by: author)
     }
 
     @Test func `a profile merges as a join, any order gives the same bytes`() throws {
@@ -44,7 +44,7 @@ struct ProfileTests {
         let set = author.apply(Profile.Edit(name: "Al"), to: nil)
         let judge = Judge(wallMilliseconds: 0, editWindowMilliseconds: 0)
         func isChange(_ edit: Profile.Edit, of target: Document?) throws -> Bool {
-            try Mutation(edit, by: People.alice)
+            try Mutation(SetProfile(edit), by: People.alice)
                 .judge(conversation: nil, target: target, by: judge)
         }
         #expect(try isChange(Profile.Edit(name: ""), of: nil))
@@ -72,7 +72,7 @@ extension String {
 
 extension Author {
     mutating func apply(_ edit: Profile.Edit, to target: Document?) -> Document {
-        apply(Mutation(edit, by: People.alice), to: target)
+        apply(Mutation(SetProfile(edit), by: People.alice), to: target)
     }
 
     /// Returns the document after the mutation, which is not judged.

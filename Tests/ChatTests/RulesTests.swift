@@ -30,12 +30,12 @@ struct RulesTests {
     }
 
     struct Row {
-        let action: Mutation.Action
+        let action: ChatAction
         let user: UserID
         let scene: Scene
         let verdict: Verdict
 
-        init(_ action: Mutation.Action, _ user: UserID, _ scene: Scene, _ verdict: Verdict) {
+        init(_ action: ChatAction, _ user: UserID, _ scene: Scene, _ verdict: Verdict) {
             self.action = action
             self.user = user
             self.scene = scene
@@ -44,13 +44,13 @@ struct RulesTests {
     }
 
     private static let stranger = UserID(checked: "mallory")
-    private static let aboutMessage: [Mutation.Action] = [
+    private static let aboutMessage: [ChatAction] = [
         .edit("new"), .hide, .retract, .restore, .pin, .unpin,
     ]
-    private static let create = Mutation.Action.create(participants: People.all, title: nil)
-    private static let createTitled = Mutation.Action.create(
+    private static let create = ChatAction.create(participants: People.all, title: nil)
+    private static let createTitled = ChatAction.create(
         participants: People.all, title: "title")
-    private static let createSmaller = Mutation.Action.create(
+    private static let createSmaller = ChatAction.create(
         participants: [People.alice], title: nil)
 
     /// Rows for the order of checks that all verbs share.
@@ -143,7 +143,7 @@ struct RulesTests {
     ]
 
     private static let newcomer = UserID(checked: "zoe")
-    private static let aboutConversation: [Mutation.Action] = [
+    private static let aboutConversation: [ChatAction] = [
         .invite(newcomer), .leave, .archive, .unarchive, .read(nil), .deliver(nil),
     ]
 
@@ -172,7 +172,7 @@ struct RulesTests {
     @Test func `reading goes forward, and archiving is made anew`() throws {
         let conversation = Conversation.among()
         var author = Author(1)
-        func judged(_ action: Mutation.Action, _ participantState: Document?, at number: UInt64)
+        func judged(_ action: ChatAction, _ participantState: Document?, at number: UInt64)
             throws -> Bool
         {
             try Mutation(action, in: People.conversation, by: People.bob).judge(
@@ -180,7 +180,7 @@ struct RulesTests {
                 reached: ParticipantStateTests.position(number),
                 by: Judge(wallMilliseconds: 0, editWindowMilliseconds: 0))
         }
-        for action in [.read(nil), .deliver(People.message)] as [Mutation.Action] {
+        for action in [.read(nil), .deliver(People.message)] as [ChatAction] {
             #expect(try judged(action, nil, at: 2))
             let author = author.writer.nextAuthorship()
             let participantState = Mutation(action, in: People.conversation, by: People.bob)
@@ -234,7 +234,10 @@ struct RulesTests {
                 guard done != target else { continue }
                 // A deletion gets a new tag each time, so that it wins over a restore on its way;
                 // so does a restore, which covers what arrives late.
-                if [.hide, .retract, .restore].contains(action) { continue }
+                switch action.action {
+                case is HideMessage, is RetractMessage, is RestoreMessage: continue
+                default: break
+                }
                 #expect(
                     verdict(of: action, by: People.alice, conversation, done) == .isDone,
                     "\(action) \(scene)")
@@ -250,7 +253,7 @@ struct RulesTests {
     func `the edit window is strict`(age: UInt64, isOpen: Bool) throws {
         let (conversation, target) = try stage(.message)
         let expected = isOpen ? Verdict.changes : .refused(.editForbidden)
-        let edit = Mutation.Action.edit("new")
+        let edit = ChatAction.edit("new")
         #expect(verdict(of: edit, by: People.alice, conversation, target, age: age) == expected)
     }
 
@@ -275,26 +278,26 @@ struct RulesTests {
         var author = Author(1)
         let target = author.apply(.send(composed), by: People.alice, to: nil)
         let conversation = Conversation.among()
-        let edit = Mutation.Action.edit(decomposed)
+        let edit = ChatAction.edit(decomposed)
         #expect(verdict(of: edit, by: People.alice, conversation, target) == .changes)
-        let send = Mutation.Action.send(decomposed)
+        let send = ChatAction.send(decomposed)
         #expect(
             verdict(of: send, by: People.alice, conversation, target)
                 == .refused(.messageExists))
         let created = author.apply(
             .create(participants: People.all, title: composed), by: People.alice, to: nil)
-        let again = Mutation.Action.create(participants: People.all, title: decomposed)
+        let again = ChatAction.create(participants: People.all, title: decomposed)
         #expect(
             verdict(of: again, by: People.alice, created.conversation, nil)
                 == .refused(.conversationExists))
     }
 
-    private func isCreation(_ action: Mutation.Action) -> Bool {
-        if case .conversation(is CreateConversation) = action { true } else { false }
+    private func isCreation(_ action: ChatAction) -> Bool {
+        action.action is CreateConversation
     }
 
     private func verdict(
-        of action: Mutation.Action, by user: UserID, _ conversation: Conversation?,
+        of action: ChatAction, by user: UserID, _ conversation: Conversation?,
         _ target: Document?, age: UInt64 = 0
     ) -> Verdict {
         let judge = Judge(

@@ -136,7 +136,7 @@ import Wire
             case .write(let mutation, _):
                 #expect(route.resource.method != .get, "a GET that writes")
                 #expect(mutation.user == UserID(checked: "alice"))
-                if case .message(_, let action) = mutation.action, let sent = action.newText {
+                if let sent = (mutation.action as? any MessageAction)?.newText {
                     #expect(values.contains { $0 == ("text", sent) })
                 }
             case .read(_, let user), .list(_, let user, _):

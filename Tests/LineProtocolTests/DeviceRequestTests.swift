@@ -14,40 +14,40 @@ struct DeviceRequestTests {
 
     @Test func `each verb of a device is read`() {
         let id = NotificationID(checked: "n-1")
-        func write(_ action: Device.Action) -> Request {
+        func write(_ action: any DeviceAction) -> Request {
             .write(Mutation(action, on: phone, by: alice))
         }
         let cases: [(String, Request)] = [
             (
                 "device add alice phone token=\"a b\"",
-                write(.register(FieldText("a b"), DeviceRegistration(signIn: nil)))
+                write(RegisterDevice(FieldText("a b"), DeviceRegistration(signIn: nil)))
             ),
             (
                 "DEVICE ADD alice phone token=t signin=a1,s1,65536",
-                write(.register(FieldText("t"), DeviceRegistration(signIn: signIn)))
+                write(RegisterDevice(FieldText("t"), DeviceRegistration(signIn: signIn)))
             ),
-            ("DEVICE REMOVE alice phone signin=s1", write(.removeSignedOut(signIn.id))),
-            ("DEVICE REMOVE alice phone signin=*", write(.removeSignedOut(nil))),
-            ("DEVICE remove alice phone", write(.remove)),
-            ("DEVICE REMOVE alice phone token=t", write(.removeToken(FieldText("t")))),
+            ("DEVICE REMOVE alice phone signin=s1", write(RemoveSignedOut(signIn.id))),
+            ("DEVICE REMOVE alice phone signin=*", write(RemoveSignedOut(nil))),
+            ("DEVICE remove alice phone", write(RemoveDevice())),
+            ("DEVICE REMOVE alice phone token=t", write(RemoveToken(FieldText("t")))),
             ("DEVICES alice", .list(DevicesQuery(of: alice), of: alice, .whole)),
-            ("VIEWING alice phone", write(.view(nil))),
-            ("VIEWING alice phone c1", write(.view(ConversationID(checked: "c1")))),
+            ("VIEWING alice phone", write(ViewConversation(nil))),
+            ("VIEWING alice phone c1", write(ViewConversation(ConversationID(checked: "c1")))),
             (
                 "VIEWING alice phone c1 lease=true",
-                write(.viewLeased(ConversationID(checked: "c1")))
+                write(LeaseView(ConversationID(checked: "c1")))
             ),
-            ("VIEWING alice phone lease=true", write(.view(nil))),
+            ("VIEWING alice phone lease=true", write(ViewConversation(nil))),
             (
                 "VIEWING alice phone upto=65536",
-                write(.endView(upTo: HybridTimestamp(bits: 65_536)))
+                write(EndLeasedView(upTo: HybridTimestamp(bits: 65_536)))
             ),
             ("NOTIFICATIONS alice phone", .notifications(phone, of: alice, .whole)),
-            ("NOTIFIED alice phone n-1", write(.acknowledge(id))),
-            ("NOTIFIED alice phone n-1 only=false", write(.acknowledge(id))),
-            ("NOTIFIED alice phone n-1 only=true", write(.acknowledgeAlone(id))),
-            ("NOTIFIED alice phone n-1 pushed=message", write(.notePushed(id, as: .message))),
-            ("NOTIFIED alice phone n-1 pushed=withdrawn", write(.notePushed(id, as: .withdrawn))),
+            ("NOTIFIED alice phone n-1", write(AcknowledgeThrough(id))),
+            ("NOTIFIED alice phone n-1 only=false", write(AcknowledgeThrough(id))),
+            ("NOTIFIED alice phone n-1 only=true", write(AcknowledgeAlone(id))),
+            ("NOTIFIED alice phone n-1 pushed=message", write(NotePushed(id, as: .message))),
+            ("NOTIFIED alice phone n-1 pushed=withdrawn", write(NotePushed(id, as: .withdrawn))),
         ]
         for (line, request) in cases { #expect(parsed(line) == .success(request)) }
     }

@@ -8,8 +8,7 @@ struct OwnRequestTests {
     private let alice = UserID(checked: "alice")
 
     private func added(_ line: String) -> Item.NewItem? {
-        guard case .item(.add(let item)) = change(line)?.action else { return nil }
-        return item
+        (change(line)?.action as? AddItem)?.item
     }
 
     @Test func `an action item has options and a title`() {
@@ -24,7 +23,8 @@ struct OwnRequestTests {
                 == .success(
                     .write(
                         Mutation(
-                            .add(Item.NewItem(title: "x")), on: ItemID(checked: "new"), by: alice),
+                            AddItem(Item.NewItem(title: "x")), on: ItemID(checked: "new"), by: alice
+                        ),
                         isMinted: true)))
         let line =
             "ACTION ADD alice id=i chat=c message=m due=1970-01-01T01:00:01+01:00 priority=low x"
@@ -51,7 +51,7 @@ struct OwnRequestTests {
         let edit = Item.Edit(due: Clearable(nil), priority: Clearable(.high))
         #expect(
             change("ACTION EDIT alice i due= priority=high")
-                == Mutation(.edit(edit), on: ItemID(checked: "i"), by: alice))
+                == Mutation(EditItem(edit), on: ItemID(checked: "i"), by: alice))
         #expect(refused("ACTION EDIT alice i due=tomorrow")?.code == 400)
         #expect(refused("ACTION EDIT alice i priority=urgent")?.code == 400)
         #expect(refused("ACTION DONE alice")?.code == 400)
@@ -61,7 +61,8 @@ struct OwnRequestTests {
         #expect(parsed("PROFILE alice") == .success(.read(ProfileQuery(of: alice), of: alice)))
         let edit = Profile.Edit(
             name: Clearable(FieldText("A B")), email: nil, photo: Clearable(nil))
-        #expect(change("PROFILE alice name=\"A B\" photo=") == Mutation(edit, by: alice))
+        #expect(
+            change("PROFILE alice name=\"A B\" photo=") == Mutation(SetProfile(edit), by: alice))
         #expect(refused("PROFILE")?.code == 400)
         #expect(refused("PROFILE alice email=a email=b")?.code == 400)
     }

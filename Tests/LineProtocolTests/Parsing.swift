@@ -29,9 +29,10 @@ struct SentMessage {
 /// Returns the message that a line sends; nil where it is refused or another request.
 func sent(_ line: String) -> SentMessage? {
     guard case .success(.write(let mutation, let isMinted)) = parsed(line),
-        case .message(let id, let send as SendMessage) = mutation.action
+        let send = mutation.action as? SendMessage
     else { return nil }
-    return SentMessage(id: isMinted ? nil : id, type: send.type, item: send.item, text: send.text)
+    return SentMessage(
+        id: isMinted ? nil : mutation.message, type: send.type, item: send.item, text: send.text)
 }
 
 /// Returns the error of a line; nil where it is a request or blank.

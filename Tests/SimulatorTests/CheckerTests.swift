@@ -2,6 +2,7 @@ import CRDT
 import Chat
 import Node
 import Replication
+import TestKit
 import Testing
 import Wire
 
@@ -71,7 +72,7 @@ import Wire
     }
 
     private func entry(
-        _ seq: UInt64, _ action: Mutation.Action, past: [Dot] = [], at time: UInt64? = nil,
+        _ seq: UInt64, _ action: ChatAction, past: [Dot] = [], at time: UInt64? = nil,
         base: Stamp? = nil
     ) throws -> Ledger.Entry {
         let replica = ReplicaID(high: 1, low: 1)
@@ -106,7 +107,7 @@ import Wire
         let retract = Ledger.Entry(
             dot: Dot(replica: first.dot.replica, seq: first.dot.seq), shard: 99, node: 0,
             mutation: Mutation(
-                .message(try #require(MessageID(document.key.id)), RetractMessage()),
+                RetractMessage(), of: try #require(MessageID(document.key.id)),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
             operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: nil, base: nil, bytes: .zero)
@@ -247,7 +248,7 @@ import Wire
         let edit = Ledger.Entry(
             dot: first.dot, shard: 99, node: 0,
             mutation: Mutation(
-                .message(try #require(MessageID(document.key.id)), EditMessage(text: "lost")),
+                EditMessage(text: "lost"), of: try #require(MessageID(document.key.id)),
                 in: try #require(first.mutation.conversation), by: first.mutation.user),
             operation: authorship(Dot(replica: ReplicaID(high: 9, low: 9), seq: 9), at: 12).stamp,
             past: first.past, stamp: first.stamp, base: document.message?.header.sent,
@@ -275,7 +276,7 @@ import Wire
             CreateConversation(participants: [ann], title: "room"), in: room, by: ann)
         _ = try asked(create, in: world)
         // Of the conversation, and of nothing else, the reply to the mark says that it is stored.
-        let mark = Mutation(.participant(MarkRead(nil)), in: room, by: ann)
+        let mark = Mutation(MarkRead(nil), in: room, by: ann)
         guard case .write(let context, let key, _) = try asked(mark, in: world).kind else {
             throw Violation(invariant: .oneChange, explanation: "a mark is a write")
         }

@@ -3,6 +3,7 @@ import Chat
 import Replication
 import Storage
 import StorePort
+import TestKit
 import Wire
 
 /// Documents as a node makes them, and the state that the disk should hold of them.
@@ -34,7 +35,7 @@ struct Chats {
 
     /// Makes a mutation at a replica, at `time` or at the clock's time.
     mutating func make(
-        _ action: Mutation.Action, in conversation: ConversationID, by replica: Int = 1,
+        _ action: ChatAction, in conversation: ConversationID, by replica: Int = 1,
         at time: HybridTimestamp? = nil, from user: UserID = Chats.user, purges: Bool = false
     ) -> Record {
         let mutation = Mutation(action, in: conversation, by: user)

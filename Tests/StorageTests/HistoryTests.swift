@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Storage
+import TestKit
 import Testing
 import Wire
 

@@ -3,6 +3,7 @@ import Chat
 import Replication
 import Storage
 import StorePort
+import TestKit
 import Testing
 import Wire
 

@@ -14,7 +14,7 @@ import Wire
         for number in 1...edits {
             let text = String(repeating: "x", count: ChatLimits.textBytesMax - 10) + "\(number)"
             let mutation = Mutation(
-                .message(Chats.message(1), EditMessage(text: text)), in: Chats.conversation(1),
+                EditMessage(text: text), of: Chats.message(1), in: Chats.conversation(1),
                 by: Chats.user)
             let stamp = Stamp(
                 time: HybridTimestamp(milliseconds: UInt64(number)), process: Chats.replica(7),

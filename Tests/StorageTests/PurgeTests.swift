@@ -4,6 +4,7 @@ import Glibc
 import Replication
 import Storage
 import StorePort
+import TestKit
 import Testing
 import Wire
 

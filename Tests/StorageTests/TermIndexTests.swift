@@ -3,6 +3,7 @@ import Chat
 import Replication
 import Storage
 import StorePort
+import TestKit
 import Testing
 import Wire
 
@@ -24,7 +25,7 @@ import Wire
             let number = Int.random(in: 0..<4, using: &random)
             let user = TermIndexTests.users[Int.random(in: 0..<3, using: &random)]
             let id = Chats.message(number)
-            let actions: [Mutation.Action] = [
+            let actions: [ChatAction] = [
                 .conversation(InviteUser(user)), .conversation(InviteUser(user)),
                 .conversation(LeaveConversation()),
                 .message(id, PinMessage()), .message(id, UnpinMessage()),
@@ -77,7 +78,7 @@ import Wire
         let folder = try TemporaryFolder()
         var database = try TestDatabase(folder: folder.path)
         var chats = try fill(database, seed: 1, steps: 3)
-        let begin = File.Action.begin(type: FieldText("image/png"))
+        let begin = BeginUpload(type: FieldText("image/png"))
         for number in 0..<4 {
             let record = chats.make(
                 .file(FileID(checked: "f"), begin), in: Chats.conversation(number))

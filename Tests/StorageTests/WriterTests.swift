@@ -3,6 +3,7 @@ import Chat
 import Replication
 import Storage
 import StorePort
+import TestKit
 import Testing
 import Wire
 
@@ -44,7 +45,7 @@ import Wire
         var writes = (0..<6).map { chats.send($0, in: $0 % 3) }
         for _ in 0..<60 {
             let message = Int.random(in: 0..<6, using: &generator)
-            let action: Mutation.Action =
+            let action: ChatAction =
                 Bool.random(using: &generator)
                 ? .message(Chats.message(message), PinMessage())
                 : .message(Chats.message(message), UnpinMessage())

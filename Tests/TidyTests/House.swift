@@ -126,7 +126,7 @@ struct House {
             Room("grapevine-fuzz", .program, "Fuzz"),
         ],
         supports: [
-            Room("TestKit", .node, "CRDT Foundation Wire Testing"),
+            Room("TestKit", .node, "Chat CRDT Foundation Wire Testing"),
             // Nodes and clients in memory.
             Room(
                 "NodeKit", .node,

@@ -103,21 +103,6 @@ extension Credentials {
     }
 }
 
-extension Credentials.Account {
-    /// When the change that an action asks for was made; nil where the account does not show it.
-    public func time(of action: Credentials.Action) -> HybridTimestamp? {
-        switch action {
-        case .signUp: created?.time
-        case .begin(let id, _, _): signIn(id)?.began.time
-        case .renew(let id, _, _, _): signIn(id)?.renewed?.time
-        case .setPassword, .endAll: ended?.time
-        case .setDisabled: accessStamp?.time
-        case .remove: removed?.time
-        case .end: nil
-        }
-    }
-}
-
 // MARK: Changes
 
 extension Credentials.Account {

@@ -1,230 +1,220 @@
 import CRDT
 import Wire
 
+/// A change of an account, which a node makes for the user or for an operator.
+///
+/// Each action is a type, with its entry in `Credentials.actions`.
+public protocol CredentialsAction: DocumentAction where Content == Credentials {
+    /// Returns whether the action would change an account; throws where it is refused.
+    func judge(_ account: Credentials.Account) throws(Refusal) -> Bool
+
+    /// Returns the same where no account is known.
+    ///
+    /// - Parameter removed: the entry of an account that was removed, or of a user of whom only
+    ///   ends of sign-ins are known; nil where nothing is known of the user.
+    func judgeMissing(_ removed: Credentials.Account?) throws(Refusal) -> Bool
+
+    func apply(to account: inout Credentials.Account, at stamp: Stamp)
+
+    func stampsOverwritten(in account: Credentials.Account) -> [Stamp?]
+
+    /// Returns when the requested change was made; nil where the account does not show it.
+    func time(in account: Credentials.Account) -> HybridTimestamp?
+}
+
 extension Credentials {
-    /// A change of an account, which a node makes for the user or for an operator.
-    public enum Action: Hashable, Sendable {
-        case signUp(email: FieldText, password: FieldText)
-        /// Ends all sign-ins, too.
-        case setPassword(FieldText)
-        /// Ends all sign-ins, too, where the account is disabled, or was.
-        case setDisabled(Bool)
-        /// Removes the account from this address: it is deleted, or signs in with another one.
-        case remove
-        /// Signs in with a password, which is refused where it is not the present one; nil for the
-        /// present one, whichever it is.
-        case begin(SignInID, SecretDigest, judgedBy: FieldText?)
-        /// Replaces the refresh token of a sign-in, which must be `renewal.replaced` and was issued
-        /// at this time, for a sign-in that began then.
-        case renew(SignInID, Renewal, issued: HybridTimestamp, began: HybridTimestamp)
-        /// Ends a sign-in, whether it is known or not, that began at this time; nil where that is
-        /// not known.
-        case end(SignInID, began: HybridTimestamp?)
-        /// Ends all sign-ins that began before.
-        case endAll
+    static let actions: [any DocumentAction.Type] = [
+        SignUp.self, SetPassword.self, SetAccountDisabled.self, RemoveAccount.self,
+        BeginSignIn.self, RenewSignIn.self, EndSignIn.self, EndAllSignIns.self,
+    ]
+}
+
+extension Mutation {
+    public convenience init(
+        _ action: some CredentialsAction, at address: AddressID, of user: UserID
+    ) {
+        self.init(action, at: .credentials(address), by: user)
     }
 }
 
-extension Credentials.Action {
-    /// Returns whether the action changes anything; throws where it is refused.
-    func judge(_ credentials: Credentials?, by user: UserID) throws(Refusal) -> Bool {
-        if case .signUp = self {
-            guard let credentials, !credentials.present.isEmpty else { return true }
-            guard credentials.account(of: user)?.isPresent ?? false else { throw .emailInUse }
-            return false
-        }
-        let known = credentials?.account(of: user)
-        guard let account = known, account.isPresent else {
-            // A user who is signed in has an account, which may not have arrived yet.
-            if case .end(let id, let began) = self {
-                return known?.lacksEnd(of: id, begunAt: began) ?? true
-            }
-            if case .endAll = self { return true }
-            if case .renew(let id, _, _, let began) = self, let known, known.hasEnd(of: id) {
-                throw known.refusal(of: id, begunAt: began)
-            }
-            // A node has seen the account that it signs a user in to; this one may not have yet.
-            if case .renew(_, _, _, let began) = self, known?.removed?.time ?? .zero < began {
-                throw .signInBehind
-            }
-            throw .accountNotFound
-        }
-        switch self {
-        case .signUp, .remove, .endAll: return true
-        case .setPassword(let password): return !haveSameBytes(account.password, password.text)
-        // Also where it is so already: an earlier change of the same operator may still arrive.
-        case .setDisabled: return true
-        case .begin(let id, _, let password):
-            guard !account.isDisabled else { throw .accountDisabled }
-            if let password, !haveSameBytes(account.password, password.text) {
-                throw .passwordUnsettled
-            }
-            return account.signIn(id) == nil && !account.hasEnd(of: id)
-        case .renew(let id, let renewal, let issued, let began):
-            guard let signIn = account.signIn(id) else {
-                throw account.refusal(of: id, begunAt: began)
-            }
-            guard !account.isDisabled else { throw .accountDisabled }
-            guard let current = signIn.renewal, let renewed = signIn.renewed else {
-                throw .signInEnded
-            }
-            // A client that was not told the answer asks again, and a node looks again whether the
-            // renewal stands: no two of them have one secret.
-            if current == renewal { return false }
-            guard current.secret == renewal.replaced else {
-                throw issued > renewed.time ? .signInBehind : .refreshTokenUsed
-            }
-            return true
-        case .end(let id, let began):
-            return account.lacksEnd(of: id, begunAt: began)
-        }
+extension CredentialsAction {
+    public func judgeMissing(_ removed: Credentials.Account?) throws(Refusal) -> Bool {
+        throw .accountNotFound
     }
 
-    func applied(to content: Credentials?, by user: UserID, _ author: Authorship) -> Credentials {
+    public func judge(
+        _ credentials: Credentials?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        let known = credentials?.account(of: user)
+        guard let known, known.isPresent else { return try judgeMissing(known) }
+        return try judge(known)
+    }
+
+    public func applied(
+        to content: Credentials?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Credentials {
         var credentials = content ?? Credentials()
-        let stamp = author.stamp
-        credentials.update(user) { account in
-            switch self {
-            case .signUp(let email, let password):
-                account.create(email: email, password: password, at: stamp)
-            case .setPassword(let password):
-                account.setPassword(password, at: stamp)
-                account.endAll(at: stamp)
-            case .setDisabled(let isDisabled):
-                let wasDisabled = account.isDisabled
-                account.setAccess(isDisabled ? .disabled : .enabled, at: stamp)
-                if isDisabled || wasDisabled { account.endAll(at: stamp) }
-            case .remove: account.remove(at: stamp)
-            case .begin(let id, let secret, _): account.begin(id, secret, at: stamp)
-            case .renew(let id, let renewal, _, _):
-                account.update(id) { $0.renew(renewal, at: stamp) }
-            case .end(let id, let began): account.end(id, began: began ?? stamp.time)
-            case .endAll: account.endAll(at: stamp)
-            }
-        }
+        credentials.update(user) { apply(to: &$0, at: author.stamp) }
         return credentials
     }
-}
 
-extension Credentials.Action: DocumentAction {
     public func standing(of operation: Stamp, by user: UserID, in content: Credentials) -> Standing
     {
-        guard let account = content.account(of: user) else { return .new }
-        if case .begin = self {
-            if account.signIns.contains(where: { $0.began == operation }) { return .done }
-            if operation.time <= account.endedThrough { return .stale(account.endedThrough) }
-        }
-        return .ofWriting(operation, over: stampsOverwritten(in: account))
+        content.account(of: user).map {
+            .ofWriting(operation, over: stampsOverwritten(in: $0))
+        } ?? .new
     }
 
-    private func stampsOverwritten(in account: Credentials.Account) -> [Stamp?] {
-        switch self {
-        case .signUp: [account.removed, account.created]
-        case .setPassword: [account.removed, account.passwordStamp] + account.stampsOfSignIns
-        case .setDisabled: [account.removed, account.accessStamp] + account.stampsOfSignIns
-        case .begin: [account.removed, account.ended]
-        case .renew(let id, _, _, _):
-            [account.removed, account.ended, account.signIn(id)?.renewed]
-        case .end: []
-        case .endAll: [account.removed] + account.stampsOfSignIns
-        case .remove:
-            [account.removed, account.created, account.passwordStamp] + account.stampsOfSignIns
-        }
+    public func nameBytes(by user: UserID) -> Int { 0 }
+    public var isForOperators: Bool { true }
+}
+
+// MARK: Accounts
+
+/// An action that creates an account at an address.
+public struct SignUp: CredentialsAction {
+    public static let codes = [ActionCode(40, 1)]
+
+    public let email: FieldText
+    public let password: FieldText
+
+    public init(email: FieldText, password: FieldText) {
+        self.email = email
+        self.password = password
     }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        email = try FieldText(from: &reader)
+        password = try FieldText(from: &reader)
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) {
+        email.encode(into: &writer)
+        password.encode(into: &writer)
+    }
+
+    public func judge(
+        _ credentials: Credentials?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        guard let credentials, !credentials.present.isEmpty else { return true }
+        guard let account = credentials.account(of: user), account.isPresent else {
+            throw .emailInUse
+        }
+        return try judge(account)
+    }
+
+    public func judge(_ account: Credentials.Account) throws(Refusal) -> Bool { false }
+
+    public func apply(to account: inout Credentials.Account, at stamp: Stamp) {
+        account.create(email: email, password: password, at: stamp)
+    }
+
+    public func stampsOverwritten(in account: Credentials.Account) -> [Stamp?] {
+        [account.removed, account.created]
+    }
+
+    public func time(in account: Credentials.Account) -> HybridTimestamp? { account.created?.time }
 
     public func nameBytes(by user: UserID) -> Int {
-        switch self {
-        case .signUp(let email, let password):
-            nameBytesMax + email.text.utf8.count + password.text.utf8.count
-        case .setPassword(let password): password.text.utf8.count
-        case .begin(_, _, let password): 4 * nameBytesMax + (password?.text.utf8.count ?? 0)
-        case .renew: 4 * nameBytesMax
-        case .setDisabled, .remove, .end, .endAll: 0
-        }
+        nameBytesMax + email.text.utf8.count + password.text.utf8.count
     }
 
-    public var growth: ActionGrowth {
-        switch self {
-        case .signUp, .begin: .adds
-        case .setPassword, .setDisabled, .renew, .end, .endAll: .settles
-        case .remove: .empties
-        }
-    }
-
-    public var deletes: Bool {
-        switch self {
-        case .remove, .end, .endAll: true
-        case .signUp, .setPassword, .setDisabled, .begin, .renew: false
-        }
-    }
-
-    static let kind: UInt8 = 40
-
-    public var kind: UInt8 { Credentials.Action.kind }
-
-    public func encodeRest(into writer: inout ByteWriter) { encode(into: &writer) }
-
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        guard kind == Credentials.Action.kind else { return nil }
-        try self.init(from: &reader)
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(user.text)
     }
 }
 
-extension Credentials.Action: WireValue {
-    public func encode(into writer: inout ByteWriter) {
-        switch self {
-        case .signUp(let email, let password):
-            writer.write(1)
-            email.encode(into: &writer)
-            password.encode(into: &writer)
-        case .setPassword(let password):
-            writer.write(2)
-            password.encode(into: &writer)
-        case .setDisabled(let isDisabled):
-            writer.write(3)
-            writer.write(isDisabled)
-        case .remove: writer.write(4)
-        case .begin(let id, let secret, let password):
-            writer.write(password == nil ? 5 : 9)
-            writer.write(id)
-            writer.write(secret)
-            if let password { password.encode(into: &writer) }
-        case .renew(let id, let renewal, let issued, let began):
-            writer.write(6)
-            writer.write(id)
-            renewal.encode(into: &writer)
-            issued.encode(into: &writer)
-            began.encode(into: &writer)
-        case .end(let id, let began):
-            writer.write(began == nil ? 7 : 10)
-            writer.write(id)
-            if let began { began.encode(into: &writer) }
-        case .endAll: writer.write(8)
-        }
+/// An action that sets the password of an account and ends all its sign-ins.
+public struct SetPassword: CredentialsAction {
+    public static let codes = [ActionCode(40, 2)]
+
+    public let password: FieldText
+
+    public init(_ password: FieldText) { self.password = password }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        password = try FieldText(from: &reader)
     }
 
-    public init(from reader: inout ByteReader) throws(WireError) {
-        switch try reader.readByte() {
-        case 1:
-            self = .signUp(
-                email: try FieldText(from: &reader), password: try FieldText(from: &reader))
-        case 2: self = .setPassword(try FieldText(from: &reader))
-        case 3: self = .setDisabled(try reader.readFlag())
-        case 4: self = .remove
-        case 5: self = .begin(try reader.readName(), try reader.readName(), judgedBy: nil)
-        case 6:
-            self = .renew(
-                try reader.readName(), try Credentials.Renewal(from: &reader),
-                issued: try HybridTimestamp(from: &reader),
-                began: try HybridTimestamp(from: &reader))
-        case 7: self = .end(try reader.readName(), began: nil)
-        case 8: self = .endAll
-        case 9:
-            self = .begin(
-                try reader.readName(), try reader.readName(),
-                judgedBy: try FieldText(from: &reader))
-        case 10: self = .end(try reader.readName(), began: try HybridTimestamp(from: &reader))
-        default: throw .unknown
-        }
+    public func encodeRest(into writer: inout ByteWriter) { password.encode(into: &writer) }
+
+    public func judge(_ account: Credentials.Account) throws(Refusal) -> Bool {
+        !haveSameBytes(account.password, password.text)
     }
+
+    public func apply(to account: inout Credentials.Account, at stamp: Stamp) {
+        account.setPassword(password, at: stamp)
+        account.endAll(at: stamp)
+    }
+
+    public func stampsOverwritten(in account: Credentials.Account) -> [Stamp?] {
+        [account.removed, account.passwordStamp] + account.stampsOfSignIns
+    }
+
+    public func time(in account: Credentials.Account) -> HybridTimestamp? { account.ended?.time }
+
+    public func nameBytes(by user: UserID) -> Int { password.text.utf8.count }
+    public var growth: ActionGrowth { .settles }
+}
+
+/// An action that disables or enables an account, and ends all its sign-ins where it is disabled,
+/// or was.
+public struct SetAccountDisabled: CredentialsAction {
+    public static let codes = [ActionCode(40, 3)]
+
+    public let isDisabled: Bool
+
+    public init(_ isDisabled: Bool) { self.isDisabled = isDisabled }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        isDisabled = try reader.readFlag()
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(isDisabled) }
+
+    /// Also where the account is as requested: an earlier change of the same operator may still
+    /// arrive.
+    public func judge(_ account: Credentials.Account) throws(Refusal) -> Bool { true }
+
+    public func apply(to account: inout Credentials.Account, at stamp: Stamp) {
+        let wasDisabled = account.isDisabled
+        account.setAccess(isDisabled ? .disabled : .enabled, at: stamp)
+        if isDisabled || wasDisabled { account.endAll(at: stamp) }
+    }
+
+    public func stampsOverwritten(in account: Credentials.Account) -> [Stamp?] {
+        [account.removed, account.accessStamp] + account.stampsOfSignIns
+    }
+
+    public func time(in account: Credentials.Account) -> HybridTimestamp? {
+        account.accessStamp?.time
+    }
+
+    public var growth: ActionGrowth { .settles }
+}
+
+/// An action that removes an account from an address: the account is deleted, or gets another
+/// address.
+public struct RemoveAccount: CredentialsAction, PlainAction {
+    public static let codes = [ActionCode(40, 4)]
+
+    public init() {}
+
+    public func judge(_ account: Credentials.Account) throws(Refusal) -> Bool { true }
+
+    public func apply(to account: inout Credentials.Account, at stamp: Stamp) {
+        account.remove(at: stamp)
+    }
+
+    public func stampsOverwritten(in account: Credentials.Account) -> [Stamp?] {
+        [account.removed, account.created, account.passwordStamp] + account.stampsOfSignIns
+    }
+
+    public func time(in account: Credentials.Account) -> HybridTimestamp? { account.removed?.time }
+
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
 }

@@ -5,50 +5,37 @@ import Wire
 ///
 /// Each action is a type, with its entry in `Conversation.actions`.
 public protocol ConversationAction: DocumentAction where Content == Conversation {
-    /// The numbers of the action on the wire: one, or one for each form.
-    static var kinds: [UInt8] { get }
-
-    /// Reads what follows the kind.
-    init(kind: UInt8, from reader: inout ByteReader) throws(WireError)
-
-    /// The users whom the action adds to the conversation, ascending.
-    var added: [UserID] { get }
-    /// Whether it ends its user's part in the conversation.
-    var isDeparture: Bool { get }
-
     /// Returns whether the action would change anything; throws where it is refused.
     func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool
-
-    func applied(
-        to conversation: Conversation?, by user: UserID, _ author: Authorship
-    ) -> Conversation
 }
 
 extension ConversationAction {
-    public var kind: UInt8 { Self.kinds[0] }
-    public var added: [UserID] { [] }
-    public var isDeparture: Bool { false }
+    /// The conversation is that of the circumstances: under an id that was just made, no document
+    /// is looked up.
+    public func judge(
+        _ content: Conversation?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        try judge(circumstances.conversation, by: user)
+    }
 }
 
 extension Conversation {
-    private static let actions: [any ConversationAction.Type] = [
+    static let actions: [any DocumentAction.Type] = [
         CreateConversation.self, InviteUser.self, LeaveConversation.self,
     ]
+}
 
-    /// Reads the action of a kind; nil if it is none of a conversation.
-    static func action(
-        kind: UInt8, from reader: inout ByteReader
-    ) throws(WireError) -> (any ConversationAction)? {
-        for type in actions where type.kinds.contains(kind) {
-            return try type.init(kind: kind, from: &reader)
-        }
-        return nil
+extension Mutation {
+    public convenience init(
+        _ action: some ConversationAction, in conversation: ConversationID, by user: UserID
+    ) {
+        self.init(action, at: .conversation(conversation), by: user)
     }
 }
 
 /// An action that creates a conversation.
 public struct CreateConversation: ConversationAction {
-    public static let kinds: [UInt8] = [1, 32]
+    public static let codes: [ActionCode] = [1, 32]
 
     /// Ascending, with the creator.
     public let participants: [UserID]
@@ -62,17 +49,17 @@ public struct CreateConversation: ConversationAction {
         self.isByAccount = isByAccount
     }
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
         participants = try reader.readUsers()
         guard participants.count <= ChatLimits.participantsMax else {
             throw .tooLong(
                 count: UInt64(participants.count), limit: ChatLimits.participantsMax)
         }
         title = try reader.readOptionalText(limit: ChatLimits.titleBytesMax)
-        isByAccount = kind == 32
+        isByAccount = code == 32
     }
 
-    public var kind: UInt8 { isByAccount ? 32 : 1 }
+    public var code: ActionCode { isByAccount ? 32 : 1 }
 
     public func encodeRest(into writer: inout ByteWriter) {
         participants.encode(into: &writer)
@@ -80,6 +67,12 @@ public struct CreateConversation: ConversationAction {
     }
 
     public var added: [UserID] { participants }
+
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(key.partition) || participants.contains { condition($0.text) }
+    }
 
     public func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
         guard let header = conversation?.header else { return true }
@@ -90,7 +83,8 @@ public struct CreateConversation: ConversationAction {
     }
 
     public func applied(
-        to conversation: Conversation?, by user: UserID, _ author: Authorship
+        to conversation: Conversation?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
     ) -> Conversation {
         Conversation(
             header: Conversation.Header(
@@ -111,19 +105,25 @@ public struct CreateConversation: ConversationAction {
 
 /// An action that adds a user to a conversation.
 public struct InviteUser: ConversationAction {
-    public static let kinds: [UInt8] = [9]
+    public static let codes: [ActionCode] = [9]
 
     public let guest: UserID
 
     public init(_ guest: UserID) { self.guest = guest }
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
         guest = try reader.readName()
     }
 
     public func encodeRest(into writer: inout ByteWriter) { writer.write(guest) }
 
     public var added: [UserID] { [guest] }
+
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(guest.text)
+    }
 
     public func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
         let conversation = try conversation.joined(by: user)
@@ -135,7 +135,8 @@ public struct InviteUser: ConversationAction {
     }
 
     public func applied(
-        to conversation: Conversation?, by user: UserID, _ author: Authorship
+        to conversation: Conversation?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
     ) -> Conversation {
         guard var conversation else { preconditionFailure("judge refuses what is not there") }
         conversation.invite(guest, of: user, by: author.stamp)
@@ -157,7 +158,7 @@ public struct InviteUser: ConversationAction {
 
 /// An action by which a user leaves a conversation.
 public struct LeaveConversation: ConversationAction {
-    public static let kinds: [UInt8] = [10, 44]
+    public static let codes: [ActionCode] = [10, 44]
 
     /// Whether nothing is changed where the user has left already, as for a request that may be
     /// repeated; otherwise that is refused.
@@ -165,12 +166,11 @@ public struct LeaveConversation: ConversationAction {
 
     public init(mayHaveLeft: Bool = false) { self.mayHaveLeft = mayHaveLeft }
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        mayHaveLeft = kind == 44
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        mayHaveLeft = code == 44
     }
 
-    public var kind: UInt8 { mayHaveLeft ? 44 : 10 }
-    public var isDeparture: Bool { true }
+    public var code: ActionCode { mayHaveLeft ? 44 : 10 }
 
     public func judge(_ conversation: Conversation?, by user: UserID) throws(Refusal) -> Bool {
         if mayHaveLeft, conversation.hasLeft(user) { return false }
@@ -179,7 +179,8 @@ public struct LeaveConversation: ConversationAction {
     }
 
     public func applied(
-        to conversation: Conversation?, by user: UserID, _ author: Authorship
+        to conversation: Conversation?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
     ) -> Conversation {
         guard var conversation else { preconditionFailure("judge refuses what is not there") }
         conversation.leave(user, by: author)

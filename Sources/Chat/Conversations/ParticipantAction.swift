@@ -5,19 +5,6 @@ import Wire
 ///
 /// Each action is a type, with its entry in `ParticipantState.actions`.
 public protocol ParticipantAction: DocumentAction where Content == ParticipantState {
-    /// The number of the action on the wire.
-    static var kind: UInt8 { get }
-    /// Whether the accepting node says which part of the conversation is hidden.
-    static var hides: Bool { get }
-    /// Whether the unread count follows from the mark that is set.
-    static var marksRead: Bool { get }
-
-    /// Reads what follows the kind.
-    init(from reader: inout ByteReader) throws(WireError)
-
-    /// The position at which the action sets a mark; nil if it sets none.
-    var marking: Mutation.Marking? { get }
-
     /// Returns whether the action of a participant would change anything.
     ///
     /// - Parameter mark: the mark that it would set; nil where there is nothing to mark.
@@ -29,33 +16,23 @@ public protocol ParticipantAction: DocumentAction where Content == ParticipantSt
 }
 
 extension ParticipantAction {
-    public var kind: UInt8 { Self.kind }
-    public static var hides: Bool { false }
-    public static var marksRead: Bool { false }
-    public var marking: Mutation.Marking? { nil }
-
     /// Also where the state is as requested already: the new tag wins over a contrary change on its
     /// way from another node, which had seen only the earlier one, and an earlier change of the
     /// same client may still arrive.
     public func changes(_ state: ParticipantState?, mark: Mark?) -> Bool { true }
 
-    /// Returns whether the action would change anything; throws where it is refused.
-    ///
-    /// - Parameter reached: the position of the message up to which a mark is set; nil where there
-    ///   is none.
-    func judge(
-        _ state: ParticipantState?, in conversation: Conversation?, by user: UserID,
-        reached: HistoryPosition?
+    public func judge(
+        _ state: ParticipantState?, by user: UserID, in circumstances: Circumstances
     ) throws(Refusal) -> Bool {
         let namesMessage = if case .message? = marking { true } else { false }
-        let conversation = try conversation.joined(
+        let conversation = try circumstances.conversation.joined(
             by: user, or: namesMessage ? .messageNotFound : .conversationNotFound)
-        let mark = reached.map { conversation.mark(of: user, at: $0) }
+        let mark = circumstances.reached.map { conversation.mark(of: user, at: $0) }
         if namesMessage, mark == nil { throw .messageNotFound }
         return changes(state, mark: mark)
     }
 
-    func applied(
+    public func applied(
         to content: ParticipantState?, by user: UserID, _ author: Authorship,
         with findings: ParticipantFindings
     ) -> ParticipantState {
@@ -78,28 +55,26 @@ public struct ParticipantFindings: Hashable, Sendable {
 }
 
 extension ParticipantState {
-    private static let actions: [any ParticipantAction.Type] = [
+    static let actions: [any DocumentAction.Type] = [
         ArchiveChat.self, UnarchiveChat.self, MarkRead.self, MarkDelivered.self, HideChat.self,
     ]
+}
 
-    /// Reads the action of a kind; nil if it is none of a participant.
-    static func action(
-        kind: UInt8, from reader: inout ByteReader
-    ) throws(WireError) -> (any ParticipantAction)? {
-        for type in actions where type.kind == kind { return try type.init(from: &reader) }
-        return nil
+extension Mutation {
+    public convenience init(
+        _ action: some ParticipantAction, in conversation: ConversationID, by user: UserID
+    ) {
+        self.init(action, at: .participantState(user, in: conversation), by: user)
     }
 }
 
 // MARK: Archives
 
 /// An action that archives a conversation for its user.
-public struct ArchiveChat: ParticipantAction {
-    public static let kind: UInt8 = 11
+public struct ArchiveChat: ParticipantAction, PlainAction {
+    public static let codes: [ActionCode] = [11]
 
     public init() {}
-
-    public init(from reader: inout ByteReader) throws(WireError) {}
 
     public func apply(
         to state: inout ParticipantState, by user: UserID, _ author: Authorship,
@@ -118,12 +93,10 @@ public struct ArchiveChat: ParticipantAction {
 }
 
 /// An action that takes a conversation out of its user's archive.
-public struct UnarchiveChat: ParticipantAction {
-    public static let kind: UInt8 = 12
+public struct UnarchiveChat: ParticipantAction, PlainAction {
+    public static let codes: [ActionCode] = [12]
 
     public init() {}
-
-    public init(from reader: inout ByteReader) throws(WireError) {}
 
     public func apply(
         to state: inout ParticipantState, by user: UserID, _ author: Authorship,
@@ -153,7 +126,7 @@ public protocol MarkingAction: ParticipantAction {
 }
 
 extension MarkingAction {
-    public init(from reader: inout ByteReader) throws(WireError) {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
         self.init(try Optional(from: &reader))
     }
 
@@ -165,8 +138,7 @@ extension MarkingAction {
 
 /// An action that marks everything up to this message, or up to the newest, as read.
 public struct MarkRead: MarkingAction {
-    public static let kind: UInt8 = 13
-    public static let marksRead = true
+    public static let codes: [ActionCode] = [13]
 
     /// Nil for the newest.
     public let message: MessageID?
@@ -192,7 +164,7 @@ public struct MarkRead: MarkingAction {
 /// An action that marks everything up to this message, or up to the newest, as delivered to a
 /// device.
 public struct MarkDelivered: MarkingAction {
-    public static let kind: UInt8 = 14
+    public static let codes: [ActionCode] = [14]
 
     /// Nil for the newest.
     public let message: MessageID?
@@ -219,13 +191,10 @@ public struct MarkDelivered: MarkingAction {
 
 /// An action that removes everything that the accepting node holds of the conversation from the
 /// user's view.
-public struct HideChat: ParticipantAction {
-    public static let kind: UInt8 = 20
-    public static let hides = true
+public struct HideChat: ParticipantAction, PlainAction {
+    public static let codes: [ActionCode] = [20]
 
     public init() {}
-
-    public init(from reader: inout ByteReader) throws(WireError) {}
 
     public func apply(
         to state: inout ParticipantState, by user: UserID, _ author: Authorship,
@@ -237,5 +206,6 @@ public struct HideChat: ParticipantAction {
         state.hide(hidden.set(by: author))
     }
 
+    public var hides: Bool { true }
     public func nameBytes(by user: UserID) -> Int { 0 }
 }

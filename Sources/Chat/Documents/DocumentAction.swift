@@ -3,18 +3,39 @@ import Wire
 
 /// A user's change of a document of one kind.
 ///
-/// Each kind of document lists its actions in a file of its own: who may do what, what the document
-/// becomes, and how the action is encoded. An action that only grows something (a message, a mark,
-/// a deletion for everyone) has the same result however often and however late it is executed; the
-/// defaults of this protocol are right for it.
+/// Each action is a type in the file of its document's kind, with an entry in that kind's list of
+/// actions: who may do what, what the document becomes, and how the action is encoded. An action
+/// that only grows something (a message, a mark, a deletion for everyone) has the same result
+/// however often and however late it is executed; the defaults of this protocol are right for it.
 public protocol DocumentAction: Hashable, Sendable {
-    associatedtype Content
+    associatedtype Content: DocumentContent
 
-    /// The number of the action on the wire; no two actions have the same, whatever they change.
-    var kind: UInt8 { get }
+    /// The codes of the action on the wire: one, or one for each form; no two actions share a code,
+    /// whatever they change.
+    static var codes: [ActionCode] { get }
 
-    /// Writes what follows the kind.
+    var code: ActionCode { get }
+
+    /// Reads what follows the code.
+    init(code: ActionCode, from reader: inout ByteReader) throws(WireError)
+
+    /// Writes what follows the code.
     func encodeRest(into writer: inout ByteWriter)
+
+    // MARK: Execution
+
+    /// Returns whether the action would change anything; throws where it is refused.
+    func judge(
+        _ content: Content?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool
+
+    /// Returns the content with the action applied, which `judge` has accepted.
+    ///
+    /// - Parameter content: the content so far; nil where there is no document yet.
+    func applied(
+        to content: Content?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Content
 
     /// Returns the stamps of the values that the action overwrites; nil if it overwrites none.
     func stampsOverwritten(in content: Content) -> [Stamp?]?
@@ -26,6 +47,28 @@ public protocol DocumentAction: Hashable, Sendable {
     /// operation of the same client up to `time` may still be executed and must then find a later
     /// write.
     func isRecorded(over content: Content, after time: HybridTimestamp) throws(Refusal) -> Bool
+
+    // MARK: Execution over any document
+
+    // The same for a document of unknown kind. These methods are requirements, although their
+    // defaults suit every action, because the compiler then specialises them for each action.
+
+    func judgeDocument(
+        _ document: Document?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool
+
+    func appliedToDocument(
+        _ document: Document?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Document.Content
+
+    func standing(of operation: Stamp, by user: UserID, inDocument document: Document) -> Standing
+
+    func isRecorded(
+        overDocument document: Document?, after time: HybridTimestamp
+    ) throws(Refusal) -> Bool
+
+    // MARK: Properties
 
     /// An upper bound of the bytes that the names in the action add to the document.
     func nameBytes(by user: UserID) -> Int
@@ -44,6 +87,37 @@ public protocol DocumentAction: Hashable, Sendable {
 
     /// Whether its user stops typing with it.
     var endsTyping: Bool { get }
+
+    /// Whether only nodes and operators may do it, whoever the user is.
+    var isForOperators: Bool { get }
+
+    /// The users whom the action adds to the conversation, ascending.
+    var added: [UserID] { get }
+
+    /// Whether it begins an upload.
+    var beginsUpload: Bool { get }
+
+    /// The position at which the action sets a mark; nil if it sets none.
+    var marking: Mutation.Marking? { get }
+
+    /// Whether the accepting node determines which part of the conversation the action hides.
+    var hides: Bool { get }
+
+    /// Returns the files on which the action depends, or that it changes beside its own document.
+    ///
+    /// - Parameters:
+    ///   - document: the document that the action changes; nil where there is none yet.
+    ///   - key: the document's key.
+    func files(besides document: Document?, at key: DocumentKey) -> [FileID]
+
+    /// Returns the change of the message's files that comes with the action, in one commit; nil for
+    /// none.
+    func changeOfFiles(of message: MessageID) -> (any FileAction)?
+
+    /// Whether one of the names that the action makes known meets a condition.
+    func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool
 }
 
 /// The effect of an action on the size of its document.
@@ -56,7 +130,22 @@ public enum ActionGrowth: Sendable {
     case empties
 }
 
+/// What the accepting node finds beside the document when it judges a mutation.
+public struct Circumstances: Sendable {
+    /// The key of the document.
+    public let key: DocumentKey
+    /// The conversation to which the document belongs; nil where there is none.
+    public let conversation: Conversation?
+    /// The position of the message up to which the action sets a mark; nil where there is none.
+    public let reached: HistoryPosition?
+    /// The files that the action names; nil for those that do not exist.
+    public let files: [File?]
+    public let judge: Judge
+}
+
 extension DocumentAction {
+    public var code: ActionCode { Self.codes[0] }
+
     public func encodeRest(into writer: inout ByteWriter) {}
 
     public func stampsOverwritten(in content: Content) -> [Stamp?]? { nil }
@@ -70,9 +159,9 @@ extension DocumentAction {
         stampsOverwritten(in: content).map { .ofWriting(operation, over: $0) } ?? .new
     }
 
-    public func isRecorded(over content: Content, after time: HybridTimestamp) throws(Refusal)
-        -> Bool
-    {
+    public func isRecorded(
+        over content: Content, after time: HybridTimestamp
+    ) throws(Refusal) -> Bool {
         false
     }
 
@@ -87,12 +176,61 @@ extension DocumentAction {
         stampsOverwritten(in: content)?.contains { ($0?.time ?? .zero) <= time } ?? false
     }
 
+    func isEqual(to other: any DocumentAction) -> Bool { other as? Self == self }
+}
+
+extension DocumentAction {
+    public func judgeDocument(
+        _ document: Document?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        try judge(document.flatMap { Content(of: $0) }, by: user, in: circumstances)
+    }
+
+    public func appliedToDocument(
+        _ document: Document?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Document.Content {
+        applied(to: document.flatMap { Content(of: $0) }, by: user, author, with: findings).wrapped
+    }
+
+    public func standing(
+        of operation: Stamp, by user: UserID, inDocument document: Document
+    ) -> Standing {
+        Content(of: document).map { standing(of: operation, by: user, in: $0) } ?? .new
+    }
+
+    public func isRecorded(
+        overDocument document: Document?, after time: HybridTimestamp
+    ) throws(Refusal) -> Bool {
+        guard let content = document.flatMap({ Content(of: $0) }) else { return false }
+        return try isRecorded(over: content, after: time)
+    }
+}
+
+extension DocumentAction {
     public func nameBytes(by user: UserID) -> Int { nameBytesMax }
     public var growth: ActionGrowth { .adds }
     public var roughBytes: Int { 0 }
     public var deletes: Bool { false }
     public var mayBeMinted: Bool { false }
     public var endsTyping: Bool { false }
+    public var isForOperators: Bool { false }
+    public var added: [UserID] { [] }
+    public var beginsUpload: Bool { false }
+    public var marking: Mutation.Marking? { nil }
+    public var hides: Bool { false }
+    public func files(besides document: Document?, at key: DocumentKey) -> [FileID] { [] }
+    public func changeOfFiles(of message: MessageID) -> (any FileAction)? { nil }
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool { false }
+}
 
-    func isEqual(to other: any DocumentAction) -> Bool { other as? Self == self }
+/// An action that has no parameters.
+public protocol PlainAction: DocumentAction {
+    init()
+}
+
+extension PlainAction {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) { self.init() }
 }

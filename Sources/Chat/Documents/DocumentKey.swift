@@ -26,8 +26,21 @@ public struct DocumentKey: Hashable, Sendable {
 
         public var isCountedRun: Bool { number >= 0xF0 }
 
+        /// Whether such documents belong to a conversation.
+        var isOfConversation: Bool {
+            switch self {
+            case .conversation, .message, .participantState, .file, .filePart: true
+            default: false
+            }
+        }
+
         /// Whether such documents belong to a user, who may have the name of a conversation.
-        public var isOfUser: Bool { [.profile, .device, .blocks].contains(self) }
+        public var isOfUser: Bool {
+            switch self {
+            case .profile, .device, .blocks: true
+            default: false
+            }
+        }
     }
 
     public let kind: Kind
@@ -118,9 +131,11 @@ public struct DocumentKey: Hashable, Sendable {
     /// The most bytes of a file's name: a point and the name of a part follow it in a name.
     public static let fileNameBytesMax = nameBytesMax - FilePart.nameBytes - 1
 
-    /// The key of the one document of its kind in a cluster.
+    public static let signingPartition = "signing"
+
+    /// The key of the signing keys and the revocations, of which a cluster has one document.
     public static let signing = DocumentKey(
-        checked: .signing, partition: Mutation.Subject.signingPartition, id: "")
+        checked: .signing, partition: signingPartition, id: "")
 
     /// Returns the document's shard in a cluster of `count` shards.
     public func shard(of count: UInt16) -> ShardID { ShardID(of: partition, count: count) }

@@ -6,106 +6,77 @@ extension Mutation: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(partition)
         writer.write(user)
-        action.encode(into: &writer)
+        writer.write(action.code.kind)
+        key.encodeNames(into: &writer)
+        if let number = action.code.number { writer.write(number) }
+        action.encodeRest(into: &writer)
     }
 
     public convenience init(from reader: inout ByteReader) throws(WireError) {
-        // The action determines the kind of the subject; every subject is a name.
-        let name: UserID = try reader.readName()
+        // The kind of the action determines what the partition's name stands for.
+        let partition: UserID = try reader.readName()
         let user: UserID = try reader.readName()
-        let action = try Action(from: &reader)
-        let subject = action.subject(checked: name.text)
-        guard subject.partition == name.text else { throw .invalid("a subject of the action") }
-        self.init(action, of: subject, by: user)
-        if case .user = subject, name != user { throw .invalid("what is the user's own") }
-        guard case .conversation(let action as CreateConversation) = action else { return }
-        guard action.participants.contains(user) else {
+        let kind = try reader.readByte()
+        guard let entry = ActionTable.standard[kind] else { throw .unknown }
+        let key = try DocumentKey(
+            namesOf: entry.document, in: partition.text, of: user, from: &reader)
+        let action = try entry.readAction(kind: kind, from: &reader)
+        self.init(action, at: key, by: user)
+        guard key.kind == .conversation, let creation = action as? CreateConversation else {
+            return
+        }
+        guard creation.participants.contains(user) else {
             throw .invalid("a creator among the users")
         }
     }
 }
 
-extension Mutation.Action: WireValue {
-    public func encode(into writer: inout ByteWriter) {
-        switch self {
-        case .conversation(let action): write(action, to: &writer)
-        case .message(let message, let action): write(action, of: message, to: &writer)
-        case .participant(let action): write(action, to: &writer)
-        case .profile(let action): write(action, to: &writer)
-        case .item(let action): write(action, to: &writer)
-        case .device(let device, let action): write(action, of: device, to: &writer)
-        case .credentials(let action): write(action, to: &writer)
-        case .signing(let action): write(action, to: &writer)
-        case .blocks(let action): write(action, to: &writer)
-        case .file(let file, let action): write(action, of: file, to: &writer)
-        case .part(let part, let file, let action):
-            writer.write(action.kind)
+extension DocumentKey {
+    /// Writes the names that the partition and the user do not determine.
+    func encodeNames(into writer: inout ByteWriter) {
+        switch kind {
+        case .message, .device, .file: writer.write(id)
+        case .filePart:
+            guard let (file, part) = partOfFile else { preconditionFailure("the key of a part") }
             writer.write(file)
             writer.write(part)
-            action.encodeRest(into: &writer)
+        default: break
         }
     }
 
-    private func write(_ action: some DocumentAction, to writer: inout ByteWriter) {
-        writer.write(action.kind)
-        action.encodeRest(into: &writer)
-    }
-
-    private func write(
-        _ action: some DocumentAction, of name: some Name, to writer: inout ByteWriter
-    ) {
-        writer.write(action.kind)
-        writer.write(name)
-        action.encodeRest(into: &writer)
-    }
-
-    public init(from reader: inout ByteReader) throws(WireError) {
-        let kind = try reader.readByte()
-        if Message.actionKinds.contains(kind) {
-            self = try .ofMessage(kind: kind, from: &reader)
-        } else if kind == Device.Action.kind {
-            self = .device(try reader.readName(), try Device.Action(from: &reader))
-        } else if kind == File.Action.kind {
-            let file = try Self.readFile(from: &reader)
-            guard let action = try File.Action(kind: kind, from: &reader) else { throw .unknown }
-            self = .file(file, action)
-        } else if kind == FilePart.Action.kind {
-            let file = try Self.readFile(from: &reader)
-            let part: PartID = try reader.readName()
-            guard FilePart.isName(part), let action = try FilePart.Action(kind: kind, from: &reader)
-            else { throw .invalid("a part of a file") }
-            self = .part(part, of: file, action)
-        } else if let action = try Credentials.Action(kind: kind, from: &reader) {
-            self = .credentials(action)
-        } else if let action = try Signing.Action(kind: kind, from: &reader) {
-            self = .signing(action)
-        } else if let action = try ParticipantState.action(kind: kind, from: &reader) {
-            self = .participant(action)
-        } else if let action = try Conversation.action(kind: kind, from: &reader) {
-            self = .conversation(action)
-        } else if let action = try Item.Action(kind: kind, from: &reader) {
-            self = .item(action)
-        } else if let action = try Profile.Action(kind: kind, from: &reader) {
-            self = .profile(action)
-        } else if let action = try Blocks.Action(kind: kind, from: &reader) {
-            self = .blocks(action)
-        } else {
-            throw .unknown
+    /// Reads these names.
+    init(
+        namesOf kind: Kind, in partition: String, of user: UserID, from reader: inout ByteReader
+    ) throws(WireError) {
+        guard kind != .signing || partition == DocumentKey.signingPartition else {
+            throw .invalid("a subject of the action")
         }
+        guard !kind.isOfUser || partition == user.text else {
+            throw .invalid("what is the user's own")
+        }
+        let id =
+            switch kind {
+            case .message, .device: try reader.readName(MessageID.self).text
+            case .participantState, .item: user.text
+            case .file: try DocumentKey.readFile(from: &reader)
+            case .filePart: try DocumentKey.readPart(from: &reader)
+            default: ""
+            }
+        self.init(checked: kind, partition: partition, id: id)
     }
 
-    private static func readFile(from reader: inout ByteReader) throws(WireError) -> FileID {
+    private static func readFile(from reader: inout ByteReader) throws(WireError) -> String {
         let file: FileID = try reader.readName()
         guard file.text.utf8.count <= DocumentKey.fileNameBytesMax else {
             throw .invalid("the name of a file")
         }
-        return file
+        return file.text
     }
 
-    private static func ofMessage(
-        kind: UInt8, from reader: inout ByteReader
-    ) throws(WireError) -> Mutation.Action {
-        let message: MessageID = try reader.readName()
-        return .message(message, try Message.action(kind: kind, from: &reader))
+    private static func readPart(from reader: inout ByteReader) throws(WireError) -> String {
+        let file = try readFile(from: &reader)
+        let part: PartID = try reader.readName()
+        guard FilePart.isName(part) else { throw .invalid("a part of a file") }
+        return "\(file).\(part)"
     }
 }

@@ -47,7 +47,7 @@ public enum SampleData {
     private static func profile(of user: UserID, name: String, email: String) -> Mutation {
         let edit = Profile.Edit(
             name: Clearable(FieldText(name)), email: Clearable(FieldText(email)), photo: nil)
-        return Mutation(.profile(.seed(edit)), of: .user(user), by: user)
+        return Mutation(SeedProfile(edit), by: user)
     }
 
     private static func message(_ number: Int, in conversation: ConversationID) -> MessageID {
@@ -71,6 +71,6 @@ public enum SampleData {
     }
 
     private static func item(_ id: String, of owner: UserID, _ newItem: Item.NewItem) -> Mutation {
-        Mutation(.add(newItem), on: ItemID(checked: id), by: owner)
+        Mutation(AddItem(newItem), on: ItemID(checked: id), by: owner)
     }
 }

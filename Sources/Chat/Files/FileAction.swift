@@ -1,133 +1,50 @@
 import CRDT
 import Wire
 
-extension File {
-    /// A change of a file, or of one of its parts.
-    public enum Action: Hashable, Sendable {
-        /// Begins an upload of content of this type.
-        case begin(type: FieldText)
-        /// Ends it: these parts, which have arrived, are the content, in this order.
-        case end(size: UInt64, parts: [PartID])
-        /// Closes all of it, whatever messages name it.
-        case close
-        /// Closes what was begun before a time and not sent: by the user of the mutation or, where
-        /// that is the cluster, by anybody.
-        case expire(before: HybridTimestamp)
-        /// Notes that the file is sent with a message.
-        case attach(MessageID)
-        /// Notes that a message is deleted for everyone.
-        case detach(MessageID)
-        /// Notes that no part is left of what is closed, and that none can arrive any more.
-        case purge
-
-        /// Whether only nodes and operators may do it.
-        public var isForOperators: Bool {
-            switch self {
-            case .close, .expire, .purge, .attach, .detach: true
-            case .begin, .end: false
-            }
-        }
-    }
-}
-
-extension FilePart {
-    public enum Action: Hashable, Sendable {
-        case put([UInt8])
-        case purge
-
-        public var isForOperators: Bool { self == .purge }
-    }
-}
-
-extension File.Action {
-    /// Returns whether the action changes anything; throws where it is refused.
-    func judge(
-        _ file: File?, in conversation: Conversation?, by user: UserID
-    ) throws(Refusal) -> Bool {
-        switch self {
-        case .close: return try file.found.closedAt == nil
-        case .expire, .attach, .detach, .purge: return changes(try file.found)
-        case .begin(let type):
-            try conversation.requireParticipant(user, or: .conversationNotFound)
-            guard let file else { return true }
-            guard file.states.contains(where: { $0.owner == user }),
-                file.open(of: user)?.upload.type ?? type == type
-            else { throw .fileExists }
-            return false
-        case .end(let size, let parts):
-            try conversation.requireParticipant(user, or: .fileNotFound)
-            guard let content = try file.uploaded(by: user).upload.content else { return true }
-            guard content.size == size, content.parts == parts else { throw .fileExists }
-            return false
-        }
-    }
+/// A change of a file.
+///
+/// Each action is a type, with its entry in `File.actions`.
+public protocol FileAction: DocumentAction where Content == File {
+    /// Whether the change precedes that of the message with which it comes.
+    var precedesMessage: Bool { get }
 
     /// Whether the action, which comes with a change of a message or of what is known of it,
     /// changes the file.
-    public func changes(_ file: File?) -> Bool {
-        guard let file else { return false }
-        switch self {
-        case .detach(let message): return file.namingMessages.contains(message)
-        case .expire(let deadline): return file.isUnsent(before: deadline)
-        case .purge: return file.isDue
-        case .attach, .begin, .end, .close: return true
-        }
-    }
+    func changes(_ file: File) -> Bool
 
-    func applied(to content: File?, by user: UserID, _ author: Authorship) -> File {
-        if case .begin(let type) = self {
-            let upload = Upload(begun: author.stamp, owner: user, type: type)
-            guard var file = content else { return File(upload) }
-            file.begin(upload)
-            return file
-        }
-        guard var file = content else { preconditionFailure("judge refuses what is not there") }
-        switch self {
-        case .begin: break
-        case .end(let size, let parts):
-            let content = Upload.Content(ended: author.stamp, size: size, parts: parts)
-            file.end(of: user, with: content)
-        case .close: file.close(at: author.stamp.time)
-        case .expire(let deadline):
-            file.expire(before: deadline, of: user == Mutation.cluster ? nil : user)
-        case .attach(let message): file.attach(message, of: user, at: author.stamp)
-        case .detach(let message): file.detach(message)
-        case .purge: file.purge()
-        }
-        return file
+    func apply(to file: inout File, by user: UserID, _ author: Authorship)
+}
+
+extension File {
+    static let actions: [any DocumentAction.Type] = [
+        BeginUpload.self, EndUpload.self, CloseFile.self, PurgeFile.self, AttachFile.self,
+        DetachFile.self, ExpireUpload.self,
+    ]
+}
+
+extension Mutation {
+    public convenience init(
+        _ action: some FileAction, of file: FileID, in conversation: ConversationID, by user: UserID
+    ) {
+        self.init(action, at: .file(file, in: conversation), by: user)
     }
 }
 
-extension FilePart.Action {
-    /// - Parameter file: the file that it is a part of.
-    func judge(
-        _ part: FilePart?, of file: File?, in conversation: Conversation?, by user: UserID
-    ) throws(Refusal) -> Bool {
-        switch self {
-        case .purge:
-            guard let part else { throw .fileNotFound }
-            return !part.isPurged
-        case .put:
-            try conversation.requireParticipant(user, or: .fileNotFound)
-            let state = try file.uploaded(by: user)
-            // The same bytes: they are what names it.
-            if let part, !part.isPurged { return false }
-            guard state.upload.content == nil else { throw .fileExists }
-            return true
-        }
+extension FileAction {
+    public var precedesMessage: Bool { false }
+    public func changes(_ file: File) -> Bool { true }
+
+    public func applied(
+        to content: File?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> File {
+        guard var file = content else { preconditionFailure("judge refuses what is not there") }
+        apply(to: &file, by: user, author)
+        return file
     }
 
-    func applied(to content: FilePart?, _ author: Authorship) -> FilePart {
-        switch self {
-        case .put(let bytes):
-            guard var part = content else { return FilePart(bytes, created: author.stamp) }
-            part.put(bytes)
-            return part
-        case .purge:
-            guard var part = content else { preconditionFailure("judge refuses what is not there") }
-            part.purge()
-            return part
-        }
+    public func nameBytes(by user: UserID) -> Int {
+        2 * nameBytesMax + ChatLimits.titleBytesMax + roughBytes
     }
 }
 
@@ -160,119 +77,224 @@ extension File? {
     }
 }
 
-extension File.Action: DocumentAction {
-    public func stampsOverwritten(in content: File) -> [Stamp?]? {
-        switch self {
-        case .begin: [content.shown.upload.begun]
-        case .end: [content.shown.upload.content?.ended]
-        case .close, .expire, .purge, .attach, .detach: nil
-        }
+// MARK: Uploads
+
+/// An action that begins an upload.
+public struct BeginUpload: FileAction {
+    public static let codes = [ActionCode(42, 1)]
+
+    /// The media type of the content.
+    public let type: FieldText
+
+    public init(type: FieldText) { self.type = type }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        type = try FieldText(from: &reader)
     }
 
-    public func nameBytes(by user: UserID) -> Int {
-        2 * nameBytesMax + ChatLimits.titleBytesMax + roughBytes
+    public func encodeRest(into writer: inout ByteWriter) { type.encode(into: &writer) }
+
+    public func judge(
+        _ file: File?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        try circumstances.conversation.requireParticipant(user, or: .conversationNotFound)
+        guard let file else { return true }
+        guard file.states.contains(where: { $0.owner == user }),
+            file.open(of: user)?.upload.type ?? type == type
+        else { throw .fileExists }
+        return false
     }
 
-    public var roughBytes: Int {
-        if case .end(_, let parts) = self { parts.count * nameBytesMax } else { 0 }
+    public func applied(
+        to content: File?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> File {
+        guard var file = content else { return File(upload(by: user, author)) }
+        apply(to: &file, by: user, author)
+        return file
     }
 
-    public var growth: ActionGrowth {
-        switch self {
-        case .begin: .adds
-        case .end, .attach: .settles
-        case .close, .expire, .detach, .purge: .empties
-        }
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
+        file.begin(upload(by: user, author))
     }
 
-    public var deletes: Bool {
-        switch self {
-        case .close, .expire, .detach, .purge: true
-        case .begin, .end, .attach: false
-        }
+    private func upload(by user: UserID, _ author: Authorship) -> Upload {
+        Upload(begun: author.stamp, owner: user, type: type)
     }
 
-    static let kind: UInt8 = 42
+    public func stampsOverwritten(in content: File) -> [Stamp?]? { [content.shown.upload.begun] }
 
-    public var kind: UInt8 { File.Action.kind }
+    public var beginsUpload: Bool { true }
 
-    public func encodeRest(into writer: inout ByteWriter) {
-        switch self {
-        case .begin(let type):
-            writer.write(1)
-            type.encode(into: &writer)
-        case .end(let size, let parts):
-            writer.write(2)
-            writer.write(varint: size)
-            parts.encode(into: &writer)
-        case .close: writer.write(3)
-        case .purge: writer.write(4)
-        case .attach(let message):
-            writer.write(5)
-            writer.write(message)
-        case .detach(let message):
-            writer.write(6)
-            writer.write(message)
-        case .expire(let deadline):
-            writer.write(7)
-            deadline.encode(into: &writer)
-        }
-    }
-
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        guard kind == File.Action.kind else { return nil }
-        switch try reader.readByte() {
-        case 1: self = .begin(type: try FieldText(from: &reader))
-        case 2:
-            let size = try reader.readVarint()
-            self = .end(size: size, parts: try reader.readParts())
-        case 3: self = .close
-        case 4: self = .purge
-        case 5: self = .attach(try reader.readName())
-        case 6: self = .detach(try reader.readName())
-        case 7: self = .expire(before: try HybridTimestamp(from: &reader))
-        default: throw .unknown
-        }
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(key.id)
     }
 }
 
-extension FilePart.Action: DocumentAction {
-    public typealias Content = FilePart
+/// An action that ends an upload: these parts, which have arrived, are the content, in this order.
+public struct EndUpload: FileAction {
+    public static let codes = [ActionCode(42, 2)]
 
-    public func nameBytes(by user: UserID) -> Int { 0 }
+    /// In bytes.
+    public let size: UInt64
+    public let parts: [PartID]
 
-    public var growth: ActionGrowth { self == .purge ? .empties : .settles }
-
-    public var roughBytes: Int {
-        if case .put(let bytes) = self { bytes.count } else { 0 }
+    public init(size: UInt64, parts: [PartID]) {
+        self.size = size
+        self.parts = parts
     }
 
-    public var deletes: Bool { self == .purge }
-
-    static let kind: UInt8 = 43
-
-    public var kind: UInt8 { FilePart.Action.kind }
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        size = try reader.readVarint()
+        parts = try reader.readParts()
+    }
 
     public func encodeRest(into writer: inout ByteWriter) {
-        switch self {
-        case .put(let bytes):
-            writer.write(1)
-            writer.write(bytes)
-        case .purge: writer.write(2)
-        }
+        writer.write(varint: size)
+        parts.encode(into: &writer)
     }
 
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        guard kind == FilePart.Action.kind else { return nil }
-        switch try reader.readByte() {
-        case 1:
-            let bytes = Array(try reader.readBytes())
-            guard bytes.count <= FilePart.bytesMax else {
-                throw .tooLong(count: UInt64(bytes.count), limit: FilePart.bytesMax)
-            }
-            self = .put(bytes)
-        case 2: self = .purge
-        default: throw .unknown
-        }
+    public func judge(
+        _ file: File?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        try circumstances.conversation.requireParticipant(user, or: .fileNotFound)
+        guard let content = try file.uploaded(by: user).upload.content else { return true }
+        guard content.size == size, content.parts == parts else { throw .fileExists }
+        return false
     }
+
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
+        let content = Upload.Content(ended: author.stamp, size: size, parts: parts)
+        file.end(of: user, with: content)
+    }
+
+    public func stampsOverwritten(in content: File) -> [Stamp?]? {
+        [content.shown.upload.content?.ended]
+    }
+
+    public var roughBytes: Int { parts.count * nameBytesMax }
+    public var growth: ActionGrowth { .settles }
+}
+
+// MARK: Nodes and operators
+
+/// A change of a file that only nodes and operators make.
+public protocol FileSettlement: FileAction {}
+
+extension FileSettlement {
+    public func judge(
+        _ file: File?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        changes(try file.found)
+    }
+
+    public var isForOperators: Bool { true }
+}
+
+/// An action that closes a file, whatever messages name it.
+public struct CloseFile: FileSettlement, PlainAction {
+    public static let codes = [ActionCode(42, 3)]
+
+    public init() {}
+
+    public func judge(
+        _ file: File?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        try file.found.closedAt == nil
+    }
+
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
+        file.close(at: author.stamp.time)
+    }
+
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
+}
+
+/// An action that closes the uploads of a file that began before a time and were not sent: those of
+/// the user or, where the user is the cluster, all.
+public struct ExpireUpload: FileSettlement {
+    public static let codes = [ActionCode(42, 7)]
+
+    public let deadline: HybridTimestamp
+
+    public init(before deadline: HybridTimestamp) { self.deadline = deadline }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        deadline = try HybridTimestamp(from: &reader)
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { deadline.encode(into: &writer) }
+
+    public func changes(_ file: File) -> Bool { file.isUnsent(before: deadline) }
+
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
+        file.expire(before: deadline, of: user == Mutation.cluster ? nil : user)
+    }
+
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
+}
+
+/// An action that records that a file is sent with a message.
+public struct AttachFile: FileSettlement {
+    public static let codes = [ActionCode(42, 5)]
+
+    public let message: MessageID
+
+    public init(_ message: MessageID) { self.message = message }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        message = try reader.readName()
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(message) }
+
+    public var precedesMessage: Bool { true }
+
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
+        file.attach(message, of: user, at: author.stamp)
+    }
+
+    public var growth: ActionGrowth { .settles }
+}
+
+/// An action that records that a message that names the file is deleted for everyone.
+public struct DetachFile: FileSettlement {
+    public static let codes = [ActionCode(42, 6)]
+
+    public let message: MessageID
+
+    public init(_ message: MessageID) { self.message = message }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        message = try reader.readName()
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(message) }
+
+    public func changes(_ file: File) -> Bool { file.namingMessages.contains(message) }
+
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
+        file.detach(message)
+    }
+
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
+}
+
+/// An action that records that no part is left of a closed file, and that none can arrive any more.
+public struct PurgeFile: FileSettlement, PlainAction {
+    public static let codes = [ActionCode(42, 4)]
+
+    public init() {}
+
+    public func changes(_ file: File) -> Bool { file.isDue }
+
+    public func apply(to file: inout File, by user: UserID, _ author: Authorship) { file.purge() }
+
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
 }

@@ -1,136 +1,187 @@
 import CRDT
 import Wire
 
+/// A user's change of one of their action items.
+///
+/// Each action is a type, with its entry in `Item.actions`.
+public protocol ItemAction: DocumentAction where Content == Item {}
+
 extension Item {
-    /// A user's change of one of their action items.
-    public enum Action: Hashable, Sendable {
-        case add(NewItem)
-        case edit(Edit)
-        /// Marks the item as done, or as open again.
-        case finish(Bool)
-        case delete
+    static let actions: [any DocumentAction.Type] = [
+        AddItem.self, EditItem.self, FinishItem.self, DeleteItem.self,
+    ]
+}
+
+extension Mutation {
+    public convenience init(_ action: some ItemAction, on item: ItemID, by user: UserID) {
+        self.init(action, at: .item(item, of: user), by: user)
     }
 }
 
-extension Item.Action {
-    /// Returns whether the action would change anything; throws where it is refused.
-    func judge(_ item: Item?, by user: UserID) throws(Refusal) -> Bool {
-        if case .add(let newItem) = self { return try judgeAddition(of: newItem, item, by: user) }
-        guard let item else { throw .itemNotFound }
-        guard item.owner == user else { throw .notOwner }
-        if self == .delete { return !item.isDeleted }
-        guard !item.isDeleted else { throw .itemNotFound }
-        switch self {
-        case .edit(let edit): return item.isChanged(by: edit)
-        case .finish(let isDone): return item.isDone != isDone
-        case .add, .delete: return true
-        }
+/// An action that adds an item.
+public struct AddItem: ItemAction {
+    public static let codes: [ActionCode] = [16]
+
+    public let item: Item.NewItem
+
+    public init(_ item: Item.NewItem) { self.item = item }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        item = try Item.NewItem(from: &reader)
     }
 
-    private func judgeAddition(
-        of newItem: Item.NewItem, _ existing: Item?, by user: UserID
+    public func encodeRest(into writer: inout ByteWriter) { item.encode(into: &writer) }
+
+    public func judge(
+        _ existing: Item?, by user: UserID, in circumstances: Circumstances
     ) throws(Refusal) -> Bool {
         guard let existing else { return true }
         let header = existing.header
         // The comparison is with what was first added: a repetition is recognised as one whatever
         // became of the item.
         let isSame =
-            header.title == newItem.title && header.due == newItem.due
-            && header.priority == newItem.priority && header.chat == newItem.chat
-            && header.message == newItem.message
+            header.title == item.title && header.due == item.due
+            && header.priority == item.priority && header.chat == item.chat
+            && header.message == item.message
         guard header.owner == user, existing.isDeleted || isSame else { throw .itemExists }
         return false
     }
 
-    func applied(to content: Item?, by user: UserID, _ author: Authorship) -> Item {
-        if case .add(let newItem) = self {
-            return Item(
-                Item.Header(
-                    created: author.stamp, owner: user, chat: newItem.chat,
-                    message: newItem.message, due: newItem.due, priority: newItem.priority,
-                    title: newItem.title))
-        }
+    public func applied(
+        to content: Item?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Item {
+        Item(
+            Item.Header(
+                created: author.stamp, owner: user, chat: item.chat, message: item.message,
+                due: item.due, priority: item.priority, title: item.title))
+    }
+
+    public var roughBytes: Int { 3 * ChatLimits.titleBytesMax }
+    public var mayBeMinted: Bool { true }
+
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(key.partition) || condition(user.text)
+    }
+}
+
+// MARK: Changes
+
+/// An action that changes an item that was added.
+public protocol ItemChange: ItemAction {
+    /// Returns whether the action would change an item that is not deleted.
+    func changes(_ item: Item) -> Bool
+
+    func apply(to state: inout Item.OwnerState, _ author: Authorship)
+}
+
+extension ItemChange {
+    public func judge(
+        _ item: Item?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        let item = try item.owned(by: user)
+        guard !item.isDeleted else { throw .itemNotFound }
+        return changes(item)
+    }
+
+    public func applied(
+        to content: Item?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Item {
         guard var item = content else { preconditionFailure("judge refuses what is not there") }
-        item.handle { state in
-            switch self {
-            case .edit(let edit): state.set(edit, at: author.stamp)
-            case .finish(let isDone): state.finish(isDone, at: author.stamp)
-            case .delete: state.delete(at: author.stamp.time)
-            case .add: break
-            }
-        }
+        item.handle { apply(to: &$0, author) }
         return item
     }
 }
 
-extension Item.Action: DocumentAction {
-    public func stampsOverwritten(in content: Item) -> [Stamp?]? {
-        switch self {
-        case .edit(let edit): content.stamps(of: edit)
-        case .finish: [content.finishedAt]
-        case .add, .delete: nil
-        }
+/// An action that changes fields of an item.
+public struct EditItem: ItemChange {
+    public static let codes: [ActionCode] = [17]
+
+    public let edit: Item.Edit
+
+    public init(_ edit: Item.Edit) { self.edit = edit }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        edit = try Item.Edit(from: &reader)
     }
+
+    public func encodeRest(into writer: inout ByteWriter) { edit.encode(into: &writer) }
+
+    public func changes(_ item: Item) -> Bool { item.isChanged(by: edit) }
+
+    public func apply(to state: inout Item.OwnerState, _ author: Authorship) {
+        state.set(edit, at: author.stamp)
+    }
+
+    public func stampsOverwritten(in content: Item) -> [Stamp?]? { content.stamps(of: edit) }
 
     public func isRecorded(over content: Item, after time: HybridTimestamp) -> Bool {
-        switch self {
-        case .edit: overwritesSomeEarly(in: content, time)
-        case .finish: overwritesOnlyEarly(in: content, time)
-        case .add, .delete: false
-        }
+        overwritesSomeEarly(in: content, time)
     }
 
-    public func nameBytes(by user: UserID) -> Int {
-        if case .edit = self { ChatLimits.titleBytesMax } else { nameBytesMax }
+    public func nameBytes(by user: UserID) -> Int { ChatLimits.titleBytesMax }
+    public var roughBytes: Int { 3 * ChatLimits.titleBytesMax }
+}
+
+/// An action that marks an item as done, or as open again.
+public struct FinishItem: ItemChange {
+    public static let codes: [ActionCode] = [18]
+
+    public let isDone: Bool
+
+    public init(_ isDone: Bool) { self.isDone = isDone }
+
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        isDone = try reader.readFlag()
     }
 
-    public var growth: ActionGrowth {
-        switch self {
-        case .add, .edit: .adds
-        case .finish: .settles
-        case .delete: .empties
-        }
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(isDone) }
+
+    public func changes(_ item: Item) -> Bool { item.isDone != isDone }
+
+    public func apply(to state: inout Item.OwnerState, _ author: Authorship) {
+        state.finish(isDone, at: author.stamp)
     }
 
-    public var roughBytes: Int {
-        switch self {
-        case .add, .edit: 3 * ChatLimits.titleBytesMax
-        case .finish, .delete: 0
-        }
+    public func stampsOverwritten(in content: Item) -> [Stamp?]? { [content.finishedAt] }
+
+    public func isRecorded(over content: Item, after time: HybridTimestamp) -> Bool {
+        overwritesOnlyEarly(in: content, time)
     }
 
-    public var deletes: Bool { self == .delete }
+    public var growth: ActionGrowth { .settles }
+}
 
-    public var mayBeMinted: Bool {
-        if case .add = self { return true }
-        return false
+/// An action that deletes an item.
+public struct DeleteItem: ItemChange, PlainAction {
+    public static let codes: [ActionCode] = [19]
+
+    public init() {}
+
+    public func judge(
+        _ item: Item?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        changes(try item.owned(by: user))
     }
 
-    public var kind: UInt8 {
-        switch self {
-        case .add: 16
-        case .edit: 17
-        case .finish: 18
-        case .delete: 19
-        }
+    public func changes(_ item: Item) -> Bool { !item.isDeleted }
+
+    public func apply(to state: inout Item.OwnerState, _ author: Authorship) {
+        state.delete(at: author.stamp.time)
     }
 
-    public func encodeRest(into writer: inout ByteWriter) {
-        switch self {
-        case .add(let newItem): newItem.encode(into: &writer)
-        case .edit(let edit): edit.encode(into: &writer)
-        case .finish(let isDone): writer.write(isDone)
-        case .delete: break
-        }
-    }
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
+}
 
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        switch kind {
-        case 16: self = .add(try Item.NewItem(from: &reader))
-        case 17: self = .edit(try Item.Edit(from: &reader))
-        case 18: self = .finish(try reader.readFlag())
-        case 19: self = .delete
-        default: return nil
-        }
+extension Item? {
+    /// Returns the item if it exists and belongs to `user`.
+    func owned(by user: UserID) throws(Refusal) -> Item {
+        guard let item = self else { throw .itemNotFound }
+        guard item.owner == user else { throw .notOwner }
+        return item
     }
 }

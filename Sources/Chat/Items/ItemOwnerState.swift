@@ -14,7 +14,7 @@ extension Item {
     /// last-writer-wins register.
     ///
     /// A deletion is final and removes all other fields: it wins over everything.
-    struct OwnerState: Hashable, Sendable {
+    public struct OwnerState: Hashable, Sendable {
         let owner: UserID
         var title: Register<FieldText>?
         var due: Register<Clearable<DueTime>>?
@@ -69,7 +69,7 @@ extension Item {
 }
 
 extension Item.OwnerState: WireValue {
-    func encode(into writer: inout ByteWriter) {
+    public func encode(into writer: inout ByteWriter) {
         writer.write(owner)
         deletedAt.encode(into: &writer)
         guard !isDeleted else { return }
@@ -79,7 +79,7 @@ extension Item.OwnerState: WireValue {
         status.encode(into: &writer)
     }
 
-    init(from reader: inout ByteReader) throws(WireError) {
+    public init(from reader: inout ByteReader) throws(WireError) {
         self.init(owner: try reader.readName())
         deletedAt = try Optional(from: &reader)
         guard !isDeleted else { return }

@@ -5,63 +5,29 @@ import Wire
 ///
 /// Each action is a type, with its entry in `Message.actions`.
 public protocol MessageAction: DocumentAction where Content == Message {
-    /// The numbers of the action on the wire: one, or one for each form.
-    static var kinds: [UInt8] { get }
-
-    /// Reads what follows the kind.
-    init(kind: UInt8, from reader: inout ByteReader) throws(WireError)
-
     /// The text that the action brings into the message; nil if none.
     var newText: String? { get }
-    /// Whether only nodes and operators may do it, whoever the user is.
-    var isForOperators: Bool { get }
-
-    /// Returns the files of the message that the action concerns.
-    ///
-    /// - Parameter message: the message as it is; nil where it is sent.
-    func files(of message: Message?) -> [FileID]
-
-    /// Returns the change of the files that comes with the action, in one commit; nil for none.
-    func changeOfFiles(of message: MessageID) -> File.Action?
-
-    /// Returns whether the action would change anything; throws where it is refused.
-    ///
-    /// - Parameter files: those that a message is sent with, nil for those that are not there.
-    func judge(
-        _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge,
-        sending files: [File?], as id: MessageID
-    ) throws(Refusal) -> Bool
-
-    func applied(to message: Message?, by user: UserID, _ author: Authorship) -> Message
 }
 
 extension MessageAction {
-    public var kind: UInt8 { Self.kinds[0] }
     public var newText: String? { nil }
-    public var isForOperators: Bool { false }
-    public func files(of message: Message?) -> [FileID] { [] }
-    public func changeOfFiles(of message: MessageID) -> File.Action? { nil }
     public var roughBytes: Int { newText?.utf8.count ?? 0 }
 }
 
+extension Mutation {
+    public convenience init(
+        _ action: some MessageAction, of message: MessageID, in conversation: ConversationID,
+        by user: UserID
+    ) {
+        self.init(action, at: .message(message, in: conversation), by: user)
+    }
+}
+
 extension Message {
-    private static let actions: [any MessageAction.Type] = [
+    static let actions: [any DocumentAction.Type] = [
         SendMessage.self, EditMessage.self, HideMessage.self, RetractMessage.self,
         RestoreMessage.self, PinMessage.self, UnpinMessage.self, SeedMessage.self,
     ]
-
-    /// The kinds of these actions; the message follows them.
-    static let actionKinds = Set(actions.flatMap { $0.kinds })
-
-    /// Reads the action of a kind.
-    static func action(
-        kind: UInt8, from reader: inout ByteReader
-    ) throws(WireError) -> any MessageAction {
-        for type in actions where type.kinds.contains(kind) {
-            return try type.init(kind: kind, from: &reader)
-        }
-        throw .unknown
-    }
 
     /// Whether `edit` is the stamp of one of the message's edits.
     public func has(_ edit: Stamp) -> Bool { versions.contains { $0.stamp == edit } }
@@ -78,13 +44,12 @@ public protocol MessageSending: MessageAction {
 
 extension MessageSending {
     public func judge(
-        _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge,
-        sending files: [File?], as id: MessageID
+        _ message: Message?, by user: UserID, in circumstances: Circumstances
     ) throws(Refusal) -> Bool {
+        let conversation = circumstances.conversation
         try conversation.requireParticipant(user, or: .conversationNotFound)
         guard let message else {
-            for file in files { try file.judgeSending(with: id, by: user) }
-            if attachment?.preview != nil { try files.last?.judgePreview(by: user) }
+            try judgeFiles(by: user, in: circumstances)
             return true
         }
         let isDeleted = conversation.map {
@@ -96,7 +61,20 @@ extension MessageSending {
         return false
     }
 
-    public func applied(to message: Message?, by user: UserID, _ author: Authorship) -> Message {
+    private func judgeFiles(
+        by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) {
+        let files = circumstances.files
+        guard !files.isEmpty else { return }
+        let message = MessageID(checked: circumstances.key.id)
+        for file in files { try file.judgeSending(with: message, by: user) }
+        if attachment?.preview != nil { try files.last?.judgePreview(by: user) }
+    }
+
+    public func applied(
+        to message: Message?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Message {
         precondition(message == nil, "judge accepts a message once")
         return Message(header(by: user, author))
     }
@@ -104,7 +82,7 @@ extension MessageSending {
 
 /// An action that sends a message of a user's.
 public struct SendMessage: MessageSending {
-    public static let kinds: [UInt8] = [2, 31]
+    public static let codes: [ActionCode] = [2, 31]
 
     public let type: MessageType
     public let item: ItemID?
@@ -118,14 +96,14 @@ public struct SendMessage: MessageSending {
         self.attachment = attachment
     }
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
         type = try MessageType(from: &reader)
         item = try Optional(from: &reader)
         text = try reader.readText(limit: ChatLimits.textBytesMax)
-        attachment = kind == 31 ? try Attachment(from: &reader) : nil
+        attachment = code == 31 ? try Attachment(from: &reader) : nil
     }
 
-    public var kind: UInt8 { attachment == nil ? 2 : 31 }
+    public var code: ActionCode { attachment == nil ? 2 : 31 }
 
     public func encodeRest(into writer: inout ByteWriter) {
         type.encode(into: &writer)
@@ -137,8 +115,18 @@ public struct SendMessage: MessageSending {
     public var newText: String? { text }
     /// What the system says is taken for true.
     public var isForOperators: Bool { type == .system }
-    public func files(of message: Message?) -> [FileID] { attachment?.files ?? [] }
-    public func changeOfFiles(of message: MessageID) -> File.Action? { .attach(message) }
+
+    public func files(besides document: Document?, at key: DocumentKey) -> [FileID] {
+        attachment?.files ?? []
+    }
+
+    public func changeOfFiles(of message: MessageID) -> (any FileAction)? { AttachFile(message) }
+
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(key.id)
+    }
 
     public func header(by user: UserID, _ author: Authorship) -> Message.Header {
         Message.Header(
@@ -152,13 +140,13 @@ public struct SendMessage: MessageSending {
 
 /// An action that sends a message of the sample data, which notifies nobody.
 public struct SeedMessage: MessageSending {
-    public static let kinds: [UInt8] = [21]
+    public static let codes: [ActionCode] = [21]
 
     public let text: String
 
     public init(text: String) { self.text = text }
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
         text = try reader.readText(limit: ChatLimits.textBytesMax)
     }
 
@@ -191,18 +179,22 @@ public protocol MessageChange: MessageAction {
 
 extension MessageChange {
     public func judge(
-        _ message: Message?, in conversation: Conversation?, by user: UserID, _ judge: Judge,
-        sending files: [File?], as id: MessageID
+        _ message: Message?, by user: UserID, in circumstances: Circumstances
     ) throws(Refusal) -> Bool {
+        let conversation = circumstances.conversation
         try conversation.requireParticipant(user, or: .messageNotFound)
         guard let message else { throw .messageNotFound }
         let isDeleted = conversation.map {
             message.isDeletedForEveryone(among: $0.participants)
         }
-        return try self.judge(message, isDeleted: isDeleted ?? false, by: user, judge)
+        return try judge(
+            message, isDeleted: isDeleted ?? false, by: user, circumstances.judge)
     }
 
-    public func applied(to message: Message?, by user: UserID, _ author: Authorship) -> Message {
+    public func applied(
+        to message: Message?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Message {
         guard var message else { preconditionFailure("judge refuses what is not there") }
         apply(to: &message, by: user, author)
         return message
@@ -211,13 +203,13 @@ extension MessageChange {
 
 /// An action that replaces the text of a message.
 public struct EditMessage: MessageChange {
-    public static let kinds: [UInt8] = [3]
+    public static let codes: [ActionCode] = [3]
 
     public let text: String
 
     public init(text: String) { self.text = text }
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
         text = try reader.readText(limit: ChatLimits.textBytesMax)
     }
 
@@ -256,12 +248,10 @@ public struct EditMessage: MessageChange {
 }
 
 /// An action that deletes a message for its user.
-public struct HideMessage: MessageChange {
-    public static let kinds: [UInt8] = [4]
+public struct HideMessage: MessageChange, PlainAction {
+    public static let codes: [ActionCode] = [4]
 
     public init() {}
-
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {}
 
     /// Also where the message is hidden already: the new tag wins over a restore on its way from
     /// another node, which had seen only the earlier hide.
@@ -282,15 +272,16 @@ public struct HideMessage: MessageChange {
 }
 
 /// An action that deletes a message for everyone.
-public struct RetractMessage: MessageChange {
-    public static let kinds: [UInt8] = [5]
+public struct RetractMessage: MessageChange, PlainAction {
+    public static let codes: [ActionCode] = [5]
 
     public init() {}
 
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {}
+    public func files(besides document: Document?, at key: DocumentKey) -> [FileID] {
+        document?.message?.files ?? []
+    }
 
-    public func files(of message: Message?) -> [FileID] { message?.files ?? [] }
-    public func changeOfFiles(of message: MessageID) -> File.Action? { .detach(message) }
+    public func changeOfFiles(of message: MessageID) -> (any FileAction)? { DetachFile(message) }
 
     public func judge(
         _ message: Message, isDeleted: Bool, by user: UserID, _ judge: Judge
@@ -310,12 +301,10 @@ public struct RetractMessage: MessageChange {
 }
 
 /// An action that shows its user again a message that they deleted for themselves.
-public struct RestoreMessage: MessageChange {
-    public static let kinds: [UInt8] = [6]
+public struct RestoreMessage: MessageChange, PlainAction {
+    public static let codes: [ActionCode] = [6]
 
     public init() {}
-
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {}
 
     /// Also where the message is not hidden: an earlier deletion of the same client may still
     /// arrive.
@@ -336,12 +325,10 @@ public struct RestoreMessage: MessageChange {
 }
 
 /// An action that pins a message for everyone.
-public struct PinMessage: MessageChange {
-    public static let kinds: [UInt8] = [7]
+public struct PinMessage: MessageChange, PlainAction {
+    public static let codes: [ActionCode] = [7]
 
     public init() {}
-
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {}
 
     public func judge(
         _ message: Message, isDeleted: Bool, by user: UserID, _ judge: Judge
@@ -365,12 +352,10 @@ public struct PinMessage: MessageChange {
 }
 
 /// An action that takes the pin off a message, whoever pinned it.
-public struct UnpinMessage: MessageChange {
-    public static let kinds: [UInt8] = [8]
+public struct UnpinMessage: MessageChange, PlainAction {
+    public static let codes: [ActionCode] = [8]
 
     public init() {}
-
-    public init(kind: UInt8, from reader: inout ByteReader) throws(WireError) {}
 
     public func judge(
         _ message: Message, isDeleted: Bool, by user: UserID, _ judge: Judge

@@ -91,11 +91,12 @@ public struct Blocks: Hashable, Sendable {
         changeTimes(of: user) { $0.unblocked = max($0.unblocked, author.stamp.time) }
     }
 
-    func standing(of operation: Stamp, for action: Action) -> Standing {
-        switch action {
-        case .block(let user): users.standing(ofAdding: user, by: operation)
-        case .unblock(let user): users.standing(ofRemoving: user, by: operation)
-        }
+    func standing(ofBlocking user: UserID, by operation: Stamp) -> Standing {
+        users.standing(ofAdding: user, by: operation)
+    }
+
+    func standing(ofUnblocking user: UserID, by operation: Stamp) -> Standing {
+        users.standing(ofRemoving: user, by: operation)
     }
 
     public mutating func merge(_ other: Blocks) {

@@ -1,39 +1,39 @@
 import CRDT
 import Wire
 
+/// A user's change of their profile.
+///
+/// Each action is a type, with its entry in `Profile.actions`.
+public protocol ProfileAction: DocumentAction where Content == Profile {
+    var edit: Profile.Edit { get }
+
+    init(_ edit: Profile.Edit)
+}
+
 extension Profile {
-    /// A user's change of their profile.
-    public enum Action: Hashable, Sendable {
-        case set(Edit)
-        /// Sets the profile where there is none: sample data.
-        case seed(Edit)
+    static let actions: [any DocumentAction.Type] = [SetProfile.self, SeedProfile.self]
+}
+
+extension Mutation {
+    public convenience init(_ action: some ProfileAction, by user: UserID) {
+        self.init(action, at: .profile(user), by: user)
     }
 }
 
-extension Profile.Action {
-    private var edit: Profile.Edit {
-        switch self {
-        case .set(let edit), .seed(let edit): edit
-        }
+extension ProfileAction {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        self.init(try Profile.Edit(from: &reader))
     }
 
-    /// Returns whether the action would change anything.
-    func judge(_ profile: Profile?) -> Bool {
-        guard let profile, case .set(let edit) = self else { return profile == nil }
-        return profile.isChanged(by: edit)
-    }
+    public func encodeRest(into writer: inout ByteWriter) { edit.encode(into: &writer) }
 
-    func applied(to content: Profile?, _ author: Authorship) -> Profile {
+    public func applied(
+        to content: Profile?, by user: UserID, _ author: Authorship,
+        with findings: ParticipantFindings
+    ) -> Profile {
         var profile = content ?? Profile(created: author.stamp)
         profile.set(edit, at: author.stamp)
         return profile
-    }
-}
-
-extension Profile.Action: DocumentAction {
-    public func stampsOverwritten(in content: Profile) -> [Stamp?]? {
-        guard case .set(let edit) = self else { return nil }
-        return content.stamps(of: edit)
     }
 
     public func isRecorded(over content: Profile, after time: HybridTimestamp) -> Bool {
@@ -41,23 +41,43 @@ extension Profile.Action: DocumentAction {
     }
 
     public func nameBytes(by user: UserID) -> Int { roughBytes }
-
     public var roughBytes: Int { 3 * ChatLimits.titleBytesMax }
 
-    public var kind: UInt8 {
-        switch self {
-        case .set: 15
-        case .seed: 22
-        }
+    public func makesName(
+        at key: DocumentKey, by user: UserID, where condition: (String) -> Bool
+    ) -> Bool {
+        condition(user.text)
+    }
+}
+
+/// An action that sets fields of a profile.
+public struct SetProfile: ProfileAction {
+    public static let codes: [ActionCode] = [15]
+
+    public let edit: Profile.Edit
+
+    public init(_ edit: Profile.Edit) { self.edit = edit }
+
+    public func judge(
+        _ profile: Profile?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        profile?.isChanged(by: edit) ?? true
     }
 
-    public func encodeRest(into writer: inout ByteWriter) { edit.encode(into: &writer) }
+    public func stampsOverwritten(in content: Profile) -> [Stamp?]? { content.stamps(of: edit) }
+}
 
-    init?(kind: UInt8, from reader: inout ByteReader) throws(WireError) {
-        switch kind {
-        case 15: self = .set(try Profile.Edit(from: &reader))
-        case 22: self = .seed(try Profile.Edit(from: &reader))
-        default: return nil
-        }
+/// An action that sets the profile where there is none: sample data.
+public struct SeedProfile: ProfileAction {
+    public static let codes: [ActionCode] = [22]
+
+    public let edit: Profile.Edit
+
+    public init(_ edit: Profile.Edit) { self.edit = edit }
+
+    public func judge(
+        _ profile: Profile?, by user: UserID, in circumstances: Circumstances
+    ) throws(Refusal) -> Bool {
+        profile == nil
     }
 }

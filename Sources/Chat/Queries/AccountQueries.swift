@@ -110,7 +110,7 @@ public struct SigningQuery: Query {
 
     public func encode(into writer: inout ByteWriter) {}
 
-    public var partition: String? { Mutation.Subject.signingPartition }
+    public var partition: String? { DocumentKey.signingPartition }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source

@@ -19,7 +19,7 @@ extension Accounts {
             return
         }
         for device in known {
-            await attempt(Mutation(.removeSignedOut(signIn), on: device.id, by: user))
+            await attempt(Mutation(RemoveSignedOut(signIn), on: device.id, by: user))
         }
     }
 

@@ -96,7 +96,7 @@ extension Accounts {
     /// Ends a sign-in; a sign-in that has ended already, or is not known here yet, is no error.
     func end(_ signIn: DeviceSignIn, of user: UserID) async throws(LineError) {
         let end = Mutation(
-            .end(signIn.id, began: signIn.began), at: signIn.address, of: user)
+            EndSignIn(signIn.id, began: signIn.began), at: signIn.address, of: user)
         try await change(
             end, revoking: UserID(checked: signIn.id.text), upTo: now, mayBeMissing: true)
         await removeDevices(of: user, registeredBy: signIn.id)
@@ -105,7 +105,7 @@ extension Accounts {
     func endAll(of user: UserID, at address: AddressID) async throws(LineError) {
         let account = try await accounts(at: address).first { $0.user == user }
         try await change(
-            Mutation(.endAll, at: address, of: user), revoking: user,
+            Mutation(EndAllSignIns(), at: address, of: user), revoking: user,
             upTo: account?.signedInAt ?? .zero, mayBeMissing: true)
         await removeDevices(of: user)
     }
@@ -118,7 +118,7 @@ extension Accounts {
         let account = try await account(of: user, at: address, with: password, from: source)
         let hash = try await hash(newPassword, for: source)
         try await change(
-            Mutation(.setPassword(FieldText(hash)), at: address, of: user), revoking: user,
+            Mutation(SetPassword(FieldText(hash)), at: address, of: user), revoking: user,
             upTo: account.signedInAt)
         await removeDevices(of: user)
         return try await begin(user, at: address, judgedBy: hash, from: source)
@@ -143,7 +143,7 @@ extension Accounts {
             try await add(user, at: email, password)
         } else if holder?.password != password {
             try await write(
-                Mutation(.setPassword(FieldText(password)), at: email.digest, of: user))
+                Mutation(SetPassword(FieldText(password)), at: email.digest, of: user))
         }
         try await showInProfile(email, of: user)
         try await remove(account, at: address)
@@ -158,9 +158,9 @@ extension Accounts {
         // The user's messages stay, as after leaving; notifications about them are withdrawn.
         let none = Clearable<FieldText>(nil)
         try await write(
-            Mutation(Profile.Edit(name: none, email: none, photo: none), by: user))
+            Mutation(SetProfile(Profile.Edit(name: none, email: none, photo: none)), by: user))
         for device in try await devices(of: user) {
-            try await write(Mutation(.remove, on: device.id, by: user))
+            try await write(Mutation(RemoveDevice(), on: device.id, by: user))
         }
         let items = try await find(ItemsQuery(), of: user)
         guard !items.isPartial else {
@@ -170,7 +170,7 @@ extension Accounts {
             )
         }
         for item in items.found {
-            try await write(Mutation(.delete, on: item.id, by: user))
+            try await write(Mutation(DeleteItem(), on: item.id, by: user))
         }
         try await remove(account, at: address)
         // What they uploaded and did not send goes with this, too.
@@ -253,11 +253,11 @@ extension Accounts {
     /// first.
     private func add(_ user: UserID, at email: EmailAddress, _ hash: String) async throws(LineError)
     {
-        let signUp = Credentials.Action.signUp(
+        let signUp = SignUp(
             email: FieldText(email.text), password: FieldText(hash))
         try await write(Mutation(signUp, at: email.digest, of: user))
         guard try await accounts(at: email.digest).first?.user != user else { return }
-        try await write(Mutation(.remove, at: email.digest, of: user))
+        try await write(Mutation(RemoveAccount(), at: email.digest, of: user))
         throw .emailInUse
     }
 
@@ -272,13 +272,14 @@ extension Accounts {
         }
         try await write(
             Mutation(
-                Profile.Edit(name: nil, email: Clearable(FieldText(email.text)), photo: nil),
+                SetProfile(
+                    Profile.Edit(name: nil, email: Clearable(FieldText(email.text)), photo: nil)),
                 by: user))
     }
 
     private func remove(_ account: AccountView, at address: AddressID) async throws(LineError) {
         try await change(
-            Mutation(.remove, at: address, of: account.user), revoking: account.user,
+            Mutation(RemoveAccount(), at: address, of: account.user), revoking: account.user,
             upTo: account.signedInAt, mayBeMissing: true)
     }
 
@@ -288,7 +289,7 @@ extension Accounts {
     ) async throws(LineError) -> SignedInTokens {
         try begin([.signIns(of: address.text), .signIns(from: source.address)])
         let (id, secret) = (SignInID(checked: random("s")), Base64.encode(randomSecret()))
-        let begin = Credentials.Action.begin(
+        let begin = BeginSignIn(
             id, RefreshToken.digest(of: secret), judgedBy: FieldText(hash))
         let stamp = try await stamp(of: Mutation(begin, at: address, of: user))
         return try tokens(
@@ -304,7 +305,7 @@ extension Accounts {
             secret: RefreshToken.digest(of: secret), replaced: token.digest,
             request: request.map { RefreshToken.digest(of: $0) })
         let renew = Mutation(
-            .renew(token.signIn, renewal, issued: token.stamp, began: token.began),
+            RenewSignIn(token.signIn, renewal, issued: token.stamp, began: token.began),
             at: token.address, of: token.user)
         let stamp = try await stamp(of: renew)
         // Two nodes that are asked at the same moment both accept. When the write is answered, all

@@ -98,7 +98,8 @@ final class Upload {
         ask(
             .write(
                 Mutation(
-                    .end(size: UInt64(size), parts: parts), of: file, in: conversation, by: user)),
+                    EndUpload(size: UInt64(size), parts: parts), of: file, in: conversation,
+                    by: user)),
             Upload.traitsOfEnd)
         ask(.token)
     }
@@ -110,7 +111,7 @@ final class Upload {
     }
 
     private func beginning(of type: String) -> Request {
-        .write(Mutation(.begin(type: FieldText(type)), of: file, in: conversation, by: user))
+        .write(Mutation(BeginUpload(type: FieldText(type)), of: file, in: conversation, by: user))
     }
 
     /// Queues the write of the next part, which has a slot; each `partsBetweenChecks` parts, queues
@@ -123,7 +124,7 @@ final class Upload {
         places += 1
         let part = PartID(ofPart: bytes)
         ask(
-            .write(Mutation(.put(bytes), on: part, of: file, in: conversation, by: user)),
+            .write(Mutation(PutFilePart(bytes), on: part, of: file, in: conversation, by: user)),
             Upload.traitsOfPut, partBytes: bytes.count)
         parts.append(part)
         unsent.removeFirst(bytes.count)

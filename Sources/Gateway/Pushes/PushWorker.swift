@@ -326,7 +326,7 @@ package actor PushWorker {
         let notes = pushed.map {
             Request.write(
                 Mutation(
-                    .notePushed($0.id, as: $0.view.kind), on: target.device, by: target.user))
+                    NotePushed($0.id, as: $0.view.kind), on: target.device, by: target.user))
         }
         guard case .success = await requests.ask(notes) else {
             self[target]?.onListFailed(now: clock.milliseconds)
@@ -345,7 +345,7 @@ package actor PushWorker {
         }
         guard !ids.isEmpty else { return }
         let removals = ids.map {
-            Request.write(Mutation(.acknowledgeAlone($0), on: target.device, by: target.user))
+            Request.write(Mutation(AcknowledgeAlone($0), on: target.device, by: target.user))
         }
         guard case .success = await requests.ask(removals) else {
             self[target]?.onListFailed(now: clock.milliseconds)
@@ -417,7 +417,7 @@ package actor PushWorker {
     private func remove(_ target: Target, _ reason: String) async {
         counts[.dropped, default: 0] += 1
         host.log("device removed: \(reason) device=\(target.device)")
-        let removal = Device.Action.removeToken(FieldText(target.token))
+        let removal = RemoveToken(FieldText(target.token))
         _ = await requests.ask([.write(Mutation(removal, on: target.device, by: target.user))])
         self[target] = nil
     }

@@ -58,7 +58,7 @@ struct SocketViewings {
             let bound = viewing.wallMilliseconds + SocketViewings.aheadMilliseconds
             return .write(
                 Mutation(
-                    .endView(upTo: HybridTimestamp(milliseconds: bound)),
+                    EndLeasedView(upTo: HybridTimestamp(milliseconds: bound)),
                     on: DeviceID(checked: device), by: viewing.user))
         }
     }

@@ -173,7 +173,7 @@ extension Node {
     private func remove(_ device: Device, _ notifying: NotificationRequest, _ id: UInt64) {
         guard let signIn = device.signIn else { return }
         let mutation = Mutation(
-            .removeSignedOut(signIn.id), on: notifying.device, by: notifying.user)
+            RemoveSignedOut(signIn.id), on: notifying.device, by: notifying.user)
         beginStep(.removing, of: id, in: notifying.user.text) {
             $0.handle(
                 mutation, isMinted: false, level: notifying.level, for: $1,
@@ -200,7 +200,8 @@ extension Node {
             return finishRequest(id, .found([NotificationView](), isPartial: isPartial))
         }
         let mutation = Mutation(
-            .list(list.entries, foundBy: device), on: notifying.device, by: notifying.user)
+            ListNotifications(list.entries, foundBy: device), on: notifying.device,
+            by: notifying.user)
         let step = NotificationRequest.Step.noting(
             list.views, isPartial: isPartial, isNew: list.isNew)
         beginStep(step, of: id, in: notifying.user.text) {

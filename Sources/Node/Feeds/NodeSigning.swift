@@ -113,7 +113,7 @@ extension Node {
     }
 
     func tickSigning(now: UInt64) {
-        if !signing.isImported, let id = shardID(of: Mutation.Subject.signingPartition),
+        if !signing.isImported, let id = shardID(of: DocumentKey.signingPartition),
             let shard = shard(id), shard.assumeIsolated({ $0.isReady })
         {
             signing.isImported = true

@@ -58,11 +58,11 @@ extension Node {
             check.step = .accounts
             return begin(check)
         }
-        if mutation.beginsUpload, client != .operator {
+        if mutation.action.beginsUpload, client != .operator {
             check.step = .unsentBytes
             return begin(check)
         }
-        guard mutation.marking == nil else {
+        guard mutation.action.marking == nil else {
             guard let blocks = blocksHere(of: mutation.user, having: sessionVectors) else {
                 return begin(check)
             }
@@ -234,7 +234,7 @@ extension Node {
                     behind: check.slot, nil), in: query.partition, of: id)
         case .write(let mutation, let isMinted, let level, let unsettled):
             let senders =
-                mutation.marking == nil ? .none : senders(blockedBy: check.user, by: outcome)
+                mutation.action.marking == nil ? .none : senders(blockedBy: check.user, by: outcome)
             take(
                 execute(
                     mutation, without: senders, isMinted: isMinted, level: level, for: slot,

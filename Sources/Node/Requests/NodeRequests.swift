@@ -73,7 +73,7 @@ extension Node {
         having sessionVectors: SessionVectors = SessionVectors(),
         after unsettled: Unsettled = Unsettled()
     ) -> Reply {
-        if case .signing(let action) = mutation.action {
+        if mutation.key.kind == .signing, let action = mutation.action as? Signing.Action {
             return refusalOfClock ?? change(action, for: slot)
         }
         var senders = BlockedSenders.none

@@ -38,18 +38,17 @@ extension Receipt {
         item = mutation.item
         self.isRepeated = isRepeated
         let sent = document?.message?.header.sent.time
-        switch mutation.action {
-        case .message(let id, let action) where action.mayBeMinted:
+        if let id = mutation.message, mutation.action.mayBeMinted {
             (message, sentAt, editedAt) = (id, sent, nil)
-        case .credentials(let action):
+        } else if let action = mutation.action as? any CredentialsAction {
             let account = document?.credentials?.account(of: mutation.user)
-            let changed = account?.time(of: action) ?? operation.stamp.time
+            let changed = account.flatMap { action.time(in: $0) } ?? operation.stamp.time
             (message, sentAt, editedAt) = (nil, nil, changed)
-        case .message(_, is EditMessage):
+        } else if mutation.action is EditMessage {
             let isStored = document?.message?.has(operation.stamp) ?? false
             let edited = isStored ? operation.stamp.time : document?.message?.editedAt
             (message, sentAt, editedAt) = (nil, sent, edited)
-        default:
+        } else {
             (message, sentAt, editedAt) = (nil, nil, nil)
         }
     }

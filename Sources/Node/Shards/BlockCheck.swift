@@ -90,7 +90,7 @@ extension BlockCheck {
             let question = Acquaintance.Question(beside: conversation, others: others)
             return (AnyQuery(AcquaintanceQuery(question)), guest)
         case .unsentBytes:
-            guard case .file(let file, _)? = mutation?.action,
+            guard let key = mutation?.key, key.kind == .file, let file = FileID(key.id),
                 let conversation = mutation?.conversation
             else { return nil }
             return (AnyQuery(UnsentBytesQuery(besides: file, in: conversation)), user)

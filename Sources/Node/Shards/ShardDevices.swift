@@ -10,7 +10,7 @@ extension ShardMachine {
     mutating func checkDeviceCount(
         for mutation: Mutation, over target: Document?, in world: ShardWorld
     ) throws(ShardFailure) {
-        guard case .device(_, let action) = mutation.action, action.isAddition,
+        guard mutation.key.kind == .device, mutation.action is any DeviceAddition,
             target?.device?.isRegistered != true
         else {
             return

@@ -30,7 +30,7 @@ extension ShardMachine {
     ) throws(ShardFailure) -> [NamedFile] {
         guard let conversation = mutation.conversation else { return [] }
         var files: [NamedFile] = []
-        for id in mutation.files(besides: target) {
+        for id in mutation.action.files(besides: target, at: mutation.key) {
             let found = try find(.file(id, in: conversation), in: world)
             files.append(NamedFile(id: id, found: found))
         }
@@ -45,11 +45,10 @@ extension ShardMachine {
         _ operation: Operation, at key: DocumentKey, with findings: ParticipantFindings,
         over target: ShardDocuments.Found?, changing files: [NamedFile], in world: ShardWorld
     ) -> (Document, Dot, files: [Document]) {
-        var isSending = false
-        if case .attach = operation.mutation.changeOfFiles { isSending = true }
-        var changed = isSending ? change(files, with: operation, in: world) : []
+        let isFirst = operation.mutation.changeOfFiles?.precedesMessage ?? false
+        var changed = isFirst ? change(files, with: operation, in: world) : []
         let (document, dot) = write(operation, at: key, with: findings, over: target, in: world)
-        if !isSending { changed = change(files, with: operation, in: world) }
+        if !isFirst { changed = change(files, with: operation, in: world) }
         return (document, dot, changed)
     }
 
@@ -64,8 +63,9 @@ extension ShardMachine {
         let mutation = operation.mutation
         guard let action = mutation.changeOfFiles, let conversation = mutation.conversation
         else { return [] }
-        return files.filter { action.changes($0.found?.document.file) }.map { file in
-            let change = Mutation(action, of: file.id, in: conversation, by: mutation.user)
+        return files.filter { $0.found?.document.file.map(action.changes) ?? false }.map { file in
+            let key = DocumentKey.file(file.id, in: conversation)
+            let change = Mutation(action, at: key, by: mutation.user)
             let derived = Operation(change, operation.stamp, after: operation.unsettled)
             return write(
                 derived, at: change.key, with: ParticipantFindings(), over: file.found, in: world
@@ -73,33 +73,14 @@ extension ShardMachine {
         }
     }
 
-    /// Makes a change of a file that follows from what is here.
+    /// Makes a change of a file or a part that follows from the documents of this shard.
     mutating func derive(
-        _ action: File.Action, at key: DocumentKey, by user: UserID = Mutation.cluster,
+        _ action: some DocumentAction, at key: DocumentKey, by user: UserID = Mutation.cluster,
         in world: ShardWorld
     ) throws(ShardFailure) {
-        guard let file = FileID(key.id), let conversation = ConversationID(key.partition),
-            let found = try find(key, in: world)
+        guard let found = try find(key, in: world), replica.mayNumber, !replica.isDropping
         else { return }
-        derive(Mutation(action, of: file, in: conversation, by: user), over: found, in: world)
-    }
-
-    /// Makes a change of a part that follows from what is here.
-    mutating func derive(
-        _ action: FilePart.Action, at key: DocumentKey, in world: ShardWorld
-    ) throws(ShardFailure) {
-        guard let (file, part) = key.partOfFile, let conversation = ConversationID(key.partition),
-            let found = try find(key, in: world)
-        else { return }
-        derive(
-            Mutation(action, on: part, of: file, in: conversation, by: Mutation.cluster),
-            over: found, in: world)
-    }
-
-    private mutating func derive(
-        _ mutation: Mutation, over found: ShardDocuments.Found, in world: ShardWorld
-    ) {
-        guard replica.mayNumber, !replica.isDropping else { return }
+        let mutation = Mutation(action, at: key, by: user)
         // Such a change leaves no stamp in its document.
         let stamp = Stamp(
             time: found.document.greatestTime, process: ProcessID(high: 0, low: 0), counter: 1)
@@ -145,7 +126,7 @@ extension ShardMachine {
             for message in file.namingMessages {
                 let named = try find(.message(message, in: conversation), in: world)
                 guard named?.document.message?.isRetracted == true else { continue }
-                try derive(.detach(message), at: key, in: world)
+                try derive(DetachFile(message), at: key, in: world)
             }
             // A part may have been here before its file, which is purged.
             if try self.file(at: key, in: world)?.file.hasClosed == true {
@@ -169,7 +150,7 @@ extension ShardMachine {
         else { return }
         let isNeeded = file.needs(name)
         if part.isPurged, isNeeded, let old, !old.isPurged {
-            try derive(.put(old.bytes), at: key, in: world)
+            try derive(PutFilePart(old.bytes), at: key, in: world)
         } else if !part.isPurged, !isNeeded {
             filesToPurge.append(.file(id, in: conversation), at: world.milliseconds)
         }

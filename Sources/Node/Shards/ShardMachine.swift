@@ -118,7 +118,7 @@ extension ShardMachine {
             files: files.map { $0.found?.document.file }, in: world)
         var findings = ParticipantFindings()
         var unread: Int?
-        if mutation.marking != nil {
+        if mutation.action.marking != nil {
             findings.mark = reached.flatMap { chat?.mark(of: mutation.user, at: $0) }
             unread = try self.unread(
                 after: isChange ? mutation : nil, of: operation, reached, in: chat,
@@ -133,7 +133,7 @@ extension ShardMachine {
                     of: operation, document: target?.document, context: context, unread: unread,
                     isRepeated: true))
         }
-        if mutation.hides {
+        if mutation.action.hides {
             findings.hidden = Hidden(
                 invitation: chat?.invitation(of: mutation.user), vector: replica.current.vector)
         }

@@ -59,15 +59,16 @@ extension ShardMachine {
         _ world: ShardWorld
     ) throws(ShardFailure) -> HistoryPosition? {
         let (mutation, time) = (operation.mutation, operation.stamp.time)
-        let isHiding = mutation.hides
-        guard let conversation = mutation.conversation, isHiding || mutation.marking != nil else {
+        let isHiding = mutation.action.hides
+        guard let conversation = mutation.conversation, isHiding || mutation.action.marking != nil
+        else {
             return nil
         }
         // What a user read or hid before an invitation does not count after it.
         if let invitation = chat?.invitation(of: mutation.user), time < invitation.time {
             throw .stale(invitation.time)
         }
-        if case .message(let id)? = mutation.marking {
+        if case .message(let id)? = mutation.action.marking {
             return try find(.message(id, in: conversation), in: world)?.document.historyPosition
         }
         // Hiding covers everything that is here: if that is later than the operation, the operation

@@ -126,7 +126,7 @@ extension ShardMachine {
         let parts = try parts(of: id, in: conversation, beyond: file, world)
         for part in parts.prefix(limit) {
             let key = DocumentKey.part(part, of: id, in: conversation)
-            try derive(FilePart.Action.purge, at: key, in: world)
+            try derive(PurgeFilePart(), at: key, in: world)
         }
         return parts.count <= limit
     }
@@ -163,7 +163,7 @@ extension ShardMachine {
             if !parts.isEmpty {
                 filesToPurge.append(key, at: world.milliseconds)
             } else if mayEnd {
-                try derive(File.Action.purge, at: key, in: world)
+                try derive(PurgeFile(), at: key, in: world)
             }
         }
         filesToPurge.closedCursor = closed.count < count ? nil : closed.last
@@ -178,13 +178,13 @@ extension ShardMachine {
         for key in unsent {
             guard let file = try file(at: key, in: world)?.file else { continue }
             if file.isUnsent(before: duty.deadline) {
-                try derive(.expire(before: duty.deadline), at: key, in: world)
+                try derive(ExpireUpload(before: duty.deadline), at: key, in: world)
             }
             for owner in file.unsentOwners {
                 guard let deletion = duty.signing.deletion(of: owner), deletion > duty.deadline,
                     file.isUnsent(before: deletion, by: owner)
                 else { continue }
-                try derive(.expire(before: deletion), at: key, by: owner, in: world)
+                try derive(ExpireUpload(before: deletion), at: key, by: owner, in: world)
             }
         }
         filesToPurge.unsentCursor = unsent.count < count ? nil : unsent.last

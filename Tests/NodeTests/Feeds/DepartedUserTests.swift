@@ -23,7 +23,7 @@ import Wire
         self.nodes = nodes
         world.run(milliseconds: 2_000)
         let room = CreateConversation(participants: [alice, Self.bob], title: nil)
-        make(Mutation(.conversation(room), in: lobby, by: alice), 1)
+        make(Mutation(room, in: lobby, by: alice), 1)
         upload("f1", by: alice, 2)
         upload("f2", by: alice, 4)
         upload("f3", by: Self.bob, 6)
@@ -40,8 +40,10 @@ import Wire
 
     private func upload(_ name: String, by user: UserID, _ number: UInt64) {
         let file = FileID(checked: name)
-        make(Mutation(.begin(type: FieldText("image/png")), of: file, in: lobby, by: user), number)
-        make(Mutation(.end(size: 0, parts: []), of: file, in: lobby, by: user), number + 1)
+        make(
+            Mutation(BeginUpload(type: FieldText("image/png")), of: file, in: lobby, by: user),
+            number)
+        make(Mutation(EndUpload(size: 0, parts: []), of: file, in: lobby, by: user), number + 1)
     }
 
     private func sending(of file: String) -> Mutation {

@@ -35,7 +35,7 @@ extension WorldNode {
     }
 
     private func change(
-        _ action: Credentials.Action, at node: WorldNode, _ number: UInt64, in world: NodeWorld
+        _ action: any CredentialsAction, at node: WorldNode, _ number: UInt64, in world: NodeWorld
     ) {
         node.handle(
             Mutation(action, at: Self.address, of: Self.user), number: number, level: .all)
@@ -110,16 +110,20 @@ extension WorldNode {
         #expect(nodes.allSatisfy { $0.revoked == [Self.user.text] })
     }
 
-    @Test(arguments: [Credentials.Action.end(signIn, began: nil), .setDisabled(true)])
+    private static let ends: [any CredentialsAction] = [
+        EndSignIn(signIn, began: nil), SetAccountDisabled(true),
+    ]
+
+    @Test(arguments: ends)
     func `a sign-in that went on at one side and ended at the other is revoked after the heal`(
-        _ end: Credentials.Action
+        _ end: any CredentialsAction
     ) {
         let (world, nodes) = cluster()
-        let signUp = Credentials.Action.signUp(
+        let signUp = SignUp(
             email: FieldText("carol@example.org"), password: FieldText("hash"))
         change(signUp, at: nodes[0], 1, in: world)
         change(
-            .begin(Self.signIn, SecretDigest(checked: "r1"), judgedBy: nil), at: nodes[0], 2,
+            BeginSignIn(Self.signIn, SecretDigest(checked: "r1"), judgedBy: nil), at: nodes[0], 2,
             in: world)
         world.run(milliseconds: 1_000)
         cut(nodes[2], from: [nodes[0], nodes[1]])
@@ -128,7 +132,7 @@ extension WorldNode {
         world.run(milliseconds: SigningTable.lifetimeMilliseconds + 10_000)
         let began = HybridTimestamp(milliseconds: 1)
         change(
-            .renew(
+            RenewSignIn(
                 Self.signIn,
                 Credentials.Renewal(
                     secret: SecretDigest(checked: "r2"), replaced: SecretDigest(checked: "r1"),

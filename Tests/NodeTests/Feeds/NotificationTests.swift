@@ -31,11 +31,11 @@ private final class Team {
         for room in rooms {
             ask(
                 Mutation(
-                    .conversation(CreateConversation(participants: [alice, bob], title: nil)),
+                    CreateConversation(participants: [alice, bob], title: nil),
                     in: room,
                     by: alice))
         }
-        ask(.add(FieldText("t")))
+        ask(AddDevice(FieldText("t")))
         // Between nodes the millisecond decides, whatever came first within it.
         world.clock.pass(1)
     }
@@ -49,7 +49,7 @@ private final class Team {
     }
 
     @discardableResult func ask(
-        _ action: Device.Action, at index: Int = 0, level: AckLevel = .majority
+        _ action: any DeviceAction, at index: Int = 0, level: AckLevel = .majority
     ) -> ReplyResult? {
         ask(Mutation(action, on: phone, by: bob), at: index, level: level)
     }
@@ -109,17 +109,17 @@ private struct TestAccount {
     private static let address = AddressID(checked: "a1")
     private static let id = SignInID(checked: "s1")
 
-    private func mutation(_ action: Credentials.Action) -> Mutation {
+    private func mutation(_ action: any CredentialsAction) -> Mutation {
         Mutation(action, at: TestAccount.address, of: bob)
     }
 
     var signUp: Mutation {
-        mutation(.signUp(email: FieldText("b@example.org"), password: FieldText("hash")))
+        mutation(SignUp(email: FieldText("b@example.org"), password: FieldText("hash")))
     }
     var begin: Mutation {
-        mutation(.begin(TestAccount.id, SecretDigest(checked: "d1"), judgedBy: nil))
+        mutation(BeginSignIn(TestAccount.id, SecretDigest(checked: "d1"), judgedBy: nil))
     }
-    var end: Mutation { mutation(.end(TestAccount.id, began: nil)) }
+    var end: Mutation { mutation(EndSignIn(TestAccount.id, began: nil)) }
 
     /// The sign-in as devices name it.
     func signIn(at node: WorldNode) throws -> DeviceSignIn {
@@ -134,7 +134,7 @@ private struct TestAccount {
 private enum Grapes {
     static func send(_ id: String, in room: ConversationID) -> Mutation {
         Mutation(
-            .message(MessageID(checked: id), SendMessage(type: .text, item: nil, text: "hi")),
+            SendMessage(type: .text, item: nil, text: "hi"), of: MessageID(checked: id),
             in: room,
             by: alice)
     }
@@ -162,17 +162,17 @@ extension ReplyResult? {
 
     private static var device: Device? { device(after: []) }
 
-    private static func device(after more: [Device.Action]) -> Device? {
+    private static func device(after more: [any DeviceAction]) -> Device? {
         let process = RandomID(high: 1, low: 1)
         let author = Authorship(
             dot: Dot(replica: process, seq: 1),
             stamp: Stamp(
                 time: HybridTimestamp(milliseconds: 4), process: process, counter: 1))
-        var document = Mutation(.add(FieldText("t")), on: phone, by: bob)
+        var document = Mutation(AddDevice(FieldText("t")), on: phone, by: bob)
             .applied(to: nil, by: author)
         for action in [
-            Device.Action.view(lobby),
-            .list([listed], life: nil, since: HybridTimestamp(milliseconds: 4)),
+            ViewConversation(lobby),
+            ListNotifications([listed], life: nil, since: HybridTimestamp(milliseconds: 4)),
         ] + more {
             document = Mutation(action, on: phone, by: bob).applied(to: document, by: author)
         }
@@ -244,8 +244,9 @@ extension ReplyResult? {
                 "m", Dot(replica: replica, seq: 1), at: 9, among: SeqSet())
             let device = try #require(
                 NotificationTests.device(after: [
-                    .notePushed(NotificationTests.listed.place.id, as: .message),
-                    .list([other.shown(as: NotificationTests.listed)], life: nil, since: time),
+                    NotePushed(NotificationTests.listed.place.id, as: .message),
+                    ListNotifications(
+                        [other.shown(as: NotificationTests.listed)], life: nil, since: time),
                 ]))
             try #require(device.listed.count == 2)
             let list = NotificationList(of: device, [NotificationTests.candidate(other)])
@@ -282,7 +283,7 @@ extension ReplyResult? {
         let views = try #require(team.list(at: owners[1]).views)
         #expect(views.map(\.message.text) == ["m"])
         #expect(owners.map { team.list(at: $0).views } == [views, views])
-        team.ask(.acknowledge(views[0].id), at: owners[1])
+        team.ask(AcknowledgeThrough(views[0].id), at: owners[1])
         #expect(team.list(at: owners[1]).shown == [])
         #expect(team.list(at: owners[0]).shown == [])
     }
@@ -292,14 +293,14 @@ extension ReplyResult? {
         for room in rooms.indices { team.send("m\(room)", in: room, at: room % 3) }
         let views = try #require(team.list(at: 0).views)
         #expect(views.map(\.message.text) == ["m0", "m1", "m2", "m3"])
-        team.ask(.acknowledge(views[2].id), at: 1)
+        team.ask(AcknowledgeThrough(views[2].id), at: 1)
         #expect(team.list(at: 2).shown == ["m3"])
         team.ask(
-            Mutation(.message(MessageID(checked: "m3"), RetractMessage()), in: rooms[3], by: alice),
+            Mutation(RetractMessage(), of: MessageID(checked: "m3"), in: rooms[3], by: alice),
             at: 0)
         let last = try #require(team.list(at: 1).views)
         #expect(last.map(\.text) == [nil])
-        team.ask(.acknowledge(last[0].id), at: 2)
+        team.ask(AcknowledgeThrough(last[0].id), at: 2)
         #expect(team.list(at: 0).shown == [])
     }
 
@@ -310,7 +311,7 @@ extension ReplyResult? {
             #expect(team.list(at: index).shown == ["m0", "m1", "m2", "m3"])
         }
         let views = try #require(team.list(at: 4).views)
-        team.ask(.acknowledge(views[3].id), at: 3)
+        team.ask(AcknowledgeThrough(views[3].id), at: 3)
         for index in 0..<5 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -319,7 +320,7 @@ extension ReplyResult? {
         team.send("m0")
         let views = try #require(team.list(at: 0).views)
         team.send("m1", in: 1)
-        team.ask(.acknowledge(views[0].id), at: 0)
+        team.ask(AcknowledgeThrough(views[0].id), at: 0)
         team.world.kill("n1")
         team.world.run(milliseconds: 3_000)
         #expect(team.list(at: 1).shown == ["m1"])
@@ -333,7 +334,7 @@ extension ReplyResult? {
         team.world.kill("n1")
         team.world.run(milliseconds: 3_000)
         team.ask(
-            Mutation(.message(MessageID(checked: "m0"), RetractMessage()), in: rooms[0], by: alice),
+            Mutation(RetractMessage(), of: MessageID(checked: "m0"), in: rooms[0], by: alice),
             at: 1)
         #expect(team.list(at: 2).views?.map(\.text) == [nil])
     }
@@ -347,11 +348,11 @@ extension ReplyResult? {
         team.send("later", in: 1, at: 0)
         let views = try #require(team.list(at: 1).views)
         #expect(views.map(\.message.text) == ["late", "later"])
-        team.ask(.acknowledge(views[1].id), at: 1)
+        team.ask(AcknowledgeThrough(views[1].id), at: 1)
         team.cut([2], isCut: false)
         for index in 0..<3 { #expect(team.list(at: index).shown == ["early"]) }
         let early = try #require(team.list(at: 2).views)
-        team.ask(.acknowledge(early[0].id), at: 2)
+        team.ask(AcknowledgeThrough(early[0].id), at: 2)
         for index in 0..<3 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -367,7 +368,7 @@ extension ReplyResult? {
         let views = try #require(team.list(at: 2).views)
         #expect(views.map(\.message.text) == ["m0", "m1", "m3"])
         #expect(views.map(\.text) == [nil, nil, "hi"])
-        team.ask(.acknowledge(views[2].id), at: 4)
+        team.ask(AcknowledgeThrough(views[2].id), at: 4)
         for index in 0..<5 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -390,13 +391,13 @@ extension ReplyResult? {
         team.send("m0")
         let views = try #require(team.list(at: 0).views)
         #expect(views.map(\.isPushed) == [false])
-        team.ask(.notePushed(views[0].id, as: .message), at: 1)
+        team.ask(NotePushed(views[0].id, as: .message), at: 1)
         for index in 0..<5 { #expect(team.list(at: index).views?.map(\.isPushed) == [true]) }
         team.ask(
-            Mutation(.message(MessageID(checked: "m0"), RetractMessage()), in: rooms[0], by: alice),
+            Mutation(RetractMessage(), of: MessageID(checked: "m0"), in: rooms[0], by: alice),
             at: 2)
         #expect(team.list(at: 3).views?.map(\.isPushed) == [false])
-        team.ask(.notePushed(views[0].id, as: .withdrawn), at: 4)
+        team.ask(NotePushed(views[0].id, as: .withdrawn), at: 4)
         for index in 0..<5 { #expect(team.list(at: index).views?.map(\.isPushed) == [true]) }
     }
 
@@ -407,7 +408,7 @@ extension ReplyResult? {
             team.ask(account.signUp)
             team.ask(account.begin)
             let signIn = try account.signIn(at: team.nodes[0])
-            team.ask(.register(FieldText("t"), DeviceRegistration(signIn: signIn)))
+            team.ask(RegisterDevice(FieldText("t"), DeviceRegistration(signIn: signIn)))
             team.send("m0")
             for index in 0..<3 { #expect(team.list(at: index).shown == ["m0"]) }
             if isCut { team.cut([2]) }
@@ -429,9 +430,10 @@ extension ReplyResult? {
     @Test func `two devices, one viewing`() throws {
         let team = Team()
         let tablet = Mutation(
-            .add(FieldText("t")), on: DeviceID(checked: "tablet"), by: bob)
+            AddDevice(FieldText("t")), on: DeviceID(checked: "tablet"), by: bob)
         team.ask(tablet, at: 1)
-        team.ask(Mutation(.view(rooms[0]), on: DeviceID(checked: "tablet"), by: bob), at: 2)
+        team.ask(
+            Mutation(ViewConversation(rooms[0]), on: DeviceID(checked: "tablet"), by: bob), at: 2)
         team.send("m0", at: 1)
         #expect(team.list(at: 2).shown == ["m0"])
     }
@@ -441,7 +443,7 @@ extension ReplyResult? {
     @Test func `viewed behind a cut, it stays where it was shown, and is not shown anew`() throws {
         let team = Team()
         team.cut([2])
-        team.ask(.view(rooms[0]), at: 0)
+        team.ask(ViewConversation(rooms[0]), at: 0)
         team.world.clock.pass(1)
         team.send("shown", in: 0, at: 2, level: .local)
         #expect(team.list(at: 2, level: .local).shown == ["shown"])
@@ -450,7 +452,7 @@ extension ReplyResult? {
         team.cut([2], isCut: false)
         for index in 0..<3 { #expect(team.list(at: index).shown == ["shown"]) }
         let shown = try #require(team.list(at: 1).views)
-        team.ask(.acknowledge(shown[0].id), at: 1)
+        team.ask(AcknowledgeThrough(shown[0].id), at: 1)
         for index in 0..<3 { #expect(team.list(at: index).shown == []) }
     }
 
@@ -474,7 +476,9 @@ extension ReplyResult? {
         let missed = rooms.indices.filter { ownership[$0] == [team.nodes[victim].name] }
         let reached = rooms.indices.filter { !missed.contains($0) }.map { "m\($0)" }
         #expect(part.shown?.sorted() == reached)
-        if let last = part.views?.last { team.ask(.acknowledge(last.id), at: asker, level: .local) }
+        if let last = part.views?.last {
+            team.ask(AcknowledgeThrough(last.id), at: asker, level: .local)
+        }
         team.cut([victim], isCut: false)
         let rest = team.list(at: asker, level: .local)
         #expect(rest.isPartial == false && rest.shown?.sorted() == missed.map { "m\($0)" })
@@ -483,7 +487,7 @@ extension ReplyResult? {
     @Test func `the stamps of one node are in the order in which it accepts`() throws {
         let team = Team(1)
         for step in 0..<40 {
-            team.ask(.view(step % 2 == 0 ? rooms[step % 4] : nil))
+            team.ask(ViewConversation(step % 2 == 0 ? rooms[step % 4] : nil))
             team.send("m\(step)", in: step % 4)
         }
         // Without a millisecond between the steps, no message is listed while its conversation is

@@ -79,9 +79,8 @@ import Wire
 
     private func delete(_ message: String, for everyone: Bool) -> Mutation {
         let id = MessageID(checked: message)
-        return Mutation(
-            everyone ? .message(id, RetractMessage()) : .message(id, HideMessage()), in: lobby,
-            by: UserID(checked: "alice"))
+        let action: any MessageAction = everyone ? RetractMessage() : HideMessage()
+        return Mutation(action, of: id, in: lobby, by: UserID(checked: "alice"))
     }
 
     @Test func `a full disk takes deletions and nothing else, until there is room`() throws {

@@ -192,7 +192,7 @@ import Wire
         let backup = MemoryStore(copying: second.store)
         let alice = UserID(checked: "alice")
         let deletion = Mutation(
-            .message(MessageID(checked: "m1"), RetractMessage()), in: lobby, by: alice)
+            RetractMessage(), of: MessageID(checked: "m1"), in: lobby, by: alice)
         #expect(second.submit(deletion, number: 3))
         #expect(second.submit(send("m2"), number: 4))
         world.run(milliseconds: 500)

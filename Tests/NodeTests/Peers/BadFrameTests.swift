@@ -200,7 +200,7 @@ import Wire
 @Suite struct RewritingTests {
     private func invite(_ number: Int) -> Mutation {
         let name = String(repeating: "g", count: 58) + "\(100_000 + number)"
-        return Mutation(.conversation(InviteUser(UserID(checked: name))), in: lobby, by: alice)
+        return Mutation(InviteUser(UserID(checked: name)), in: lobby, by: alice)
     }
 
     @Test func `a hundred changes of one turn are one record, one frame and no pull`() throws {

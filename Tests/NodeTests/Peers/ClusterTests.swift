@@ -11,7 +11,7 @@ let lobby = ConversationID(checked: "lobby")
 
 func create(_ conversation: ConversationID = lobby) -> Mutation {
     Mutation(
-        .conversation(CreateConversation(participants: [alice], title: nil)), in: conversation,
+        CreateConversation(participants: [alice], title: nil), in: conversation,
         by: alice)
 }
 
@@ -26,7 +26,7 @@ func send(
     _ id: String, text: String = "hello", in conversation: ConversationID = lobby
 ) -> Mutation {
     Mutation(
-        .message(MessageID(checked: id), SendMessage(type: .text, item: nil, text: text)),
+        SendMessage(type: .text, item: nil, text: text), of: MessageID(checked: id),
         in: conversation,
         by: alice)
 }

@@ -184,7 +184,7 @@ import Wire
         }
         #expect(
             second.submit(
-                Mutation(.message(MessageID(checked: "m9"), HideMessage()), in: lobby, by: alice),
+                Mutation(HideMessage(), of: MessageID(checked: "m9"), in: lobby, by: alice),
                 number: 2
             ))
         world.run(milliseconds: 2_000)

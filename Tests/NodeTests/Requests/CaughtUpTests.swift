@@ -86,7 +86,7 @@ private struct Moved {
     /// Makes some owners lack a write that the first one alone could send them.
     func found(withoutTelling lagging: [WorldNode]) {
         let create = Mutation(
-            .conversation(CreateConversation(participants: [alice, bob], title: nil)), in: lobby,
+            CreateConversation(participants: [alice, bob], title: nil), in: lobby,
             by: alice)
         #expect(ask(create, 1, level: .all).isWritten)
         for owner in lagging {
@@ -164,7 +164,7 @@ private struct Moved {
             _ = moved.owners[0].run { $0.block(name, .both) }
         }
         let pin = { (action: any MessageAction) in
-            Mutation(.message(MessageID(checked: "m1"), action), in: lobby, by: bob)
+            Mutation(action, of: MessageID(checked: "m1"), in: lobby, by: bob)
         }
         #expect(moved.ask(pin(PinMessage()), 4, level: .local).isWritten)
         #expect(moved.read(5).messages == ["m1"])

@@ -17,7 +17,7 @@ func rooms(_ count: Int) -> [ConversationID] {
 
 func found(_ room: ConversationID = lobby) -> Mutation {
     Mutation(
-        .conversation(CreateConversation(participants: [alice, bob], title: nil)), in: room,
+        CreateConversation(participants: [alice, bob], title: nil), in: room,
         by: alice)
 }
 
@@ -255,9 +255,9 @@ extension ReplyResult? {
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
         #expect(five.handle(send("m1"), at: stranger, number: 2, level: .all).isWritten)
         five.world.paused = [owners[0].name]
-        let pin = Mutation(.message(MessageID(checked: "m1"), PinMessage()), in: lobby, by: alice)
+        let pin = Mutation(PinMessage(), of: MessageID(checked: "m1"), in: lobby, by: alice)
         let unpin = Mutation(
-            .message(MessageID(checked: "m1"), UnpinMessage()), in: lobby, by: alice)
+            UnpinMessage(), of: MessageID(checked: "m1"), in: lobby, by: alice)
         #expect(five.handle(pin, at: stranger, number: 3) == nil)
         five.world.run(milliseconds: 700)
         #expect(stranger.sink.outcomes[3].isWritten)
@@ -289,7 +289,7 @@ extension ReplyResult? {
         let stranger = five.stranger(to: lobby)
         let owners = five.owners(of: lobby)
         #expect(five.handle(found(), at: stranger, number: 1, level: .all).isWritten)
-        let leave = Mutation(.conversation(LeaveConversation()), in: lobby, by: bob)
+        let leave = Mutation(LeaveConversation(), in: lobby, by: bob)
         // The write is executed and replicated, but its response never leaves the owner.
         five.world.stalled = [owners[0].name]
         #expect(five.handle(leave, at: stranger, number: 2) == nil)

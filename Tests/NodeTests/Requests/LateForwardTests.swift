@@ -1,6 +1,7 @@
 import CRDT
 import Chat
 import Replication
+import TestKit
 import Testing
 import Wire
 
@@ -15,7 +16,7 @@ import Wire
     private var stranger: WorldNode { five.stranger(to: lobby) }
     private var owners: [WorldNode] { five.owners(of: lobby) }
 
-    private func by(_ user: UserID, _ action: Mutation.Action) -> Mutation {
+    private func by(_ user: UserID, _ action: ChatAction) -> Mutation {
         Mutation(action, in: lobby, by: user)
     }
 

@@ -37,7 +37,7 @@ import Wire
         + ofOthers).map { AnyQuery($0) }
 
     private static var filtered: AnyQuery {
-        let blocks = Blocks.Action.block(users[1])
+        let blocks = BlockUser(users[1])
         let document = Mutation(blocks, by: users[0]).applied(
             to: nil,
             by: Authorship(

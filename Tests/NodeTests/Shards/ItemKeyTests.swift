@@ -18,7 +18,7 @@ private let item = ItemID(checked: "i1")
     init() { driven.machine.onPeerUp(NodeName(checked: "n2")) }
 
     private static func addition(_ title: String, by user: UserID) -> Mutation {
-        Mutation(.add(Item.NewItem(title: title)), on: item, by: user)
+        Mutation(AddItem(Item.NewItem(title: title)), on: item, by: user)
     }
 
     /// Has the machine receive what a user added under the id with an earlier version.
@@ -42,7 +42,7 @@ private let item = ItemID(checked: "i1")
         return items.map(\.title)
     }
 
-    private mutating func refusal(of action: Item.Action, by user: UserID) -> ShardFailure? {
+    private mutating func refusal(of action: any ItemAction, by user: UserID) -> ShardFailure? {
         let operation = Operation(
             Mutation(action, on: item, by: user),
             driven.operations.next(at: driven.world.judge.wall))
@@ -59,13 +59,13 @@ private let item = ItemID(checked: "i1")
     mutating func `each user has an item of their own under an id`(isOnDisk: Bool) throws {
         driven.submit(Self.addition("hers", by: alice))
         if isOnDisk { driven.settle() }
-        #expect(refusal(of: .delete, by: bob) == .refused(.notOwner))
+        #expect(refusal(of: DeleteItem(), by: bob) == .refused(.notOwner))
         driven.submit(Self.addition("his", by: bob))
         if isOnDisk { driven.settle() }
-        #expect(refusal(of: .delete, by: bob) == nil)
+        #expect(refusal(of: DeleteItem(), by: bob) == nil)
         #expect(try titles(of: alice) == ["hers"])
         #expect(try titles(of: bob) == [])
-        let other = Mutation(.finish(true), on: ItemID(checked: "i2"), by: bob)
+        let other = Mutation(FinishItem(true), on: ItemID(checked: "i2"), by: bob)
         let operation = Operation(other, driven.operations.next(at: driven.world.judge.wall))
         #expect(throws: ShardFailure.refused(.itemNotFound)) {
             try driven.machine.submit(operation, for: nil, level: .local, in: driven.world)
@@ -76,17 +76,17 @@ private let item = ItemID(checked: "i1")
         throws
     {
         try receiveShared("hers", by: alice)
-        #expect(refusal(of: .delete, by: bob) == .refused(.notOwner))
+        #expect(refusal(of: DeleteItem(), by: bob) == .refused(.notOwner))
         driven.submit(Self.addition("his", by: bob))
         driven.submit(Self.addition("hers", by: alice))
-        #expect(refusal(of: .edit(Item.Edit(title: FieldText("edited"))), by: alice) == nil)
+        #expect(refusal(of: EditItem(Item.Edit(title: FieldText("edited"))), by: alice) == nil)
         #expect(driven.model[.item(item, of: alice)] == nil, "it is changed where it is")
         #expect(try titles(of: alice) == ["edited"])
         #expect(try titles(of: bob) == ["his"])
-        #expect(refusal(of: .delete, by: alice) == nil)
+        #expect(refusal(of: DeleteItem(), by: alice) == nil)
         driven.settle()
         #expect(try titles(of: alice) == [])
-        #expect(refusal(of: .finish(true), by: alice) == .refused(.itemNotFound))
+        #expect(refusal(of: FinishItem(true), by: alice) == .refused(.itemNotFound))
     }
 
     @Test mutating func `an item of today counts before one of an earlier version, deleted or not`()
@@ -97,7 +97,7 @@ private let item = ItemID(checked: "i1")
         #expect(try titles(of: alice) == ["of today"])
         driven.settle()
         #expect(try titles(of: alice) == ["of today"])
-        #expect(refusal(of: .delete, by: alice) == nil)
+        #expect(refusal(of: DeleteItem(), by: alice) == nil)
         #expect(try titles(of: alice) == [])
         driven.settle()
         #expect(try titles(of: alice) == [])

@@ -52,12 +52,12 @@ private struct Busy {
     private mutating func changeOfItem() -> Mutation {
         let id = ItemID(checked: "i\(random.below(10))")
         let user = UserID(checked: random.pick(["alice", "bob"]))
-        let action: Item.Action =
+        let action: any ItemAction =
             switch random.below(6) {
-            case 0, 1: .add(Item.NewItem(title: "title \(number)"))
-            case 2: .delete
-            case 3: .edit(Item.Edit(title: FieldText("edited \(number)")))
-            default: .finish(random.below(2) == 0)
+            case 0, 1: AddItem(Item.NewItem(title: "title \(number)"))
+            case 2: DeleteItem()
+            case 3: EditItem(Item.Edit(title: FieldText("edited \(number)")))
+            default: FinishItem(random.below(2) == 0)
             }
         return Mutation(action, on: id, by: user)
     }
@@ -68,7 +68,7 @@ private struct Busy {
         let id = ConversationID(checked: "c\(random.below(10))")
         let message = MessageID(checked: "m\(random.below(20))")
         let user = UserID(checked: random.pick(["alice", "bob"]))
-        let action: Mutation.Action =
+        let action: ChatAction =
             switch random.below(8) {
             case 0:
                 .conversation(
@@ -79,7 +79,7 @@ private struct Busy {
             case 2: .participant(HideChat())
             case 3: .participant(MarkRead(message))
             case 4: .message(message, RetractMessage())
-            default: send(message.text).action
+            default: .message(message, SendMessage(type: .text, item: nil, text: "hello"))
             }
         submit(Mutation(action, in: id, by: user))
     }

@@ -33,7 +33,7 @@ private let bob = UserID(checked: "bob")
 
 private func createForBoth() -> Mutation {
     Mutation(
-        .conversation(CreateConversation(participants: [alice, bob], title: nil)), in: lobby,
+        CreateConversation(participants: [alice, bob], title: nil), in: lobby,
         by: alice)
 }
 
@@ -93,14 +93,14 @@ struct Driven {
         case 0...3:
             submit(send(id.text))
         case 4:
-            submit(Mutation(.message(id, EditMessage(text: "text \(now)")), in: lobby, by: alice))
-        case 5: submit(Mutation(.message(id, HideMessage()), in: lobby, by: alice))
-        case 6: submit(Mutation(.message(id, RestoreMessage()), in: lobby, by: alice))
+            submit(Mutation(EditMessage(text: "text \(now)"), of: id, in: lobby, by: alice))
+        case 5: submit(Mutation(HideMessage(), of: id, in: lobby, by: alice))
+        case 6: submit(Mutation(RestoreMessage(), of: id, in: lobby, by: alice))
         case 7 where random.below(4) == 0:
-            submit(Mutation(.participant(MarkRead(id)), in: lobby, by: bob))
+            submit(Mutation(MarkRead(id), in: lobby, by: bob))
         case 7 where random.below(8) == 0:
-            submit(Mutation(.participant(HideChat()), in: lobby, by: bob))
-        case 7: submit(Mutation(.message(id, RetractMessage()), in: lobby, by: alice))
+            submit(Mutation(HideChat(), in: lobby, by: bob))
+        case 7: submit(Mutation(RetractMessage(), of: id, in: lobby, by: alice))
         case 8 where !remote.isEmpty:
             let encodedDocument = random.pick(remote)
             try machine.receive(
@@ -383,7 +383,7 @@ struct Driven {
         driven.submit(create())
         driven.submit(send("m1"))
         driven.submit(
-            Mutation(.message(MessageID(checked: "m1"), HideMessage()), in: lobby, by: alice))
+            Mutation(HideMessage(), of: MessageID(checked: "m1"), in: lobby, by: alice))
         driven.ticket += 1
         let taken = driven.machine.takeWrite(driven.ticket)
         let write = try #require(taken)
@@ -428,8 +428,8 @@ struct Driven {
         driven.store.changesBytesMax = 1
         _ = try driven.told(try Self.conversation(of: 3))
         let m1 = MessageID(checked: "m1")
-        driven.submit(Mutation(.message(m1, PinMessage()), in: lobby, by: alice))
-        driven.submit(Mutation(.conversation(InviteUser(bob)), in: lobby, by: alice))
+        driven.submit(Mutation(PinMessage(), of: m1, in: lobby, by: alice))
+        driven.submit(Mutation(InviteUser(bob), in: lobby, by: alice))
         driven.settle()
         driven.machine.dropAddressedEvents()
         let record = driven.store.documents[ShardID(0)]?[.message(m1, in: lobby)]
@@ -473,7 +473,7 @@ struct Driven {
         other.submit(create())
         other.submit(send("m1"))
         let pin = PinMessage()
-        other.submit(Mutation(.message(MessageID(checked: "m1"), pin), in: lobby, by: alice))
+        other.submit(Mutation(pin, of: MessageID(checked: "m1"), in: lobby, by: alice))
         let states = Dictionary(pushed(by: &other, 1).map { ($0.key, $0.bytes) }) { $1 }
         return states.sorted { $0.key.count < $1.key.count }.map {
             EncodedDocument(key: $0.key, bytes: $0.value)
@@ -486,7 +486,7 @@ struct Driven {
         driven.machine.onPeerUp(NodeName(checked: "n2"))
         #expect(try driven.told(Self.pulled(from: &other)).contains("message"))
         #expect(try driven.page(.newest, limit: 5).count == 1)
-        driven.submit(Mutation(.participant(HideChat()), in: lobby, by: alice))
+        driven.submit(Mutation(HideChat(), in: lobby, by: alice))
         #expect(try driven.page(.newest, limit: 5).isEmpty)
     }
 
@@ -494,7 +494,7 @@ struct Driven {
         let (m1, n2) = (MessageID(checked: "m1"), NodeName(checked: "n2"))
         var other = Driven(seed: 6)
         let first = Self.pulled(from: &other)
-        other.submit(Mutation(.message(m1, RestoreMessage()), in: lobby, by: alice))
+        other.submit(Mutation(RestoreMessage(), of: m1, in: lobby, by: alice))
         other.submit(send("m2"))
         let second = Self.pushed(by: &other, 2)
 
@@ -520,11 +520,11 @@ struct Driven {
         driven.machine.onPeerUp(n2)
         _ = try driven.told(Self.pulled(from: &other))
         for action: any MessageAction in [RetractMessage(), RestoreMessage()] {
-            driven.submit(Mutation(.message(m1, action), in: lobby, by: alice))
+            driven.submit(Mutation(action, of: m1, in: lobby, by: alice))
         }
         #expect(try driven.told([]) == ["delete", "restore"])
         for action: any MessageAction in [HideMessage(), RestoreMessage()] {
-            other.submit(Mutation(.message(m1, action), in: lobby, by: alice))
+            other.submit(Mutation(action, of: m1, in: lobby, by: alice))
         }
         let told = try driven.told(Self.pushed(by: &other, 2))
         #expect(told.suffix(2) == ["delete", "restore"])

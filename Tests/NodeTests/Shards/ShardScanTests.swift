@@ -62,7 +62,7 @@ import Wire
             if batches == 0 {
                 for number in 1...6 {
                     let id = MessageID(checked: "m\(number)")
-                    driven.submit(Mutation(.message(id, PinMessage()), in: lobby, by: alice))
+                    driven.submit(Mutation(PinMessage(), of: id, in: lobby, by: alice))
                 }
                 driven.settle()
                 driven.machine.dropAddressedEvents()

@@ -57,9 +57,9 @@ extension Model {
         var revoked: [UserID: HybridTimestamp] = [:]
         for entry in entries {
             switch entry.mutation.action {
-            case .signing(.addKey) where !keys.contains(entry.operation):
+            case Signing.Action.addKey where !keys.contains(entry.operation):
                 keys.append(entry.operation)
-            case .signing(.revoke(let name, let time)):
+            case Signing.Action.revoke(let name, let time):
                 revoked[name] = max(revoked[name] ?? .zero, time)
             default: break
             }
@@ -100,24 +100,23 @@ private struct AccountModel {
         var begun: [SignInID: (stamp: Stamp, password: Stamp?)] = [:]
         var passwordStamp: Stamp?
         for change in life {
-            guard case .credentials(let action) = change.mutation.action else { continue }
-            switch action {
-            case .signUp(let email, let password):
+            switch change.mutation.action {
+            case let signUp as SignUp:
                 if created == nil { created = change.operation }
-                (self.email, self.password) = (email.text, password.text)
+                (email, password) = (signUp.email.text, signUp.password.text)
                 passwordStamp = change.operation
-            case .setPassword(let password):
-                (self.password, passwordStamp) = (password.text, change.operation)
-            case .setDisabled(let isDisabled): self.isDisabled = isDisabled
-            case .begin(let id, let secret, _):
+            case let set as SetPassword:
+                (password, passwordStamp) = (set.password.text, change.operation)
+            case let set as SetAccountDisabled: isDisabled = set.isDisabled
+            case let begin as BeginSignIn:
                 // The earliest password that a node which executed it knew.
                 let password = life.filter { $0.setsPassword && change.knew(of: $0) }
                     .map(\.operation).max()
-                let known = [password, begun[id]?.password].compactMap(\.self).min()
-                begun[id] = (change.operation, known)
-                open[id] = secret
-            case .renew(let id, let renewal, _, _): open[id] = renewal.secret
-            case .end, .endAll, .remove: break
+                let known = [password, begun[begin.id]?.password].compactMap(\.self).min()
+                begun[begin.id] = (change.operation, known)
+                open[begin.id] = begin.secret
+            case let renew as RenewSignIn: open[renew.id] = renew.renewal.secret
+            default: break
             }
         }
         begunCount = begun.count
@@ -131,7 +130,7 @@ private struct AccountModel {
     }
 
     private static func lastRemoval(in own: [Ledger.Entry]) -> Stamp? {
-        own.filter { $0.mutation.action == .credentials(.remove) }.map(\.operation).max()
+        own.filter { $0.mutation.action is RemoveAccount }.map(\.operation).max()
     }
 
     /// The changes of the present life: a change belongs to the life that began with the last
@@ -139,7 +138,7 @@ private struct AccountModel {
     private static func lastLife(in own: [Ledger.Entry]) -> [Ledger.Entry] {
         let last = lastRemoval(in: own)
         return own.filter { change in
-            change.mutation.action != .credentials(.remove)
+            !(change.mutation.action is RemoveAccount)
                 && lastRemoval(in: own.filter { change.knew(of: $0) }) == last
         }
     }
@@ -147,14 +146,14 @@ private struct AccountModel {
     /// Whether a change ends all sign-ins that began before; where it enables an account, only if
     /// the node knew it as disabled.
     private static func endsAll(_ change: Ledger.Entry, of own: [Ledger.Entry]) -> Bool {
-        guard case .credentials(let action) = change.mutation.action else { return false }
-        switch action {
-        case .setPassword, .endAll, .setDisabled(true): return true
-        case .setDisabled(false):
+        switch change.mutation.action {
+        case is SetPassword, is EndAllSignIns: return true
+        case let set as SetAccountDisabled:
+            if set.isDisabled { return true }
             let known = own.filter { change.knew(of: $0) }
             let last = lastLife(in: known).filter(\.setsAccess).max { $0.operation < $1.operation }
-            return last?.mutation.action == .credentials(.setDisabled(true))
-        case .signUp, .begin, .renew, .end, .remove: return false
+            return last?.mutation.makes(SetAccountDisabled(true)) ?? false
+        default: return false
         }
     }
 }
@@ -165,19 +164,16 @@ extension Ledger.Entry {
     func ends(
         _ id: SignInID, begunAt time: HybridTimestamp, of own: [Ledger.Entry]
     ) -> Bool {
-        guard case .credentials(.end(id, let began)) = mutation.action else { return false }
-        return time <= began ?? operation.time
+        guard let end = mutation.action as? EndSignIn, end.id == id else { return false }
+        return time <= end.began ?? operation.time
             || own.contains { $0.mutation.action.signInBegun == id && knew(of: $0) }
     }
 
     var setsAccess: Bool {
-        if case .credentials(.setDisabled) = mutation.action { true } else { false }
+        mutation.action is SetAccountDisabled
     }
 
     var setsPassword: Bool {
-        switch mutation.action {
-        case .credentials(.signUp), .credentials(.setPassword): true
-        default: false
-        }
+        mutation.action is SignUp || mutation.action is SetPassword
     }
 }

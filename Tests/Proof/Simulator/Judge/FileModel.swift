@@ -7,7 +7,7 @@ extension Model {
     func check(_ file: File) throws(Violation) {
         var states = FileStates(entries)
         let closed = entries.compactMap { entry in
-            if case .file(_, .close) = entry.mutation.action { entry.operation.time } else { nil }
+            entry.mutation.action is CloseFile ? entry.operation.time : nil
         }
         guard file.closedAt == closed.min() else {
             throw violation(.deleted, "is closed at \(String(describing: file.closedAt))")
@@ -41,9 +41,7 @@ extension Model {
     }
 
     func check(_ part: FilePart) throws(Violation) {
-        let puts = entries.compactMap { entry in
-            if case .part(_, _, .put(let bytes)) = entry.mutation.action { bytes } else { nil }
-        }
+        let puts = entries.compactMap { ($0.mutation.action as? PutFilePart)?.bytes }
         guard part.isPurged == (generation % 2 == 1), !part.isPurged || part.bytes.isEmpty else {
             throw violation(.deleted, "is purged: \(part.isPurged), with \(part.bytes.count) bytes")
         }
@@ -59,8 +57,7 @@ extension Model {
         func generation(of entry: Ledger.Entry) -> Int {
             if let known = found[entry.dot] { return known }
             let before = entries.filter(entry.knew).map(generation).max()
-            var isPurge = false
-            if case .part(_, _, .purge) = entry.mutation.action { isPurge = true }
+            let isPurge = entry.mutation.action is PurgeFilePart
             let number = before.map { $0 + (($0 % 2 == 1) == isPurge ? 0 : 1) } ?? 0
             found[entry.dot] = number
             return number
@@ -141,10 +138,7 @@ struct FileStates {
 
     /// Whether an operator had closed all of the file.
     private func isAllClosed(before entry: Ledger.Entry) -> Bool {
-        entries.contains { other in
-            guard case .file(_, .close) = other.mutation.action else { return false }
-            return entry.knew(of: other)
-        }
+        entries.contains { $0.mutation.action is CloseFile && entry.knew(of: $0) }
     }
 
     /// Returns the upload that the user of a change had open.
@@ -157,11 +151,12 @@ struct FileStates {
     /// Returns the upload that a change began or ended.
     private mutating func upload(by entry: Ledger.Entry) -> OwnerState? {
         switch entry.mutation.action {
-        case .file(_, .begin(let type)):
-            return OwnerState(owner: entry.mutation.user, begun: entry.operation, type: type.text)
-        case .file(_, .end(let size, let parts)):
+        case let begin as BeginUpload:
+            return OwnerState(
+                owner: entry.mutation.user, begun: entry.operation, type: begin.type.text)
+        case let end as EndUpload:
             guard var upload = open(to: entry) else { return nil }
-            (upload.ended, upload.size, upload.parts) = (entry.operation, size, parts)
+            (upload.ended, upload.size, upload.parts) = (entry.operation, end.size, end.parts)
             return upload
         default: return nil
         }
@@ -171,23 +166,22 @@ struct FileStates {
     private mutating func changed(
         _ state: OwnerState, by entry: Ledger.Entry, which found: OwnerState
     ) -> OwnerState {
-        guard case .file(_, let action) = entry.mutation.action else { return state }
         var state = state
-        switch action {
-        case .attach(let message):
-            if open(to: entry)?.key == found.key { state.messages.insert(message) }
-        case .detach(let message):
-            if found.messages.contains(message) { state.deleted.insert(message) }
-        case .expire(let deadline):
+        switch entry.mutation.action {
+        case let attach as AttachFile:
+            if open(to: entry)?.key == found.key { state.messages.insert(attach.message) }
+        case let detach as DetachFile:
+            if found.messages.contains(detach.message) { state.deleted.insert(detach.message) }
+        case let expire as ExpireUpload:
             let isMeant = [Mutation.cluster, found.owner].contains(entry.mutation.user)
-            if isMeant, found.messages.isEmpty, found.begun.time < deadline {
+            if isMeant, found.messages.isEmpty, found.begun.time < expire.deadline {
                 state.isExpired = true
             }
-        case .purge:
+        case is PurgeFile:
             if found.isClosed(among: known(to: entry)) || isAllClosed(before: entry) {
                 state.isPurged = true
             }
-        case .begin, .end, .close: break
+        default: break
         }
         return state
     }

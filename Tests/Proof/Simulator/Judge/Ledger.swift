@@ -159,7 +159,7 @@ extension Ledger.Entry {
 
     /// A description for explanations of violations.
     var words: String {
-        "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.action.words) "
+        "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.words) "
             + "in \(mutation.partition)"
     }
 }
@@ -169,146 +169,92 @@ extension Dot {
     var short: String { "\(replica.description.prefix(6)):\(seq)" }
 }
 
-extension Mutation.Action {
-    var verb: String {
-        switch self {
-        case .conversation(let action): action.verb
-        case .message(_, let action): action.verb
-        case .participant(let action): action.verb
-        case .profile: "profile"
-        case .item(.add): "add item"
-        case .item(.edit): "edit item"
-        case .item(.finish(let isDone)): isDone ? "done" : "undone"
-        case .item(.delete): "delete item"
-        case .device(_, let action): action.verb
-        case .credentials(let action): action.verb
-        case .signing(.addKey): "add key"
-        case .signing(.revoke): "revoke"
-        case .file(_, let action): action.verb
-        case .part(_, _, .put): "put part"
-        case .part(_, _, .purge): "purge part"
-        case .blocks(.block): "block"
-        case .blocks(.unblock): "unblock"
+extension Mutation {
+    /// A description of the action and its names.
+    var words: String {
+        let verb = action.verb
+        switch action {
+        case let create as CreateConversation:
+            return "create for \(create.participants) as \(create.title ?? "-")"
+        case let send as SendMessage:
+            let attachment = send.attachment.map { "with \($0)" } ?? ""
+            return "send \(key.id) '\(send.text)' \(attachment)"
+        case let edit as EditMessage: return "edit \(key.id) to '\(edit.text)'"
+        case let invitation as InviteUser: return "invite \(invitation.guest)"
+        case let action as any ProfileAction:
+            return "profile \(action.edit.name?.value?.text ?? "-")"
+        case let begin as BeginSignIn: return "\(verb) \(begin.id)"
+        case let renew as RenewSignIn: return "\(verb) \(renew.id)"
+        case let end as EndSignIn: return "\(verb) \(end.id)"
+        case let action as any BlocksAction: return "\(verb) \(action.other)"
+        case let add as AddItem: return "add item '\(add.item.title.text)'"
+        case let edit as EditItem: return "edit item '\(edit.edit.title?.text ?? "-")'"
+        default: break
+        }
+        switch key.kind {
+        case .message, .device, .file: return "\(verb) \(key.id)"
+        case .filePart: return key.partOfFile.map { "\(verb) \($0.part) of \($0.file)" } ?? verb
+        default: return action.marking.map { "\(verb) \($0)" } ?? verb
         }
     }
 
-    var words: String {
-        switch self {
-        case .conversation(let create as CreateConversation):
-            "create for \(create.participants) as \(create.title ?? "-")"
-        case .message(let id, let send as SendMessage):
-            "send \(id) '\(send.text)' \(send.attachment.map { "with \($0)" } ?? "")"
-        case .message(let id, let edit as EditMessage): "edit \(id) to '\(edit.text)'"
-        case .message(let id, let action): "\(action.verb) \(id)"
-        case .conversation(let invitation as InviteUser): "invite \(invitation.guest)"
-        case .conversation, .item(.finish), .item(.delete):
-            verb
-        case .profile(.set(let edit)), .profile(.seed(let edit)):
-            "profile \(edit.name?.value?.text ?? "-")"
-        case .device(let device, let action): "\(action.verb) \(device)"
-        case .credentials(.begin(let id, _, _)), .credentials(.renew(let id, _, _, _)),
-            .credentials(.end(let id, _)):
-            "\(verb) \(id)"
-        case .credentials, .signing: verb
-        case .blocks(.block(let other)), .blocks(.unblock(let other)): "\(verb) \(other)"
-        case .file(let file, _): "\(verb) \(file)"
-        case .part(let index, let file, _): "\(verb) \(index) of \(file)"
-        case .item(.add(let draft)): "add item '\(draft.title.text)'"
-        case .item(.edit(let edit)): "edit item '\(edit.title?.text ?? "-")'"
-        case .participant(let action):
-            action.marking.map { "\(verb) \($0)" } ?? verb
+    /// Whether the mutation makes this change.
+    func makes<Action: DocumentAction>(_ action: Action) -> Bool {
+        self.action as? Action == action
+    }
+}
+
+extension DocumentAction {
+    /// A short name of the action.
+    var verb: String {
+        if let verb = verbs[ObjectIdentifier(Self.self)] { return verb }
+        return switch self {
+        case let finish as FinishItem: finish.isDone ? "done" : "undone"
+        case let leave as LeaveConversation: leave.mayHaveLeft ? "leave unless left" : "leave"
+        case let change as SetAccountDisabled: change.isDisabled ? "disable" : "enable"
+        case let change as Signing.Action:
+            change.code == Signing.Action.codes[0] ? "add key" : "revoke"
+        default: "\(Self.self)"
         }
     }
 
     /// The text that the action brings into a document; nil if none.
     var text: String? {
         switch self {
-        case .message(_, let action): action.newText
-        case .item(.add(let draft)): draft.title.text
-        case .item(.edit(let edit)): edit.title?.text
+        case let action as any MessageAction: action.newText
+        case let add as AddItem: add.item.title.text
+        case let edit as EditItem: edit.edit.title?.text
         default: nil
         }
     }
 }
 
-extension MessageAction {
-    var verb: String {
-        switch self {
-        case is SendMessage: "send"
-        case is EditMessage: "edit"
-        case is HideMessage: "hide"
-        case is RetractMessage: "retract"
-        case is RestoreMessage: "restore"
-        case is PinMessage: "pin"
-        case is UnpinMessage: "unpin"
-        case is SeedMessage: "seed"
-        default: "\(Self.self)"
-        }
-    }
-}
-
-extension ConversationAction {
-    var verb: String {
-        switch self {
-        case is CreateConversation: "create"
-        case is InviteUser: "invite"
-        case let leave as LeaveConversation: leave.mayHaveLeft ? "leave unless left" : "leave"
-        default: "\(Self.self)"
-        }
-    }
-}
-
-extension ParticipantAction {
-    var verb: String {
-        switch self {
-        case is ArchiveChat: "archive"
-        case is UnarchiveChat: "unarchive"
-        case is MarkRead: "read"
-        case is MarkDelivered: "deliver"
-        case is HideChat: "hide chat"
-        default: "\(Self.self)"
-        }
-    }
-}
-
-extension File.Action {
-    var verb: String {
-        switch self {
-        case .begin: "begin file"
-        case .end: "end file"
-        case .close: "close file"
-        case .attach: "attach file"
-        case .detach: "detach file"
-        case .expire: "expire file"
-        case .purge: "purge file"
-        }
-    }
-}
-
-extension Credentials.Action {
-    var verb: String {
-        switch self {
-        case .signUp: "sign up"
-        case .setPassword: "set password"
-        case .setDisabled(let isDisabled): isDisabled ? "disable" : "enable"
-        case .remove: "remove account"
-        case .begin: "sign in"
-        case .renew: "renew"
-        case .end: "sign out"
-        case .endAll: "sign out everywhere"
-        }
-    }
-}
-
-extension Device.Action {
-    var verb: String {
-        switch self {
-        case .add, .register: "add device"
-        case .remove, .removeToken, .removeSignedOut: "remove device"
-        case .view, .viewLeased, .endView: "view"
-        case .list: "list notifications"
-        case .acknowledge, .acknowledgeAlone: "notified"
-        case .notePushed: "pushed"
-        }
-    }
-}
+/// The short names of most types of actions.
+private let verbs: [ObjectIdentifier: String] = {
+    let verbs: [(any DocumentAction.Type, String)] = [
+        (CreateConversation.self, "create"), (InviteUser.self, "invite"),
+        (SendMessage.self, "send"), (EditMessage.self, "edit"), (HideMessage.self, "hide"),
+        (RetractMessage.self, "retract"), (RestoreMessage.self, "restore"),
+        (PinMessage.self, "pin"), (UnpinMessage.self, "unpin"), (SeedMessage.self, "seed"),
+        (ArchiveChat.self, "archive"), (UnarchiveChat.self, "unarchive"),
+        (MarkRead.self, "read"), (MarkDelivered.self, "deliver"), (HideChat.self, "hide chat"),
+        (SetProfile.self, "profile"), (SeedProfile.self, "profile"),
+        (AddItem.self, "add item"), (EditItem.self, "edit item"),
+        (DeleteItem.self, "delete item"), (BlockUser.self, "block"),
+        (UnblockUser.self, "unblock"), (BeginUpload.self, "begin file"),
+        (EndUpload.self, "end file"), (CloseFile.self, "close file"),
+        (AttachFile.self, "attach file"), (DetachFile.self, "detach file"),
+        (ExpireUpload.self, "expire file"), (PurgeFile.self, "purge file"),
+        (PutFilePart.self, "put part"), (PurgeFilePart.self, "purge part"),
+        (SignUp.self, "sign up"), (SetPassword.self, "set password"),
+        (RemoveAccount.self, "remove account"), (BeginSignIn.self, "sign in"),
+        (RenewSignIn.self, "renew"), (EndSignIn.self, "sign out"),
+        (EndAllSignIns.self, "sign out everywhere"), (AddDevice.self, "add device"),
+        (RegisterDevice.self, "add device"), (RemoveDevice.self, "remove device"),
+        (RemoveToken.self, "remove device"), (RemoveSignedOut.self, "remove device"),
+        (ViewConversation.self, "view"), (LeaseView.self, "view"), (EndLeasedView.self, "view"),
+        (ListNotifications.self, "list notifications"), (AcknowledgeThrough.self, "notified"),
+        (AcknowledgeAlone.self, "notified"), (NotePushed.self, "pushed"),
+    ]
+    return Dictionary(uniqueKeysWithValues: verbs.map { (ObjectIdentifier($0.0), $0.1) })
+}()

@@ -120,7 +120,7 @@ struct Model {
 
     /// Returns the stamp of the last invitation of `user`; nil if there is none.
     func invitation(of user: UserID) -> Stamp? {
-        entriesThatCount.filter { $0.mutation.action == .conversation(InviteUser(user)) }
+        entriesThatCount.filter { $0.mutation.makes(InviteUser(user)) }
             .compactMap(\.stamp).max()
     }
 
@@ -132,7 +132,7 @@ struct Model {
                 guard known(to: entry).participants.contains(user) else { return nil }
                 return ParticipantChange(stamp: stamp, kind: .left, user: user, by: user)
             }
-            guard case .conversation(let invitation as InviteUser) = entry.mutation.action,
+            guard let invitation = entry.mutation.action as? InviteUser,
                 !known(to: entry).participants.contains(invitation.guest)
             else { return nil }
             return ParticipantChange(
@@ -149,8 +149,8 @@ struct Model {
     /// Whether an archiving exists that no unarchiving undid.
     var isArchived: Bool {
         isElement(
-            addedBy: entries.filter { $0.mutation.action == .participant(ArchiveChat()) },
-            removedBy: entries.filter { $0.mutation.action == .participant(UnarchiveChat()) })
+            addedBy: entries.filter { $0.mutation.action is ArchiveChat },
+            removedBy: entries.filter { $0.mutation.action is UnarchiveChat })
     }
 
     func greatestMark(of verb: String) -> Mark? {
@@ -172,7 +172,7 @@ struct Model {
     private var versions: [(stamp: Stamp, text: String)] {
         var found: [(stamp: Stamp, text: String)] = []
         for entry in entries where isOfHeader(entry.base) {
-            guard case .message(_, let edit as EditMessage) = entry.mutation.action else {
+            guard let edit = entry.mutation.action as? EditMessage else {
                 continue
             }
             if found.contains(where: { $0.stamp == entry.operation }) { continue }
@@ -213,9 +213,7 @@ struct Model {
     }
 
     private func check(_ conversation: Conversation) throws(Violation) {
-        guard let header,
-            case .conversation(let create as CreateConversation) = header.mutation.action
-        else {
+        guard let header, let create = header.mutation.action as? CreateConversation else {
             throw violation(.claims, "was never created")
         }
         guard conversation.header.created == header.stamp,
@@ -249,7 +247,7 @@ struct Model {
     }
 
     private func check(_ message: Message) throws(Violation) {
-        guard let header, case .message(_, let send as SendMessage) = header.mutation.action else {
+        guard let header, let send = header.mutation.action as? SendMessage else {
             throw violation(.claims, "was never sent")
         }
         guard message.isRetracted == isRetracted else {
@@ -331,8 +329,7 @@ struct Model {
 extension Ledger.Entry {
     /// The account by which a conversation was created; nil for none.
     var account: UserID? {
-        guard case .conversation(let create as CreateConversation) = mutation.action,
-            create.isByAccount
+        guard let create = mutation.action as? CreateConversation, create.isByAccount
         else { return nil }
         return mutation.user
     }
@@ -342,17 +339,8 @@ extension Ledger.Entry {
     }
 }
 
-extension Mutation.Action {
+extension DocumentAction {
     var isCreation: Bool {
-        switch self {
-        case .conversation(is CreateConversation), .message(_, is SendMessage), .item(.add):
-            true
-        default: false
-        }
-    }
-
-    /// The users whom the action makes participants.
-    var added: [UserID] {
-        if case .conversation(let action) = self { action.added } else { [] }
+        self is CreateConversation || self is SendMessage || self is AddItem
     }
 }

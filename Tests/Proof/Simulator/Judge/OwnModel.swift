@@ -15,7 +15,7 @@ extension Model {
     }
 
     func check(_ item: Item) throws(Violation) {
-        guard let header, case .item(.add(let draft)) = header.mutation.action else {
+        guard let header, let draft = (header.mutation.action as? AddItem)?.item else {
             throw violation(.claims, "was never added")
         }
         guard item.isDeleted == isDeletedByOwner else {
@@ -53,18 +53,18 @@ extension Model {
     /// Whether a block exists that no unblocking undid.
     private func isBlocked(_ other: UserID) -> Bool {
         isElement(
-            addedBy: entries.filter { $0.mutation.action == .blocks(.block(other)) },
-            removedBy: entries.filter { $0.mutation.action == .blocks(.unblock(other)) })
+            addedBy: entries.filter { $0.mutation.makes(BlockUser(other)) },
+            removedBy: entries.filter { $0.mutation.makes(UnblockUser(other)) })
     }
 
     /// The earliest block of those that were made where the latest unblocking was known, as far as
     /// a block was, and nothing was blocked.
     private func blockedSince(_ other: UserID) -> HybridTimestamp? {
         let begun = entries.compactMap { entry -> (after: HybridTimestamp, at: HybridTimestamp)? in
-            guard entry.mutation.action == .blocks(.block(other)) else { return nil }
+            guard entry.mutation.makes(BlockUser(other)) else { return nil }
             let past = Model(of: key, entries: entries.filter(entry.knew))
             guard !past.isBlocked(other) else { return nil }
-            let after = past.entries.filter { $0.mutation.action == .blocks(.unblock(other)) }
+            let after = past.entries.filter { $0.mutation.makes(UnblockUser(other)) }
                 .map(\.operation.time).max()
             return (after ?? .zero, entry.operation.time)
         }
@@ -74,12 +74,12 @@ extension Model {
 
     /// Whether the owner of the item deleted it.
     var isDeletedByOwner: Bool {
-        entries.contains { $0.mutation.action == .item(.delete) && $0.mutation.user == author }
+        entries.contains { $0.mutation.action is DeleteItem && $0.mutation.user == author }
     }
 
     /// The item as its owner must see it; nil once it is deleted.
     var itemView: ItemView? {
-        guard let header, case .item(.add(let draft)) = header.mutation.action, !isDeletedByOwner
+        guard let header, let draft = (header.mutation.action as? AddItem)?.item, !isDeletedByOwner
         else { return nil }
         let title = lastEdit(by: author) { $0.itemEdit?.title }
         let due = lastEdit(by: author) { $0.itemEdit?.due }
@@ -94,7 +94,7 @@ extension Model {
 
     /// Returns the value that the latest change gave a field; nil if no change did.
     private func lastEdit<Value>(
-        by user: UserID? = nil, _ field: (Mutation.Action) -> Value?
+        by user: UserID? = nil, _ field: (any DocumentAction) -> Value?
     ) -> Value? {
         let edits = entries.compactMap { entry -> (stamp: Stamp, value: Value)? in
             guard let stamp = entry.stamp, let value = field(entry.mutation.action),
@@ -106,27 +106,10 @@ extension Model {
     }
 }
 
-extension Mutation.Action {
-    var profileEdit: Profile.Edit? {
-        guard case .profile(.set(let edit)) = self else { return nil }
-        return edit
-    }
-
-    var itemEdit: Item.Edit? {
-        guard case .item(.edit(let edit)) = self else { return nil }
-        return edit
-    }
-
+extension DocumentAction {
+    var profileEdit: Profile.Edit? { (self as? SetProfile)?.edit }
+    var itemEdit: Item.Edit? { (self as? EditItem)?.edit }
     /// Whom the action blocks or unblocks, if anybody.
-    var blocked: UserID? {
-        switch self {
-        case .blocks(.block(let other)), .blocks(.unblock(let other)): other
-        default: nil
-        }
-    }
-
-    var isFinished: Bool? {
-        guard case .item(.finish(let isDone)) = self else { return nil }
-        return isDone
-    }
+    var blocked: UserID? { (self as? any BlocksAction)?.other }
+    var isFinished: Bool? { (self as? FinishItem)?.isDone }
 }

@@ -26,20 +26,21 @@ extension World {
         let isNew = (40..<52).contains(draw) || accountRandom.chance(percent: 10)
         let owner = isNew ? nil : ledger.entries(of: .credentials(address)).last?.mutation.user
         let user = owner ?? accountRandom.pick(World.owners)
-        let action: Credentials.Action
+        let action: any CredentialsAction
         switch draw {
-        case ..<52: action = .signUp(email: FieldText(text()), password: FieldText(text()))
+        case ..<52: action = SignUp(email: FieldText(text()), password: FieldText(text()))
         case ..<80:
             let token = RefreshToken(
                 address: address, user: user, signIn: SignInID(checked: name("s")),
                 secret: SecretDigest(checked: name("r")),
                 issued: HybridTimestamp(milliseconds: milliseconds))
             clients.refreshTokens.append(token)
-            action = .begin(token.signIn, token.secret, judgedBy: passwordKnown(at: address, user))
-        case ..<86: action = .setPassword(FieldText(text()))
-        case ..<92: action = .setDisabled(accountRandom.chance(percent: 40))
-        case ..<96: action = .endAll
-        default: action = .remove
+            action = BeginSignIn(
+                token.signIn, token.secret, judgedBy: passwordKnown(at: address, user))
+        case ..<86: action = SetPassword(FieldText(text()))
+        case ..<92: action = SetAccountDisabled(accountRandom.chance(percent: 40))
+        case ..<96: action = EndAllSignIns()
+        default: action = RemoveAccount()
         }
         return Mutation(action, at: address, of: user)
     }
@@ -50,7 +51,8 @@ extension World {
         let token = clients.refreshTokens[clients.refreshTokens.count - back]
         let began = beginning(of: token)
         guard draw >= 10 else {
-            return Mutation(.end(token.signIn, began: began), at: token.address, of: token.user)
+            return Mutation(
+                EndSignIn(token.signIn, began: began), at: token.address, of: token.user)
         }
         let next = RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn,
@@ -61,7 +63,7 @@ extension World {
             secret: next.secret, replaced: token.secret,
             request: accountRandom.chance(percent: 50) ? SecretDigest(checked: name("q")) : nil)
         return Mutation(
-            .renew(token.signIn, renewal, issued: token.issued, began: began),
+            RenewSignIn(token.signIn, renewal, issued: token.issued, began: began),
             at: token.address, of: token.user)
     }
 
@@ -76,7 +78,7 @@ extension World {
     private func passwordKnown(at address: AddressID, _ user: UserID) -> FieldText? {
         guard accountRandom.chance(percent: 30) else { return nil }
         return ledger.entries(of: .credentials(address)).last { $0.mutation.user == user }?
-            .mutation.action.password
+            .mutation.action.newPassword
     }
 
     private func signingAction() -> Signing.Action {
@@ -94,25 +96,22 @@ extension World {
     }
 }
 
-extension Mutation.Action {
+extension DocumentAction {
     /// The sign-in that begins, whose id is never used for a second one; nil for none.
-    var signInBegun: SignInID? {
-        if case .credentials(.begin(let id, _, _)) = self { id } else { nil }
-    }
+    var signInBegun: SignInID? { (self as? BeginSignIn)?.id }
 
     /// The sign-in that the action ends; nil for none.
-    var signInEnded: SignInID? {
-        if case .credentials(.end(let id, _)) = self { id } else { nil }
-    }
+    var signInEnded: SignInID? { (self as? EndSignIn)?.id }
 
     /// The password that the action sets; nil for none.
-    var password: FieldText? {
-        switch self {
-        case .credentials(.signUp(_, let password)), .credentials(.setPassword(let password)):
-            password
-        default: nil
-        }
+    var newPassword: FieldText? { (self as? SignUp)?.password ?? (self as? SetPassword)?.password }
+
+    /// The beginning of the sign-in that the action ends or renews.
+    var beginning: HybridTimestamp? {
+        (self as? EndSignIn)?.began ?? (self as? RenewSignIn)?.began
     }
+
+    var signInRenewed: SignInID? { (self as? RenewSignIn)?.id }
 }
 
 /// What clients were told of sign-ins.
@@ -182,20 +181,5 @@ extension World {
         } catch {
             throw Violation(invariant: .badRecord, explanation: "an account: \(error)")
         }
-    }
-}
-
-extension Mutation.Action {
-    /// The beginning of the sign-in that the action ends or renews.
-    var beginning: HybridTimestamp? {
-        switch self {
-        case .credentials(.end(_, let began)): began
-        case .credentials(.renew(_, _, _, let began)): began
-        default: nil
-        }
-    }
-
-    var signInRenewed: SignInID? {
-        if case .credentials(.renew(let id, _, _, _)) = self { id } else { nil }
     }
 }

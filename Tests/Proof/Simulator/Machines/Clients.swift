@@ -177,46 +177,54 @@ extension World {
         let draw = isCreated ? workRandom.below(100) : workRandom.below(8)
         if draw < 5 { return (creation(of: conversation, by: user, isCreated), false) }
         if draw < 34 { return sending(in: conversationIndex, by: user) }
-        let action =
+        let mutation =
             draw < 80
             ? aboutMessage(draw, in: conversationIndex, by: user)
             : ofUser(draw, in: conversationIndex, by: user)
-        return (Mutation(action, in: conversation, by: user), false)
+        return (mutation, false)
     }
 
-    private func aboutMessage(_ draw: Int, in conversationIndex: Int, by user: UserID)
-        -> Mutation.Action
-    {
+    private func aboutMessage(
+        _ draw: Int, in conversationIndex: Int, by user: UserID
+    ) -> Mutation {
         let isPinning = draw >= 69 && workRandom.chance(percent: 60)
         let id =
             isPinning ? favorite(in: conversationIndex) : target(in: conversationIndex, by: user)
-        switch draw {
-        case ..<49: return .message(id, EditMessage(text: text()))
-        case ..<57: return .message(id, HideMessage())
-        case ..<62: return .message(id, RetractMessage())
-        case ..<69: return .message(id, RestoreMessage())
-        case ..<76: return .message(id, PinMessage())
-        default: return .message(id, UnpinMessage())
-        }
+        let action: any MessageAction =
+            switch draw {
+            case ..<49: EditMessage(text: text())
+            case ..<57: HideMessage()
+            case ..<62: RetractMessage()
+            case ..<69: RestoreMessage()
+            case ..<76: PinMessage()
+            default: UnpinMessage()
+            }
+        return Mutation(action, of: id, in: clients.conversations[conversationIndex], by: user)
     }
 
     /// Draws an action about a conversation's participants, or about the user's own state in it.
-    private func ofUser(_ draw: Int, in conversationIndex: Int, by user: UserID) -> Mutation.Action
-    {
+    private func ofUser(_ draw: Int, in conversationIndex: Int, by user: UserID) -> Mutation {
+        let conversation = clients.conversations[conversationIndex]
+        func own(_ action: some ParticipantAction) -> Mutation {
+            Mutation(action, in: conversation, by: user)
+        }
         let upTo =
             workRandom.chance(percent: 50)
             ? nil : workRandom.pick(clients.messages[conversationIndex])
         switch draw {
-        case ..<85: return .conversation(InviteUser(invitee(to: conversationIndex)))
+        case ..<85:
+            let invitation = InviteUser(invitee(to: conversationIndex))
+            return Mutation(invitation, in: conversation, by: user)
         case ..<87:
             clients.leavers[conversationIndex].append(user)
             // Apps, whose users have accounts, may ask again for what was done.
-            return .conversation(LeaveConversation(mayHaveLeft: plan.hasAccounts))
-        case ..<91: return .participant(ArchiveChat())
-        case ..<94: return .participant(UnarchiveChat())
-        case ..<96: return .participant(MarkRead(upTo))
-        case ..<98: return .participant(HideChat())
-        default: return .participant(MarkDelivered(upTo))
+            let leave = LeaveConversation(mayHaveLeft: plan.hasAccounts)
+            return Mutation(leave, in: conversation, by: user)
+        case ..<91: return own(ArchiveChat())
+        case ..<94: return own(UnarchiveChat())
+        case ..<96: return own(MarkRead(upTo))
+        case ..<98: return own(HideChat())
+        default: return own(MarkDelivered(upTo))
         }
     }
 

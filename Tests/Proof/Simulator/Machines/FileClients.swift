@@ -17,7 +17,7 @@ extension World {
         switch draw {
         case ..<18:
             return Mutation(
-                File.Action.begin(type: FieldText("image/png")), of: file, in: conversation,
+                BeginUpload(type: FieldText("image/png")), of: file, in: conversation,
                 by: user)
         case ..<45: return part(of: file, in: conversation, by: user)
         case ..<60: return end(of: file, in: conversation, by: user)
@@ -40,10 +40,10 @@ extension World {
         case ..<87: return deletion() ?? part(of: file, in: conversation, by: user)
         case ..<95:
             return Mutation(
-                FilePart.Action.purge, on: PartContent.named(fileRandom.below(4)), of: file,
+                PurgeFilePart(), on: PartContent.named(fileRandom.below(4)), of: file,
                 in: conversation, by: Mutation.cluster)
         default:
-            return Mutation(File.Action.close, of: file, in: conversation, by: Mutation.cluster)
+            return Mutation(CloseFile(), of: file, in: conversation, by: Mutation.cluster)
         }
     }
 
@@ -52,7 +52,7 @@ extension World {
     ) -> Mutation {
         let content = fileRandom.below(4)
         return Mutation(
-            .put(PartContent.bytes(content)), on: PartContent.named(content), of: file,
+            PutFilePart(PartContent.bytes(content)), on: PartContent.named(content), of: file,
             in: conversation,
             by: user)
     }
@@ -63,7 +63,7 @@ extension World {
     ) -> Mutation {
         let parts = (0..<fileRandom.below(4)).map { _ in PartContent.named(fileRandom.below(4)) }
         return Mutation(
-            File.Action.end(size: UInt64(9 * parts.count), parts: parts), of: file,
+            EndUpload(size: UInt64(9 * parts.count), parts: parts), of: file,
             in: conversation, by: user)
     }
 

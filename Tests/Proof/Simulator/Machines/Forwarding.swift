@@ -89,10 +89,9 @@ extension World {
         guard let conversation = mutation.conversation else { return nil }
         let user = mutation.user
         return switch mutation.action {
-        case .participant(is ArchiveChat): Mutation(UnarchiveChat(), in: conversation, by: user)
-        case .message(let message, is HideMessage):
-            Mutation(RestoreMessage(), of: message, in: conversation, by: user)
-        case .conversation(let invitation as InviteUser):
+        case is ArchiveChat: Mutation(UnarchiveChat(), in: conversation, by: user)
+        case is HideMessage: Mutation(RestoreMessage(), at: mutation.key, by: user)
+        case let invitation as InviteUser:
             Mutation(LeaveConversation(), in: conversation, by: invitation.guest)
         default: nil
         }

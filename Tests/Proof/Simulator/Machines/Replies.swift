@@ -29,12 +29,12 @@ extension World {
         }
         let node = nodes[shell.address.node]
         let shard = requests[number].shard
-        trace(13, UInt64(stored.on), "\(node.name) OK on \(stored.on): \(mutation.action.words)")
+        trace(13, UInt64(stored.on), "\(node.name) OK on \(stored.on): \(mutation.words)")
         requests[number].state = .answered
         guard node.disk.state.shards[shard].claim.vector.contains(context) else {
             throw Violation(
                 invariant: .kept,
-                explanation: "\(node.name) acknowledged \(mutation.action.words) "
+                explanation: "\(node.name) acknowledged \(mutation.words) "
                     + "before it was on its disk")
         }
         let seen = shell.machines[shard].replica.ownership
@@ -48,7 +48,7 @@ extension World {
         guard stored.on <= ownership, stored.owners == seen.owners.count else {
             throw Violation(
                 invariant: .kept,
-                explanation: "\(node.name) said that \(mutation.action.words) is on \(stored.on) "
+                explanation: "\(node.name) said that \(mutation.words) is on \(stored.on) "
                     + "of \(stored.owners), but it is on \(ownership) disks")
         }
         if stored.on > 1 { coverage.count("acknowledged on several") }

@@ -30,7 +30,7 @@ extension World {
         let fresh = changedBy.dots.filter { !submission.known.contains($0) }
         trace(
             12, fresh.first?.seq ?? 0,
-            "\(node.name) takes \(mutation.user) \(mutation.action.words)")
+            "\(node.name) takes \(mutation.user) \(mutation.words)")
         try checkNotBehind(node, submission.shard, shell)
         coverage.count((accepted.receipt.isRepeated ? "repeated " : "") + mutation.action.verb)
         var stored = changedBy
@@ -38,7 +38,7 @@ extension World {
             guard let document, let dot = fresh.first, fresh.count == 1 else {
                 throw Violation(
                     invariant: .oneDot,
-                    explanation: "\(node.name) gave \(mutation.action.words) a dot that its copy "
+                    explanation: "\(node.name) gave \(mutation.words) a dot that its copy "
                         + "claimed before, of \(changedBy.dots.map(\.short))")
             }
             try checkRepetition(of: submission.operation, dot, document, node)
@@ -48,7 +48,7 @@ extension World {
         } else if !fresh.isEmpty {
             throw Violation(
                 invariant: .oneChange,
-                explanation: "\(node.name) repeated \(mutation.action.words) as a change")
+                explanation: "\(node.name) repeated \(mutation.words) as a change")
         }
         guard let session = submission.session else { return }
         requests.append(
@@ -77,7 +77,7 @@ extension World {
         let fresh = file.changedBy.dots.filter { !submission.known.contains($0) }
         guard let dot = fresh.first, fresh.count == 1,
             let action = submission.mutation.changeOfFiles,
-            let conversation = submission.mutation.conversation, let id = FileID(file.key.id)
+            file.key.kind == .file
         else {
             throw Violation(
                 invariant: .oneDot,
@@ -85,7 +85,7 @@ extension World {
             )
         }
         coverage.count("file with message: \(submission.mutation.action.verb)")
-        let change = Mutation(action, of: id, in: conversation, by: submission.mutation.user)
+        let change = Mutation(action, at: file.key, by: submission.mutation.user)
         try ledger.add(entry(for: dot, file, submission, change, node))
     }
 
@@ -110,25 +110,21 @@ extension World {
         _ node: SimNode
     ) -> Ledger.Entry {
         let operation = submission.operation.stamp
+        let action = mutation.action
         let stamp: Stamp?
-        switch mutation.action {
-        case .conversation(let invitation as InviteUser):
+        switch action {
+        case let invitation as InviteUser:
             // A user who is already a participant keeps the earlier invitation.
             let isNoted = document.conversation?.invitation(of: invitation.guest) == operation
             stamp = isNoted ? operation : nil
-        case .conversation(is LeaveConversation), .message(_, is HideMessage),
-            .message(_, is RetractMessage), .message(_, is RestoreMessage), .participant,
-            .item(.delete):
+        case is LeaveConversation, is HideMessage, is RetractMessage, is RestoreMessage,
+            is DeleteItem, is any ParticipantAction:
             stamp = nil
-        case .conversation, .message, .profile, .item, .device, .credentials, .signing,
-            .file, .part, .blocks:
-            stamp = operation
+        default: stamp = operation
         }
-        var base: Stamp?
-        let action = mutation.action
-        if case .message(_, is EditMessage) = action { base = document.message?.header.sent }
+        let base = action is EditMessage ? document.message?.header.sent : nil
         var mark: Mark?
-        if mutation.marking != nil {
+        if action.marking != nil {
             let state = document.participantState
             mark = mutation.marksRead ? state?.read?.value : state?.delivered?.value
         }
@@ -136,7 +132,7 @@ extension World {
             dot: dot, shard: submission.shard, node: node.index, mutation: mutation,
             operation: operation, unsettled: submission.lost,
             past: document.changedBy, stamp: stamp, base: base, mark: mark,
-            hidden: mutation.hides ? document.participantState?.hidden : nil,
+            hidden: action.hides ? document.participantState?.hidden : nil,
             bytes: Hash128(of: document.encoded))
     }
 
@@ -150,15 +146,15 @@ extension World {
         }
         let isKnown =
             switch mutation.action {
-            case .conversation(is CreateConversation), .message(_, is SendMessage): !past.isEmpty
-            case .message(_, is EditMessage):
+            case is CreateConversation, is SendMessage: !past.isEmpty
+            case is EditMessage:
                 past.contains { $0.operation == operation.stamp && isShown($0, in: document) }
             default: false
             }
         guard isKnown else { return }
         throw Violation(
             invariant: .oneChange,
-            explanation: "\(node.name) did \(mutation.action.words) as \(dot.short), though it "
+            explanation: "\(node.name) did \(mutation.words) as \(dot.short), though it "
                 + "knew \(past.map(\.words))")
     }
 
