@@ -5,39 +5,39 @@ import Node
 import Replication
 import Wire
 
-/// The settings of one connection, and what it has written and seen.
+/// The settings of one connection, and the changes that it has written and seen.
 package struct ConnectionState: Sendable {
-    /// The owners for which the replies to its writes wait.
+    /// The number of owners for which the replies to the connection's writes wait.
     package var ackLevel: Replication.AckLevel
     /// The acknowledged writes of the connection.
     package private(set) var writes: [ShardID: Vector] = [:]
-    /// The session vectors: what the connection was shown, and by which replicas.
+    /// The session vectors: the changes shown to the connection, and the replicas that showed them.
     package internal(set) var sessionVectors = SessionVectors()
-    /// What the connection has seen, and replicas that answered it later lacked.
+    /// The changes that the connection has seen and that a replica that later answered it lacked.
     var missed: [ShardID: Vector] = [:]
-    /// Operations of the connection, or of those whose tokens it brought, that may still be
-    /// executed.
+    /// The operations that may still be executed, of the connection or of connections whose tokens
+    /// this client presented.
     package internal(set) var unsettled = Unsettled()
-    /// The shards of other nodes of which the connection has seen changes that are not known to be
-    /// on a majority of the owners.
+    /// The shards whose changes, seen by the connection, a majority of the owners may not store
+    /// yet.
     var awaitingMajority: Set<ShardID> = []
-    /// Whether the connection may be shown nothing older than what it has seen, even where the
-    /// members that can be reached have less; true once it has brought a token.
+    /// Whether the connection must be shown nothing older than the state it has seen, even if the
+    /// reachable members have only an older state; true once the client has presented a token.
     package var isStrict = false
-    /// Whether a write that is stored on fewer owners than its level asks for is answered with 504.
+    /// Whether a write that fewer owners than the level requires have stored is answered with 504.
     package var isAckStrict = false
 
-    /// The most ranges of seqs kept for one replica.
+    /// The most ranges of seqs that are stored for one replica.
     ///
-    /// Beyond it they become one range: `WAIT` then waits for writes of other connections too,
-    /// never for too few.
+    /// Above this number the ranges are merged into one range: `WAIT` then also waits for writes of
+    /// other connections, and never for too few writes.
     static let rangesMax = 1_024
 
     package init(ackLevel: Replication.AckLevel) { self.ackLevel = ackLevel }
 
-    /// Records an acknowledged write.
+    /// Records an acknowledged write of the connection.
     ///
-    /// - Parameter isHere: whether a shard replica of this node executed it.
+    /// - Parameter isHere: whether a shard replica of this node executed the write.
     package mutating func recordWrite(_ write: Write, isHere: Bool) {
         if isHere { sessionVectors.recordObservation(Observation(write.shard, nil, by: .here)) }
         if !write.isOnMajority { awaitingMajority.insert(write.shard) }
@@ -46,7 +46,8 @@ package struct ConnectionState: Sendable {
 }
 
 extension Vector {
-    /// Adds seqs; where a replica then has more than `rangesMax` ranges, each replica's become one.
+    /// Adds seqs; if a replica then has more than `rangesMax` ranges, the ranges of each replica
+    /// are merged into one.
     mutating func insert(_ context: Context, rangesMax: Int) {
         insert(context)
         if entries.contains(where: { $0.seqs.ranges.count > rangesMax }) { self = enclosing }
@@ -56,62 +57,67 @@ extension Vector {
 /// The way in which a request is answered.
 package enum Answer: Sendable {
     case now(Response)
-    /// The response is there, and may leave once the node has reported that it is on disk.
+    /// The response is made, and is sent once the node has reported that its changes are on disk.
     ///
-    /// - seen: the shard replicas that it shows.
+    /// - seen: the shard replicas that the response shows.
     case whenStored(Response, seen: [Observation])
-    /// After the node has reported the result.
+    /// The response is made after the node has reported the result.
     case later(DeferredReply)
-    /// After all earlier replies, and once `copies` owners store this connection's writes.
+    /// The response follows all earlier replies, once `copies` owners store the connection's
+    /// writes.
     case whenFirst(copies: Int, milliseconds: UInt64)
-    /// By `report`, after all earlier replies: a report shows what is on disk, and so includes
-    /// everything that this connection did before.
+    /// `report` makes the response after all earlier replies: a report shows the state on disk, and
+    /// so includes everything that this connection did before.
     indirect case reportWhenFirst(Request)
-    /// By `begin`, after all earlier replies, for the same reason.
+    /// `begin` executes the request after all earlier replies, so that it sees their effects.
     indirect case beginWhenFirst(Request)
 }
 
-/// A response that is not there yet.
+/// A response that is not made yet.
 ///
-/// Only the node's result makes it, so nothing is acknowledged that is not stored.
+/// Only the node's result makes the response, so no write is acknowledged that is not stored.
 package struct DeferredReply: Sendable {
     enum Form: Sendable {
         /// The acknowledgement of a write.
         case written(Receipt, in: ShardID)
-        /// A response that is made later, by another node or by a task of this one, such as a
+        /// A response that is made later, by another node or by a task of this node, such as a
         /// scrub.
         ///
-        /// - bytes: the size assumed for the response until it is there.
+        /// - bytes: the size assumed for the response until it is made.
         case awaited(bytes: Int)
     }
 
-    /// The part of a list that is asked for: a connection keeps the place of each reply, and most
-    /// replies are no part.
+    /// The requested part of a list.
+    ///
+    /// A page is stored indirectly, since a connection keeps this value for each reply, and few
+    /// replies are pages.
     private enum Part: Sendable {
         case whole
         indirect case page(ListPage)
     }
 
     let form: Form
-    /// Whether a write that is stored on too few owners is answered with 504.
+    /// Whether a write that too few owners have stored is answered with 504.
     let isStrict: Bool
     private let part: Part
 
-    /// - Parameter page: the part of a list that is asked for.
+    /// - Parameter page: the part of a list that the client requested.
     init(form: Form, isStrict: Bool = false, page: ListPage = .whole) {
         self.form = form
         self.isStrict = isStrict
         part = page == .whole ? .whole : .page(page)
     }
 
-    /// The part of a list that is asked for.
+    /// The part of a list that the client requested.
     private var page: ListPage { if case .page(let page) = part { page } else { .whole } }
 
-    /// The size assumed for a listing of other nodes until it arrives, in bytes; it keeps one
-    /// connection from requesting more at once than may wait for it.
+    /// The size assumed for a listing of other nodes until it arrives, in bytes.
+    ///
+    /// The assumption keeps one connection from requesting more at once than may wait for that
+    /// connection.
     static let listingBytes = 64 << 10
 
-    /// The bytes that the reply is assumed to have.
+    /// The size in bytes that the reply is assumed to have.
     package var bytesCount: Int {
         switch form {
         case .awaited(let bytes): bytes
@@ -119,19 +125,19 @@ package struct DeferredReply: Sendable {
         }
     }
 
-    /// Whether the response is made later, so that nothing of it is here yet.
+    /// Whether the response is made later, so that no part of the response exists here yet.
     package var isMadeElsewhere: Bool {
         if case .awaited = form { return true }
         return false
     }
 
-    /// Whether a shard replica of this node executed the write that it acknowledges.
+    /// Whether a shard replica of this node executed the acknowledged write.
     package var isWrittenHere: Bool {
         if case .written = form { return true }
         return false
     }
 
-    /// Returns the response, and the write that it acknowledges.
+    /// Returns the response for the node's result, and the write that the response acknowledges.
     package func settle(_ outcome: ReplyResult) -> (Response, write: Write?) {
         switch (outcome, form) {
         case (.stored(let stored), .written(let receipt, let shard)),
@@ -143,26 +149,26 @@ package struct DeferredReply: Sendable {
     }
 }
 
-/// The translation of requests into calls to the node, and of its results into replies.
+/// The translation of requests into calls to the node, and of the node's results into replies.
 package struct Admin: Sendable {
     let node: Node
-    /// Limits of the sessions and connections above, for `HELP limits`.
+    /// The limits of the sessions and connections that use this object, for `HELP limits`.
     private let limits: [Limit]
 
-    /// - Parameter limits: the limits of the sessions and connections above, for `HELP limits`.
+    /// - Parameter limits: the limits of the calling sessions and connections, for `HELP limits`.
     package init(_ node: Node, limits: [Limit] = []) {
         self.node = node
         self.limits = limits
     }
 
-    /// All limits, those of the line protocol first.
+    /// All limits of the node, beginning with the limits of the line protocol.
     var allLimits: [Limit] {
         Limit.ofLines + limits + Limit.ofTheNode + node.assumeIsolated { $0.hostLimits }
     }
 
-    /// Answers a request.
+    /// Answers a request, or returns how the request will be answered later.
     ///
-    /// - Parameter slot: the slot at which the node reports the result of a reply that waits.
+    /// - Parameter slot: the slot to which the node reports the result if the reply has to wait.
     package func answer(
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> Answer {
@@ -180,7 +186,7 @@ package struct Admin: Sendable {
         case .wait(let wait):
             .whenFirst(copies: wait.replicas, milliseconds: wait.timeout.wholeMilliseconds)
         case .auth:
-            // The session passes `AUTH` on only where the node has no key.
+            // The session passes an `AUTH` request on only if the node has no key.
             .now(.failed(.nodeHasNoKey))
         case .help, .ping, .shutdown:
             .now(report(request, to: connection))
@@ -234,8 +240,10 @@ extension Admin {
         return answer(reply, showing: nil, on: &connection, sizeEstimate: 0)
     }
 
-    /// Has the node execute a write; a call of its own, so that the session vectors are not shared
-    /// when they change, and so not copied.
+    /// Calls the node to execute a write.
+    ///
+    /// This is a function of its own, so that the session vectors have one owner when they change,
+    /// and are not copied.
     private func handle(
         _ mutation: Mutation, isMinted: Bool, level: Replication.AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors, after unsettled: Unsettled
@@ -249,12 +257,12 @@ extension Admin {
         }
     }
 
-    /// Returns the answer for the node's reply.
+    /// Returns the answer that corresponds to the node's reply.
     ///
     /// - Parameters:
     ///   - partition: the partition whose shard replica on this node the reply shows; nil for all
-    ///     of them.
-    ///   - bytes: the size assumed where another node makes the reply.
+    ///     shard replicas of this node.
+    ///   - bytes: the size assumed for the reply if another node makes it.
     func answer(
         _ handling: Reply, showing partition: String?, _ page: ListPage = .whole,
         on connection: inout ConnectionState, sizeEstimate bytes: Int

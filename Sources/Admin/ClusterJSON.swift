@@ -6,11 +6,11 @@ import Replication
 import Wire
 
 extension Admin {
-    /// The state of the node as a page of operators shows it: what `STATUS`, `MEMBERS` and `SHARDS`
-    /// say, and counters.
+    /// Returns the state of the node for the operators' web page: the content of `STATUS`,
+    /// `MEMBERS` and `SHARDS`, and counters.
     ///
-    /// Whoever reaches the port for operations reads it, so it contains no data of users and no
-    /// addresses of nodes.
+    /// Any client of the port for operations can read this state, so it contains no data of users
+    /// and no addresses of nodes.
     package func clusterJSON() -> [UInt8] {
         let metrics = node.assumeIsolated { $0.metrics() }
         let reason = unreadiness()?.sentence
@@ -76,7 +76,7 @@ extension JSONWriter {
         pair("digest", held.hash.description)
     }
 
-    /// Writes counters since the start of the process.
+    /// Writes counters, which have counted since the start of the process.
     mutating func writeCounters(_ metrics: NodeMetrics) {
         let answered = metrics.requests.byVerb
         let send = Verb.all.firstIndex { $0.name == "SEND" }

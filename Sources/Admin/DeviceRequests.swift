@@ -7,7 +7,7 @@ import Wire
 
 /// Requests for a user's devices and their notifications.
 extension Admin {
-    /// Lists notifications; those that are shown are recorded first, as any write is.
+    /// Lists a device's notifications; the node first records by a write which of them are shown.
     func notifications(
         for device: DeviceID, of user: UserID, _ page: ListPage, for slot: ReplySlot,
         on connection: ConnectionState
@@ -23,7 +23,7 @@ extension Admin {
 }
 
 extension Admin {
-    /// Answers `SUBSCRIBERS`.
+    /// Answers a `SUBSCRIBERS` request.
     func subscribers(_ id: ShardID) -> Response {
         guard let shard = node.assumeIsolated({ $0.shard(id) }) else {
             return .failed(.shardNotHeld)

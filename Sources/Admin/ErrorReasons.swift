@@ -4,12 +4,12 @@ import Node
 import StorePort
 
 extension LineError {
-    /// The reason for programs: a word that stays the same when the sentence changes.
+    /// The reason of the error for programs: a word that stays the same when the sentence changes.
     package var reason: String {
         LineError.reasons[sentence] ?? LineError.reasonsByCode[code] ?? "error"
     }
 
-    /// By sentence: a reply of a node is a sentence for people.
+    /// The reasons by sentence, because the sentence alone identifies the error in a node's reply.
     private static let reasons: [String: String] = {
         let refusals = Refusal.allCases.map { (LineError(ShardFailure.refused($0)), $0.reason) }
         return Dictionary(
@@ -27,10 +27,10 @@ extension LineError {
         (LineError(ShardFailure.unreachable), "replicas_unreachable"),
     ]
 
-    /// The sentence as clients of the API are told it: without the verbs of lines.
+    /// The sentence for clients of the API, which does not name verbs of the line protocol.
     package var sentenceInAPI: String { LineError.inAPI[sentence] ?? sentence }
 
-    /// By the sentence over lines.
+    /// The sentences of the API by the sentences of the line protocol.
     private static let inAPI = Dictionary(
         [
             (tokenBad, "Not the token of an answer: send it whole and unchanged"),

@@ -152,7 +152,7 @@ extension LineError {
     }
 }
 
-/// The limits that no waiting changes; over lines they are 429 all the same.
+/// The errors for limits that waiting does not change; over lines their code is 429 nevertheless.
 extension LineError {
     static let tooManyEdits = LineError(
         429, "A message has at most \(ChatLimits.editsMax) edits")
@@ -178,11 +178,11 @@ extension LineError {
         tooManyParticipants,
     ]
 
-    /// Whether the same request would be refused in the same way for ever.
+    /// Whether a repetition of the same request would be refused in the same way for ever.
     package var isLastingLimit: Bool { LineError.lasting.contains(self) }
 }
 
-/// The limits that somebody has to do something about before the same request is accepted.
+/// The errors for limits that a user has to do something about before the request is accepted.
 extension LineError {
     static let tooManyStrangers = LineError(
         429,
@@ -194,8 +194,8 @@ extension LineError {
         "You have uploaded \(File.unsentBytesMax >> 20) MiB that are not sent: send them, or wait "
             + "until they are removed, an hour after their upload")
 
-    /// The seconds after which a request that such a limit refused may be accepted: an hour; nil
-    /// for other errors.
+    /// The seconds after which a request that one of these limits refused may be accepted: one
+    /// hour; nil for other errors.
     package var secondsToLastingChange: Int? {
         self == .tooManyStrangers || self == .tooManyUnsentBytes ? 3_600 : nil
     }

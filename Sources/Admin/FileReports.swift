@@ -5,9 +5,9 @@ import Node
 import Wire
 
 extension Admin {
-    /// The most files that one `FILES` lists.
+    /// The most files that one reply to `FILES` lists.
     private static let dueFilesMax = 16
-    /// Answers `FILES`.
+    /// Answers a `FILES` request.
     func files(_ id: ShardID?) -> Response {
         var shards = node.assumeIsolated { $0.shards }
         if let id {

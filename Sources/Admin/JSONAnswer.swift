@@ -3,30 +3,30 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The answer to a request in JSON, in pieces: a long one is not moved while it grows.
+/// The JSON answer to a request, in pieces, so that a growing answer is never copied as a whole.
 package struct JSONAnswer: RowWriter {
-    /// A writer of the fields of a row as members of an object.
+    /// A writer of a row's fields as members of a JSON object.
     package struct Fields: ViewWriter {
         var writer = JSONWriter(reserving: 128)
-        /// The keys of the fields that are written; nil for all.
+        /// The keys of the fields that the writer writes; nil for all fields.
         var shown: [String]?
     }
 
     private let form: HTTPEndpoint.Answer
     private let bytesMax: Int
     private var fields = Fields()
-    /// What was written before, in pieces.
+    /// The finished pieces of the answer, in order.
     private var parts: [[UInt8]] = []
     private var partsBytes = 0
 
-    /// The bytes of a piece.
+    /// The size in bytes at which a piece is finished.
     private static let partBytes = 64 << 10
 
-    /// Returns the answer to a request that succeeded, in pieces.
+    /// Returns the JSON answer to a successful request, in pieces.
     ///
     /// - Parameters:
-    ///   - newID: the id of what the request created, where the response does not tell it.
-    ///   - bytesMax: the most bytes that are sent.
+    ///   - newID: the id of the created object; nil if the response contains the id.
+    ///   - bytesMax: the most bytes of an answer.
     /// - Throws: the error of the response, or 413 for an answer that is too long.
     package static func pieces(
         of response: Response, as form: HTTPEndpoint.Answer, newID: String?, bytesMax: Int
@@ -75,7 +75,7 @@ package struct JSONAnswer: RowWriter {
     private mutating func endPart() {
         partsBytes += fields.writer.bytes.count
         parts.append(fields.writer.removeBytes())
-        // Nobody will get it.
+        // The pieces are dropped, since an answer that is too long is never sent.
         if isTooLong { parts = [] }
     }
 
@@ -99,7 +99,7 @@ extension JSONAnswer.Fields {
 }
 
 extension JSONWriter: ViewWriter {
-    /// Writes the fields as members of the present object.
+    /// Writes the fields as members of the current JSON object.
     public mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
         for field in fields {
             let key = field.key
@@ -144,7 +144,7 @@ extension JSONWriter: ViewWriter {
         write(spelt: text)
     }
 
-    /// Writes a list of names, unless it is empty.
+    /// Writes a list of names; an empty list is left out.
     private mutating func list(_ key: StaticString, _ names: some Collection<String>) {
         guard !names.isEmpty else { return }
         name(key)

@@ -1,8 +1,8 @@
 import LineProtocol
 import Node
 
-/// The limits of the line protocol, with the effect beyond each: an entry is a line of
-/// `HELP limits`.
+/// The limits of the line protocol, each with the effect of exceeding the limit: an entry is one
+/// line of `HELP limits`.
 extension Limit {
     static let ofLines: [Limit] = [
         Limit(

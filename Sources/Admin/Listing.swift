@@ -1,14 +1,14 @@
 import Chat
 import LineProtocol
 
-/// What a query found, cut to the part of the list that was asked for.
+/// The findings of a query, reduced to the page of the list that was requested.
 package struct Listing: Sendable {
     package let findings: AnyFindings
-    /// The cursor of the next part; nil where this is the last one.
+    /// The cursor of the next page; nil for the last page.
     package let next: String?
-    /// The sum of all counts, whichever part they are in; nil for findings that are no counts.
+    /// The sum of the counts on all pages; nil for findings that are no counts.
     package let total: Int?
-    /// Whether the parts of some shards are missing.
+    /// Whether the parts of the list from some shards are missing.
     package let isPartial: Bool
     private let namesMax: Int?
 
@@ -19,10 +19,11 @@ package struct Listing: Sendable {
         namesMax = page.namesMax
     }
 
-    /// Writes the rows of the list, and the fields of its status.
+    /// Writes the rows of the list, and its status unless the rows already contain a status.
     func write(to writer: inout some RowWriter) {
         if let messages: [MessageView] = findings.value() {
-            // Most of what is read: the compiler specializes this code for them.
+            // Most lists that clients read are lists of messages: the compiler specializes this
+            // code for messages.
             writer.rows(messages, as: .message)
         } else {
             findings.base.writeRows(to: &writer, naming: namesMax)
@@ -30,9 +31,10 @@ package struct Listing: Sendable {
         if !type(of: findings.base).hasStatus { writer.row(self, as: .listing) }
     }
 
-    /// About as many bytes as its rows have; 0 for few.
+    /// The approximate size of the rows in bytes; 0 for a small list.
     ///
-    /// A buffer that grows while it is written takes three times as much at the end.
+    /// Reserving this size saves memory: a buffer that grows while it is written needs three times
+    /// as much at the end.
     var roughBytes: Int { findings.base.rowBytes }
 }
 

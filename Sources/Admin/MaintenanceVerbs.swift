@@ -3,7 +3,7 @@ import Node
 import Replication
 import StorePort
 
-/// Requests that begin after all earlier replies and are answered when they are done.
+/// Requests that begin after all earlier replies, and are answered when their work is done.
 extension Admin {
     package func begin(
         _ request: Request, for slot: ReplySlot, on connection: ConnectionState

@@ -7,10 +7,10 @@ import StorePort
 import Wire
 
 extension MetricsText {
-    /// Writes the reply to `METRICS`: a node's figures in the format of Prometheus.
+    /// Writes the reply to `METRICS`: a node's metrics in the format of Prometheus.
     ///
-    /// No label contains the name of a user or a conversation: each series costs its reader memory,
-    /// so their number is bounded.
+    /// No label contains the name of a user or a conversation: each series uses memory of the
+    /// server that reads the metrics, so the number of series is bounded.
     init(of metrics: NodeMetrics) {
         writeNode(metrics)
         writeClients(metrics)

@@ -32,11 +32,12 @@ struct MetricsText {
 
     init() {}
 
-    /// Begins a family; all its samples follow before the next family.
+    /// Begins a family of samples; all samples of a family must precede the next family.
     ///
     /// - Parameters:
-    ///   - name: ends in the unit, if it has one: `_seconds`, `_bytes`.
-    ///   - about: the description, a sentence.
+    ///   - name: the family's name, which ends in the unit of the samples, if any: `_seconds`,
+    ///     `_bytes`.
+    ///   - about: the description of the family, a sentence.
     mutating func family(_ name: String, _ kind: Kind, _ about: String) {
         let isCounter = name.hasSuffix("_total")
         precondition(isCounter == (kind == .counter), "a counter's name ends in _total")
@@ -49,12 +50,12 @@ struct MetricsText {
         sample(labels, value: value.description)
     }
 
-    /// Writes a sample in seconds.
+    /// Writes a sample in seconds, which is given in microseconds.
     mutating func sample(_ labels: Label..., microseconds: UInt64) {
         sample(labels, value: MetricsText.seconds(microseconds))
     }
 
-    /// Writes 1 for true, 0 for false.
+    /// Writes a sample that is 1 for true and 0 for false.
     mutating func sample(_ labels: Label..., flag: Bool) {
         sample(labels, value: flag ? "1" : "0")
     }
@@ -103,7 +104,7 @@ struct MetricsText {
         }
     }
 
-    /// Returns exact seconds without trailing zeros: `0.0025` for 2500 µs.
+    /// Returns a time as exact seconds without trailing zeros: `0.0025` for 2500 µs.
     private static func seconds(_ microseconds: UInt64) -> String {
         let (whole, part) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         guard part > 0 else { return "\(whole)" }

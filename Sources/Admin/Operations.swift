@@ -3,7 +3,7 @@ import Node
 import Wire
 
 extension Admin {
-    /// Executes an operator's request that concerns the node's part in the cluster.
+    /// Executes an operator's request that changes the node's part in the cluster.
     func operate(_ request: Request) -> Response {
         switch node.assumeIsolated({ perform(request, on: $0) }) {
         case .success:

@@ -7,7 +7,7 @@ import Replication
 import Wire
 
 extension Admin {
-    /// Answers a request about the node itself, or about what a connection has done.
+    /// Answers a request about the node itself, or about the writes and reads of a connection.
     package func report(_ request: Request, to connection: ConnectionState) -> Response {
         switch request {
         case .token: return token(of: connection)
@@ -40,12 +40,12 @@ extension Admin {
         }
     }
 
-    /// Returns why the node should get no requests; nil if it should.
+    /// Returns the reason why clients should send this node no requests; nil if they should.
     package func unreadiness() -> LineError? {
         node.assumeIsolated({ $0.unreadiness }).map { LineError($0) }
     }
 
-    /// The figures of the node in the format of Prometheus.
+    /// Returns the metrics of the node in the format of Prometheus.
     package func metricsText() -> [UInt8] {
         MetricsText(of: node.assumeIsolated { $0.metrics() }).bytes
     }

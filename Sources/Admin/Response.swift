@@ -5,31 +5,32 @@ import Node
 import Replication
 import Wire
 
-/// The response to a request, before it gets the form in which its client receives it.
+/// The response to a request, before it is encoded as lines or JSON for the client.
 package enum Response: Sendable {
-    /// Carried out; there is nothing more to say.
+    /// The request was executed, and the response contains only a success status.
     case done
     case failed(LineError)
     indirect case found(Listing)
     case written(Acknowledgement)
-    /// A token of what the connection has seen.
+    /// A token of all changes that the connection has seen.
     case token(Token)
-    /// Events follow; the text is that of the token of all that came before.
+    /// The watch has begun, and events follow; the text is a token of all earlier changes.
     case watching(String)
     /// The number of owners that store the connection's writes.
     case copies(Int)
-    /// The level that the connection's writes have from here on.
+    /// The acknowledgement level of the connection's later writes.
     case level(Request.SetLevel)
-    /// Indirect, since a report is large, and each unanswered request has memory for a response.
+    /// The case is indirect, since a report is large and each unanswered request reserves a
+    /// response.
     indirect case report(Report)
 
-    /// An acknowledged write.
+    /// The acknowledgement of a write, with the number of owners that store the write.
     package struct Acknowledgement: Sendable {
         package let receipt: Receipt
         package let stored: Stored
     }
 
-    /// What a node tells of itself and of its part in the cluster.
+    /// The description by a node of its own state, or of its part in the cluster.
     package enum Report: Sendable {
         case pong
         case node(NodeReport)
@@ -41,13 +42,13 @@ package enum Response: Sendable {
         case files([DueFileReport])
         case verbs([Verb])
         case limits([Limit])
-        /// In the format of Prometheus.
+        /// Metrics in the format of Prometheus.
         case metrics([UInt8])
         case scrub(ScrubReport)
         case backup(BackupReport)
     }
 
-    /// The text of the token that the response gives; nil where it gives none.
+    /// The text of the token that the response contains; nil for a response without a token.
     package var tokenText: String? {
         switch self {
         case .token(let token): token.text
@@ -56,12 +57,12 @@ package enum Response: Sendable {
         }
     }
 
-    /// The error of a request that failed; nil for another.
+    /// The error of a failed request; nil for a successful request.
     package var error: LineError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension Response {
-    /// - Parameter page: the part of a list that was asked for.
+    /// - Parameter page: the part of a list that the client requested.
     init(_ completion: Completion, _ page: ListPage) {
         switch completion {
         case .found(let findings, let isPartial):
@@ -72,7 +73,7 @@ extension Response {
         }
     }
 
-    /// The response to a write, which stays stored also where it is 504.
+    /// Creates the response to a write; the write stays stored even if the response is 504.
     init(to receipt: Receipt, _ stored: Stored, isStrict: Bool) {
         guard !isStrict || stored.isEnough else {
             self = .failed(LineError(504, "Stored on \(stored.on) of \(stored.owners) owners"))
@@ -81,7 +82,7 @@ extension Response {
         self = .written(Acknowledgement(receipt: receipt, stored: stored))
     }
 
-    /// The response to a request that waited for this, unless that is the write's own receipt.
+    /// Creates the response to a request from its result, except from a write's own receipt.
     package init(_ outcome: ReplyResult, _ page: ListPage = .whole) {
         switch outcome {
         case .answered(let completion, _): self.init(completion, page)
@@ -102,7 +103,7 @@ extension Response {
 // MARK: Lines
 
 extension Response {
-    /// The response as lines of the line protocol, and the error that they are, if they are one.
+    /// The response as lines of the line protocol, and the error if the lines are an error.
     package var lines: (bytes: [UInt8], error: LineError?) {
         if let error { return (error.reply, error) }
         var writer = ReplyWriter(reserving: max(96, min(roughBytes, LineLimits.replyBytesMax)))
@@ -119,14 +120,14 @@ extension Response {
         return (writer.removeAll(), nil)
     }
 
-    /// About as many bytes as its lines have; 0 for few.
+    /// The approximate size of the response's lines in bytes; 0 for a small response.
     package var roughBytes: Int {
         if case .found(let listing) = self { listing.roughBytes } else { 0 }
     }
 }
 
 extension Response {
-    /// Writes the rows of a success, the last of which is its status.
+    /// Writes the rows of a successful response, the last of which is the status.
     func write(to writer: inout some RowWriter) {
         switch self {
         case .done: writer.row("OK") { _ in }

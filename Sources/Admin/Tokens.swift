@@ -5,11 +5,11 @@ import Replication
 import Wire
 
 extension ConnectionState {
-    /// Returns what the connection has seen of a shard; nil for nothing.
+    /// Returns the part of a shard's changes that the connection has seen; nil if it has seen none.
     package func sessionVector(of shard: ShardID) -> SessionVector? { sessionVectors[shard] }
 
-    /// Returns what a replica of the shard must hold to answer the connection; nil for no
-    /// constraint.
+    /// Returns the changes that a replica of the shard must contain to answer the connection; nil
+    /// for no constraint.
     package func constraint(on shard: ShardID) -> ReadConstraint? {
         sessionVectors[shard].map { _ in
             ReadConstraint(.vector(SaidVector(seen(of: shard))), isStrict: isStrict)
@@ -23,7 +23,7 @@ extension ConnectionState {
         }
     }
 
-    /// Notes that all that the connection had seen earlier is on a majority of the owners.
+    /// Records that a majority of the owners stores all changes that the connection had seen.
     package mutating func noteOnMajority(_ earlier: ConnectionState) {
         if seen.elementsEqual(earlier.seen, by: ==) { awaitingMajority = [] }
     }
@@ -38,15 +38,15 @@ extension ConnectionState {
         if observation.replica != .here { awaitingMajority.insert(observation.shard) }
     }
 
-    /// Records operations that may still be executed although their clients were answered.
+    /// Records operations that may still be executed although their clients already got a response.
     package mutating func recordUnsettled(_ last: UnsettledOperation) {
         unsettled.insertOperation(last)
     }
 
-    /// Replaces the session vector by a replica that holds all of it, or all of it that still
-    /// exists.
+    /// Replaces the session vector of a shard by a replica that contains all of the vector, or all
+    /// of the vector that still exists.
     package mutating func level(_ observation: Observation) {
-        // What that replica lacks may only have been out of reach: tokens stand for it, too.
+        // Changes that the replica lacks may exist on unreachable nodes, so tokens keep them.
         if !isStrict { noteMissed(by: observation) }
         sessionVectors.replace(observation)
         noteAwaiting(observation)
@@ -63,7 +63,7 @@ extension ConnectionState {
         sessionVectors.forgetReplica(of: shard)
     }
 
-    /// Everything that the connection has seen of each shard, its own writes included.
+    /// The changes of each shard that the connection has seen, including its own writes.
     var seen: [(shard: ShardID, vector: Vector)] {
         sessionVectors.shards.map { shard in
             (shard, seen(of: shard).union(missed[shard] ?? Vector()))
@@ -78,18 +78,18 @@ extension ConnectionState {
 }
 
 extension Admin {
-    /// Has a slot told once all that a token of the connection would stand for is on a majority of
-    /// the owners, or has been waited for.
+    /// Notifies a slot once all changes that a token of the connection would name are on a majority
+    /// of the owners, or once the wait for them has ended.
     ///
-    /// So a token is good as long as a majority of the owners lives.
+    /// So a token is valid as long as a majority of the owners is alive.
     ///
-    /// - Returns: whether the slot is told; false where there is nothing to wait for.
+    /// - Returns: true if the slot will be notified; false if there is nothing to wait for.
     package func awaitMajority(for slot: ReplySlot, on connection: ConnectionState) -> Bool {
         let (seen, others) = (connection.seen, connection.awaitingMajority)
         return node.assumeIsolated { $0.awaitMajority(slot, of: seen, elsewhere: others) }
     }
 
-    /// Answers `TOKEN`.
+    /// Answers a `TOKEN` request.
     func token(of connection: ConnectionState) -> Response {
         let first = connection.writes.keys.sorted()
         let token = node.assumeIsolated {
@@ -99,14 +99,14 @@ extension Admin {
         return .token(token)
     }
 
-    /// Merges a token into the connection and the node's clock, so that later operations have later
-    /// times than everything shown with it.
+    /// Merges a token into the connection and advances the node's clock, so that later operations
+    /// have later times than all changes that the token names.
     private func recordToken(_ token: Token, on connection: inout ConnectionState) {
         connection.unsettled.merge(token.unsettled)
         node.assumeIsolated { $0.observe(token) }
     }
 
-    /// Has `WATCH` begin after all earlier requests were answered.
+    /// Makes `WATCH` begin after all earlier requests were answered.
     func watch(_ watch: Request.Watch, on connection: inout ConnectionState) -> Answer {
         if let token = watch.since, node.assumeIsolated({ $0.isOfThisCluster(token) }) == true {
             recordToken(token, on: &connection)
@@ -114,7 +114,7 @@ extension Admin {
         return .beginWhenFirst(.watch(watch))
     }
 
-    /// Has `SINCE` begin after all earlier requests were answered.
+    /// Makes `SINCE` begin after all earlier requests were answered.
     func since(_ token: Token, on connection: inout ConnectionState) -> Answer {
         switch node.assumeIsolated({ $0.isOfThisCluster(token) }) {
         case true?:

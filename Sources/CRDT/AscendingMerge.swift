@@ -1,4 +1,4 @@
-/// Returns the union of two lists that ascend by a key, each key once, in linear time.
+/// Returns the union of two lists that ascend by a key, in linear time; each key occurs once.
 ///
 /// - Parameter combine: merges two elements that have the same key.
 public func mergedAscending<Element, Key: Comparable>(

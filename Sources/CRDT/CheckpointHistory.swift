@@ -8,37 +8,38 @@ public struct CheckpointID: Hashable, Comparable, Sendable {
 
     public init(of vector: Vector) { self.init(bits: checksum(vector.encoded)) }
 
-    /// The 32 bits that a token uses.
+    /// The lower 32 bits of the name, by which tokens refer to the vector.
     var short: UInt32 { UInt32(truncatingIfNeeded: bits) }
 
-    /// The level of the name, which decides how long a full history keeps it: half of all names
-    /// have level 0, a quarter have level 1, and so on.
+    /// The level of the name, which decides how long a full history keeps the checkpoint: half of
+    /// all names have level 0, a quarter have level 1, and so on.
     var level: Int { bits.leadingZeroBitCount }
 
     public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
 }
 
 /// The checkpoints of one shard: vectors that an owner has named, so that a token can refer to a
-/// whole vector by a hash, however many replica ids it lists.
+/// vector with any number of replica ids by a hash.
 ///
-/// A checkpoint is a name and claims nothing: knowing one does not mean holding its changes. Code
-/// that needs them compares the vector with its own. Therefore the histories of two nodes may be
-/// united at any time, and a lost history only makes tokens less precise.
+/// A checkpoint is only a name: a node that stores it need not have received the changes in its
+/// vector. Code that depends on these changes compares the vector with the replica's own. Therefore
+/// the histories of two nodes may be united at any time, and the loss of a history only makes
+/// tokens less precise.
 ///
-/// The history has at most `countMax` checkpoints. The newest `recentMax` stay, and the newest
-/// `lastsMax` of those whose successor has a further replica id: what is beyond the last checkpoint
-/// before a replica id appeared stays a few entries long, however much is written, so that a
-/// history reaches back over process starts and not over seconds. Of the others, those within one
-/// set of replica ids are removed first, and among equals those with the lowest level: the names
-/// are hashes, so the remaining checkpoints become sparser with age, and all nodes keep the same
-/// ones.
+/// The history has at most `countMax` checkpoints. A full history keeps the newest `recentMax`
+/// checkpoints, and the newest `lastsMax` of those after which a further replica id appears. The
+/// vector beyond such a checkpoint has only a few entries, however much is written, so the history
+/// reaches back over process starts and not over seconds. Of the other checkpoints, those not
+/// followed by a further replica id are removed first, and among these the one with the lowest
+/// level. Levels come from hashes, so the remaining checkpoints become sparser with age, and all
+/// nodes keep the same ones.
 public struct CheckpointHistory: Hashable, Sendable {
     struct Checkpoint: Hashable, Sendable {
         let id: CheckpointID
         /// The number of changes in the vector, which orders checkpoints by age, since vectors only
         /// grow.
         let size: UInt64
-        /// The entries of the vector that are not in `common`.
+        /// The entries of the checkpoint's vector that are not in `common`.
         var changes: Vector
     }
 
@@ -64,12 +65,12 @@ public struct CheckpointHistory: Hashable, Sendable {
 
     public var newest: CheckpointID? { checkpoints.last?.id }
 
-    /// The names of the checkpoints, in no order that means anything.
+    /// The names of the checkpoints; their order has no meaning.
     public var ids: [CheckpointID] { checkpoints.map(\.id) }
 
     public func contains(_ id: CheckpointID) -> Bool { checkpoints.contains { $0.id == id } }
 
-    /// Returns the vector of that name; nil where no checkpoint has it.
+    /// Returns the vector with the name `id`; nil if no checkpoint has that name.
     public func vector(named id: CheckpointID) -> Vector? {
         checkpoints.first { $0.id == id }.map(vector)
     }
@@ -79,21 +80,21 @@ public struct CheckpointHistory: Hashable, Sendable {
         return found.count == 1 ? found.first.map(vector) : nil
     }
 
-    /// Returns those of the names whose vectors are contained in `vector`, the oldest first.
+    /// Returns the names in `ids` of checkpoints whose vectors `vector` contains, oldest first.
     public func covered(by vector: Vector, of ids: Set<CheckpointID>) -> [CheckpointID] {
         guard vector.covers(common) else { return [] }
         return checkpoints.filter { ids.contains($0.id) && vector.covers($0.changes) }.map(\.id)
     }
 
-    /// The newest vector; empty where there is none.
+    /// The vector of the newest checkpoint; empty if there is no checkpoint.
     public var newestVector: Vector { checkpoints.last.map(vector) ?? Vector() }
 
-    /// Returns those checkpoints within `vector` by which a token states it best: the one that a
-    /// full history keeps longest, the newest that is kept over process starts, and the newest.
+    /// Returns the checkpoints within `vector` that suit a token best: the one that a full history
+    /// keeps longest, the newest one after which a further replica id appears, and the newest one.
     func longestKept(within vector: Vector) -> [Checkpoint] {
         guard vector.covers(common) else { return [] }
-        // Nearly always the first checkpoint of an order is within the vector: comparing all of
-        // them takes most of a token's time.
+        // The first checkpoint of an order is nearly always within the vector, so the search stops
+        // early; comparing all checkpoints would take most of the time of making a token.
         func first(_ indices: [Int]) -> Int? {
             indices.first { vector.covers(checkpoints[$0].changes) }
         }
@@ -108,14 +109,14 @@ public struct CheckpointHistory: Hashable, Sendable {
         return kept.map { checkpoints[$0] }
     }
 
-    /// Whether the checkpoint after this one has a further replica id.
+    /// Whether the checkpoint after the one at `index` has a further replica id.
     private func isLastOfItsReplicas(_ index: Int) -> Bool {
         index + 1 < checkpoints.count
             && checkpoints[index].changes.entries.count
                 < checkpoints[index + 1].changes.entries.count
     }
 
-    /// The order in which a full history removes its older checkpoints, the least first.
+    /// Returns the sort key of a checkpoint: a full history removes the least of its older ones.
     private func durability(of index: Int) -> (isLast: Int, level: Int, age: Int) {
         (isLastOfItsReplicas(index) ? 1 : 0, checkpoints[index].id.level, index)
     }
@@ -133,7 +134,7 @@ public struct CheckpointHistory: Hashable, Sendable {
 
     /// Adds a vector as a checkpoint.
     ///
-    /// - Returns: whether it was added: false for a known vector, or one with too many replica ids.
+    /// - Returns: true if it was added; false if the vector is known or has too many replica ids.
     @discardableResult
     public mutating func add(_ vector: Vector) -> Bool {
         defer { share() }
@@ -173,7 +174,7 @@ public struct CheckpointHistory: Hashable, Sendable {
         }
     }
 
-    /// Moves into `common` the entries that all vectors share.
+    /// Moves the entries that all vectors share into `common`.
     private mutating func share() {
         guard let first = checkpoints.first else { return }
         for entry in first.changes.entries {

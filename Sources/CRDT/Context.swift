@@ -1,12 +1,12 @@
 import Wire
 
-/// A map from replica id to the last seq seen of it: of one element's adds, or of one document's
-/// changes.
+/// A map from replica id to last seen seq, for the adds of one element or the changes of a
+/// document.
 ///
 /// The greatest seq is enough here, whereas a shard's `Vector` needs sets: a replica's later state
 /// of an element or a document contains all of its earlier states, and states are sent whole.
 public struct Context: Hashable, Sendable {
-    /// The dots, ascending by replica id, one for each.
+    /// The dots, one for each replica id, ascending by replica id.
     public private(set) var dots: [Dot]
 
     public init() { dots = [] }
@@ -17,7 +17,7 @@ public struct Context: Hashable, Sendable {
 
     public func contains(_ dot: Dot) -> Bool { seq(of: dot.replica) >= dot.seq }
 
-    /// Returns the last seq of `replica`; 0 where there is none.
+    /// Returns the last seq of `replica`; 0 if the context does not contain the replica id.
     public func seq(of replica: ReplicaID) -> UInt64 {
         let index = firstIndex(notBefore: replica)
         return index < dots.count && dots[index].replica == replica ? dots[index].seq : 0
@@ -51,7 +51,8 @@ extension Context: WireValue {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        // No limit but the bytes: a context is part of a document, whose size is limited.
+        // The count has no limit except the remaining bytes: a context is part of a document, whose
+        // size is limited.
         dots = try reader.readList().ascending("replicas", by: \.replica)
     }
 }

@@ -1,9 +1,9 @@
 import Wire
 
-/// The name of one change of one shard: the replica that made it, and its number there.
+/// The name of one change of one shard: a replica id, and the change's number within that id.
 public struct Dot: Hashable, Comparable, Sendable {
     public let replica: ReplicaID
-    /// The number of the change within its shard and replica, from 1.
+    /// The number of the change within its shard and replica id, from 1.
     public let seq: UInt64
 
     /// The greatest seq that is accepted; the disk format has 63 bits for a seq.

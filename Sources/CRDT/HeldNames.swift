@@ -1,19 +1,19 @@
 import Wire
 
-/// The names of vectors that a replica of a shard holds, the latest `countMax`.
+/// The names of the latest `countMax` version vectors that a replica of a shard has had.
 ///
-/// A `CheckpointHistory` keeps a few vectors, so that a token can be compared with any replica.
-/// These are names alone, and claim more: the replica's disk held every change of the named vector
-/// when the name was added. A vector only grows, so the name stays true until the replica loses
-/// something; then all names have to go, in the same commit.
+/// A `CheckpointHistory` keeps a few whole vectors, so that a token can be compared with any
+/// replica. A list of held names keeps only names, which claim more: when a name was added, the
+/// replica's disk had every change of the named vector. A replica's vector only grows, so the claim
+/// holds until the replica loses changes; then all names have to be removed in the same commit.
 ///
-/// A name has 32 bits. That of a vector that is not held is mistaken for one of `countMax` others
+/// A vector's name has 32 bits. The name of any other vector equals one of the `countMax` names
 /// with a probability of 1 / 2^20.
 public struct HeldNames: Hashable, Sendable {
     /// The names in the order of their addition, in a ring of `chunkCount` chunks; the oldest chunk
     /// is emptied when the latest is full.
     private var chunks: [[UInt32]] = []
-    /// How many names were ever added, which is where the next one goes.
+    /// The number of names that were ever added, which determines the place of the next name.
     private var added: UInt64 = 0
 
     /// The greatest number of names: one for each of the process starts of three nodes over three
@@ -26,9 +26,9 @@ public struct HeldNames: Hashable, Sendable {
 
     func contains(_ short: UInt32) -> Bool { chunks.contains { $0.contains(short) } }
 
-    /// Adds the name of a vector that the replica holds.
+    /// Adds the name of the replica's present vector.
     ///
-    /// - Returns: the index of the chunk that changed; nil where the name is there.
+    /// - Returns: the index of the changed chunk; nil if the list already contains the name.
     public mutating func insert(_ id: CheckpointID) -> Int? {
         guard !contains(id.short) else { return nil }
         let index = Int(added / UInt64(HeldNames.chunkMax) % UInt64(HeldNames.chunkCount))
@@ -49,7 +49,7 @@ public struct HeldNames: Hashable, Sendable {
     /// The indices of all chunks that may be on disk.
     public var chunkIndices: Range<Int> { chunks.indices }
 
-    /// Returns the bytes of a chunk: some 1 KiB at most.
+    /// Returns the encoded bytes of a chunk, about 1 KiB at most.
     public func encodedChunk(_ index: Int) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(varint: added)
@@ -60,8 +60,8 @@ public struct HeldNames: Hashable, Sendable {
 
     /// Reads a chunk that was stored.
     ///
-    /// Chunks are stored at different times, so a name may be in two of them, and the ring may have
-    /// gone on since.
+    /// Chunks are stored at different times, so a name may be in two chunks, and a chunk may be
+    /// older than the ring's position.
     public mutating func load(_ bytes: [UInt8], at index: Int) throws(WireError) {
         var reader = ByteReader(bytes)
         added = max(added, try reader.readVarint())

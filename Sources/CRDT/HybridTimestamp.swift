@@ -1,20 +1,21 @@
 import Wire
 
-/// A point in hybrid time: wall-clock milliseconds, and a counter where they are not enough.
+/// A point in hybrid time: wall-clock milliseconds, and a counter within the millisecond.
 ///
 /// Source: S. Kulkarni et al., "Logical Physical Clocks" (2014).
 public struct HybridTimestamp: Hashable, Comparable, Sendable {
-    /// 48 bits of milliseconds since 1970, then 16 bits of counter.
+    /// The timestamp in 64 bits: 48 bits of milliseconds since 1970, then 16 bits of counter.
     public let bits: UInt64
 
     public static let zero = HybridTimestamp(bits: 0)
 
     /// The last millisecond that is accepted from a connection or a disk, in the year 4199.
     public static let millisecondsMax: UInt64 = (1 << 46) - 1
-    /// The last millisecond that a clock shows or follows, in the year 3084.
+    /// The last millisecond that a hybrid clock issues or follows, in the year 3084.
     ///
-    /// A node's clock counts on from the greatest timestamp that it follows. The thousand years in
-    /// between ensure that no clock ever reaches a time that other nodes refuse to read.
+    /// A node's clock counts on from the greatest timestamp that it follows. The thousand years
+    /// between this limit and `millisecondsMax` ensure that no clock ever reaches a time that other
+    /// nodes refuse to read.
     public static let followedMillisecondsMax: UInt64 = (1 << 45) - 1
 
     public init(bits: UInt64) { self.bits = bits }
@@ -27,10 +28,11 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970.
     public var milliseconds: UInt64 { bits >> 16 }
 
-    /// Whether clocks follow the timestamp; otherwise it takes effect only in its own document.
+    /// Whether clocks follow the timestamp; a timestamp that they do not follow takes effect only
+    /// in its own document.
     public var isFollowed: Bool { milliseconds <= HybridTimestamp.followedMillisecondsMax }
 
-    /// The least greater timestamp; of the last timestamp, that one itself.
+    /// The next greater timestamp; the last timestamp has itself as the next.
     public var next: HybridTimestamp {
         let last = HybridTimestamp.millisecondsMax << 16 | 0xFFFF
         return HybridTimestamp(bits: bits < last ? bits + 1 : last)
@@ -54,9 +56,10 @@ extension HybridTimestamp: WireValue {
 
 /// A hybrid logical clock, whose timestamps never go back while the wall clock is right.
 ///
-/// Invariant: each timestamp is greater than all that the clock gave or observed before, except
-/// those too far ahead of the wall clock to be believed, which come from a wrong clock, this one or
-/// another. A clock that starts after the greatest timestamp on disk keeps this across restarts.
+/// Invariant: each timestamp is greater than all timestamps that the clock issued or observed
+/// before, except timestamps too far ahead of the wall clock, which come from a wrong clock on this
+/// or another node. A clock that starts after the greatest timestamp on disk keeps the invariant
+/// across restarts.
 public struct HybridClock: Sendable {
     public private(set) var greatest: HybridTimestamp
 
@@ -67,7 +70,7 @@ public struct HybridClock: Sendable {
     /// Returns the next timestamp.
     ///
     /// - Parameter replaced: the greatest timestamp in the document that is changed; the result is
-    ///   greater, and advances the clock only if it is believed.
+    ///   greater, and advances the clock only if it is not too far ahead of the wall clock.
     public mutating func next(
         at wall: WallTime, replacing replaced: HybridTimestamp = .zero
     ) -> HybridTimestamp {
@@ -82,7 +85,7 @@ public struct HybridClock: Sendable {
         return replaced.next
     }
 
-    /// Observes a timestamp of another replica; later results are greater.
+    /// Observes a timestamp of another replica, so that timestamps issued later are greater.
     public mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
         forgetUnbelieved(at: wall)
         guard time.isFollowed, wall.believes(time) || followsAny else { return }

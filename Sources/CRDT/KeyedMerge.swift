@@ -1,6 +1,6 @@
 import Wire
 
-/// A part of an observed-remove set's state, in the order of its keys.
+/// A part of an observed-remove set's state; parts are sorted by their keys.
 protocol Keyed {
     associatedtype Key: Comparable
 
@@ -17,7 +17,7 @@ extension ObservedRemoveSet.Entry: Keyed {
     var key: Element { element }
 }
 
-/// Merges two lists that ascend by key.
+/// Merges two lists that ascend by key; parts with equal keys are merged into one.
 func merged<Part: Keyed>(_ mine: [Part], _ theirs: [Part]) -> [Part] {
     var merged: [Part] = []
     merged.reserveCapacity(max(mine.count, theirs.count))

@@ -2,20 +2,19 @@ import Wire
 
 /// An observed-remove set in which an add wins over a concurrent remove.
 ///
-/// Each add is tagged with its operation. Each element keeps its live tags and its own causal
-/// context (process → greatest counter), so a merge needs nothing from outside the element. Within
-/// a process the order of counters is the causal order, so a later operation on an element
-/// supersedes the earlier ones of its process: one record for each process holds both tag and
-/// context. An operation that is executed twice or late does not change what a later operation of
-/// its process, or one that has seen it, decided.
+/// Each add of an element is tagged with its operation. Each element keeps its live tags and its
+/// own causal context (process → greatest counter), so a merge needs no data outside the element.
+/// Within a process the order of counters is the causal order, so a later operation on an element
+/// supersedes the earlier ones of its process: one record for each process contains both tag and
+/// context. An operation that is executed twice or late does not change the result of a later
+/// operation of its process, or of an operation that has seen it.
 ///
 /// A removed element remains as its context, so a remove is never forgotten. Source: A. Bieniusa et
 /// al., "An optimized conflict-free replicated set" (2012), with operations instead of dots.
 public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         let element: Element
-        /// Whether the element was ever added; a remove is recorded also for an element that was
-        /// not.
+        /// Whether the element was ever added; a remove without an add is recorded, too.
         var wasAdded: Bool
         /// One record for each process that changed the element; ascending by process, never empty.
         var records: [ProcessRecord]
@@ -23,14 +22,14 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
         var isElement: Bool { records.contains { $0.liveTime != nil } }
     }
 
-    /// The entries, ascending by element.
+    /// The entries of present and removed elements, ascending by element.
     private(set) var entries: [Entry]
 
     public init() { entries = [] }
 
-    /// The elements, ascending.
+    /// The elements of the set, ascending.
     public var elements: [Element] {
-        // Closures, since a key path of a generic type is created at each use.
+        // Closures are used, since a key path of a generic type is created at each use.
         entries.lazy.filter { $0.isElement }.map { $0.element }
     }
 
@@ -41,7 +40,7 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
     public var isEmpty: Bool { entries.allSatisfy { !$0.isElement } }
 
-    /// Whether all elements are in `other`.
+    /// Returns whether all elements of this set are in `other`.
     public func isSubset(of other: ObservedRemoveSet) -> Bool {
         entries.allSatisfy { !$0.isElement || other.contains($0.element) }
     }
@@ -53,34 +52,33 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
     /// Whether `element` is or was an element.
     public func hasHeld(_ element: Element) -> Bool { entry(of: element)?.wasAdded ?? false }
 
-    /// Returns the elements of which operations are recorded here that are not recorded in `old`,
-    /// ascending; what was changed and changed back since is among them.
+    /// Returns the elements whose recorded operations differ from those in `old`, ascending; an
+    /// element that was changed and changed back is among them.
     public func changed(since old: ObservedRemoveSet) -> [Element] {
         guard entries != old.entries else { return [] }
         return entries.lazy.filter { old.entry(of: $0.element) != $0 }.map { $0.element }
     }
 
-    /// Returns the time of the last add of `element` that no remove has seen; nil where it is no
-    /// element.
+    /// Returns the time of the last add of `element` that no remove has seen; nil if there is none.
     public func lastAdded(_ element: Element) -> HybridTimestamp? {
         entry(of: element)?.records.lazy.compactMap { $0.liveTime }.max()
     }
 
-    /// The greatest time of a live tag; zero where there is none.
+    /// The greatest time of a live tag; zero if there is no live tag.
     public var greatestTime: HybridTimestamp {
         entries.reduce(.zero) { max($0, $1.greatestTime) }
     }
 
-    /// Returns the state that an operation that adds `element` would find.
+    /// Returns the state of an operation that adds `element`: new or already executed.
     public func standing(ofAdding element: Element, by operation: Stamp) -> Standing {
         let counter = entry(of: element)?.counter(of: operation.process) ?? 0
         return counter >= operation.counter ? .done : .new
     }
 
-    /// Returns the state that an operation that removes `element` would find.
+    /// Returns the state of an operation that removes `element`: new, already executed, or too old.
     ///
     /// The operation counts as executed only if its own counter is recorded: a later operation of
-    /// its process has not seen everything that its client has.
+    /// its process may have seen less than the operation's client.
     public func standing(ofRemoving element: Element, by operation: Stamp) -> Standing {
         guard let entry = entry(of: element) else { return .new }
         guard entry.counter(of: operation.process) != operation.counter else { return .done }
@@ -89,9 +87,9 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
     /// Adds `element`, unless a later operation of the same process is recorded.
     ///
-    /// The tags of other processes remain: such an add may be known to a remove that has not seen
-    /// this one. Where the clock of the process was set back, the later time of its own tag
-    /// remains: a late remove that the earlier add survived must not undo its repetition.
+    /// The tags of other processes remain, since a remove may have seen such an add and not the new
+    /// one. If the clock of the process was set back, the later time of its own tag remains: a late
+    /// remove that the earlier add survived must not undo the repeated add.
     public mutating func insert(_ element: Element, by operation: Stamp) {
         change(element) { entry in
             entry.record(operation.process) { record in
@@ -110,7 +108,7 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
         }
     }
 
-    /// Removes every add of `element` that is seen here and is earlier; a concurrent add survives.
+    /// Removes every recorded add of `element` earlier than `operation`; a concurrent add survives.
     ///
     /// - Parameter unsettled: earlier operations of the client that may not have been executed yet;
     ///   if they are adds, they are removed in advance.
@@ -165,16 +163,16 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
 /// The last operation of one process on one element.
 ///
-/// A record supersedes those of earlier operations: of two records, the one of the later one is the
-/// whole result.
+/// A record supersedes the records of earlier operations: of two records, a merge keeps the record
+/// of the later operation.
 struct ProcessRecord: Hashable, Sendable {
     let process: ProcessID
     var counter: UInt64
     /// The time of the operation if it is an add that no remove has seen, which is a live tag.
     var liveTime: HybridTimestamp?
 
-    /// Whether `operation` removes the live tag: an earlier add, by counter within its own process
-    /// and by time otherwise.
+    /// Returns whether `operation` removes the live tag, since the add is earlier: by counter
+    /// within one process, and by time between two processes.
     func isCovered(by operation: Stamp) -> Bool {
         guard let liveTime else { return true }
         #if PlantedBugs
@@ -195,8 +193,8 @@ struct ProcessRecord: Hashable, Sendable {
     func merged(with other: ProcessRecord) -> ProcessRecord {
         guard counter == other.counter else { return counter < other.counter ? other : self }
         var merged = self
-        // The times are equal; if they were not, the later one would win, which is a join over any
-        // bytes.
+        // The times of one operation are equal; for any other bytes the later time wins, so that
+        // the merge is a join.
         merged.liveTime = liveTime.flatMap { mine in other.liveTime.map { max(mine, $0) } }
         return merged
     }
@@ -212,7 +210,7 @@ extension ObservedRemoveSet.Entry {
     }
 
     #if PlantedBugs
-        /// Removes what a remove operation recorded of itself.
+        /// Removes the record that a remove operation made of itself.
         mutating func forget(_ operation: Stamp) {
             records.removeAll {
                 $0.process == operation.process && $0.counter == operation.counter

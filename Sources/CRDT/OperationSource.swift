@@ -1,6 +1,6 @@
 import Wire
 
-/// The source of one process's operations: counters in the order of its lines, and times.
+/// The source of the stamps of one process's operations: counters in line order, and times.
 public struct OperationSource: Sendable {
     public let process: ProcessID
     private var counter: UInt64 = 0
@@ -8,10 +8,10 @@ public struct OperationSource: Sendable {
 
     public init(process: ProcessID) { self.process = process }
 
-    /// The time that the next operation's time exceeds.
+    /// The greatest time so far, which the time of the next operation exceeds.
     public var greatestTime: HybridTimestamp { clock.greatest }
 
-    /// An upper bound of the operations so far, in counter and in time; nil before the first one.
+    /// A stamp whose counter and time no operation so far exceeds; nil before the first operation.
     public var last: Stamp? {
         counter > 0 ? Stamp(time: clock.greatest, process: process, counter: counter) : nil
     }
@@ -23,9 +23,9 @@ public struct OperationSource: Sendable {
 
     /// Returns the same operation with a time greater than `time`.
     ///
-    /// This is allowed only if every node that was asked has refused the operation: an operation
-    /// that may have been executed never gets a second time. It keeps its counter, and therefore
-    /// its place among the lines of its process.
+    /// The caller may do this only if every node to which it sent the operation has refused it: an
+    /// operation that may have been executed never gets a second time. The operation keeps its
+    /// counter, and therefore its place among the lines of its process.
     public mutating func raised(
         _ operation: Stamp, above time: HybridTimestamp, at wall: WallTime
     ) -> Stamp {
@@ -34,7 +34,7 @@ public struct OperationSource: Sendable {
             counter: operation.counter)
     }
 
-    /// Observes a time that clients of this process are shown; later operations are greater.
+    /// Observes a time that a client of this process has seen; later operations have greater times.
     public mutating func observe(_ time: HybridTimestamp, at wall: WallTime) {
         clock.observe(time, at: wall)
     }

@@ -1,9 +1,9 @@
-/// Returns the union of two lists, each key once, in the order of another property.
+/// Returns the union of two lists, sorted by a property other than the key; each key occurs once.
 ///
 /// - Parameters:
-///   - key: what names an element in each list, once.
+///   - key: returns the key of an element, which occurs once in each list.
 ///   - order: the property by which the result ascends; a merge may change it.
-///   - merge: merges an element with another that has the same key.
+///   - merge: merges two elements that have the same key.
 public func mergedByKey<Element, Key: Equatable, Order: Comparable>(
     _ left: [Element], _ right: [Element], _ key: (Element) -> Key,
     orderedBy order: (Element) -> Order, merge: (inout Element, Element) -> Void

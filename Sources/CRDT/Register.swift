@@ -2,9 +2,9 @@ import Wire
 
 /// A last-writer-wins register: of two values, the one with the greater stamp wins.
 ///
-/// A writer uses a stamp greater than the one that it replaces, so a value that was written after
-/// seeing another one wins. Equal stamps belong to the same write; if they did not, the greater
-/// value would win, so that the merge is a join over any values.
+/// A writer uses a stamp greater than the stamp that it replaces, so a value wins over every value
+/// that its writer had seen. Equal stamps belong to the same write; for any other values with equal
+/// stamps, the greater value wins, so that the merge is a join over all values.
 public struct Register<Value: Comparable & Hashable & Sendable>: Hashable, Sendable {
     public private(set) var stamp: Stamp
     public private(set) var value: Value

@@ -1,6 +1,6 @@
 import Wire
 
-/// A set of sequence numbers, stored as ranges, nearly always one.
+/// A set of sequence numbers, stored as ranges; nearly all sets have one range.
 ///
 /// In normal form the ranges ascend and neither overlap nor touch, so equal sets are equal values
 /// and have equal bytes.
@@ -39,7 +39,7 @@ public struct SeqSet: Hashable, Sendable {
     public mutating func insert(_ seq: UInt64) { insert(seq...seq) }
 
     public mutating func insert(_ range: ClosedRange<UInt64>) {
-        // The usual case: directly behind the last range.
+        // In the usual case the new range follows the last range.
         if let last = ranges.last, range.lowerBound > last.upperBound {
             if range.lowerBound - 1 == last.upperBound {
                 ranges[ranges.count - 1] = last.lowerBound...range.upperBound
@@ -82,7 +82,7 @@ public struct SeqSet: Hashable, Sendable {
         for range in right { append(range) }
     }
 
-    /// Adds a range that begins at or behind the start of the last one.
+    /// Adds a range that begins at or after the beginning of the last range.
     private mutating func append(_ range: ClosedRange<UInt64>) {
         guard let last = ranges.last, touches(range, last) else {
             ranges.append(range)
@@ -92,12 +92,13 @@ public struct SeqSet: Hashable, Sendable {
         ranges[ranges.count - 1] = last.lowerBound...range.upperBound
     }
 
-    /// Returns the elements that are in both sets.
+    /// Returns the elements that are in both this set and `other`.
     public func intersection(_ other: SeqSet) -> SeqSet {
         subtracting(subtracting(other))
     }
 
-    /// Returns the first `count` ranges, for claims that may be too small but not too large.
+    /// Returns the first `count` ranges, for messages that may claim too few elements, never too
+    /// many.
     public func prefix(ranges count: Int) -> SeqSet {
         guard ranges.count > count else { return self }
         var prefix = SeqSet()

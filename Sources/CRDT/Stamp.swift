@@ -3,7 +3,7 @@ import Wire
 /// The identity and the time of an operation, with a total order over all operations.
 ///
 /// The node that reads a line assigns the stamp before the operation is executed or forwarded, and
-/// every retry carries the same one. Therefore an operation that two nodes execute, or that is
+/// every retry has the same stamp. Therefore an operation that two nodes execute, or that is
 /// executed late, is recognized as one operation wherever its effects meet.
 public struct Stamp: Hashable, Sendable {
     public let time: HybridTimestamp
@@ -43,7 +43,7 @@ extension Stamp: WireValue {
     }
 }
 
-/// All operations of one process up to a counter.
+/// The set of all operations of one process up to a counter.
 public struct ProcessCounter: Hashable, Sendable {
     public let process: ProcessID
     public let counter: UInt64

@@ -1,13 +1,14 @@
-/// The state that an operation finds at its target.
+/// The state of an operation at its target: new, executed, or too old.
 public enum Standing: Hashable, Sendable {
     /// The operation has not been executed.
     case new
     /// The operation, or a later one of its process, has been executed.
     case done
-    /// The target has a time that is not earlier; the operation needs a greater time than this.
+    /// The target was written at a time no earlier than the operation's; the operation needs a time
+    /// greater than the associated one.
     case stale(HybridTimestamp)
 
-    /// Returns the state that a writing operation finds where values with these stamps are stored.
+    /// Returns the state of a writing operation whose target stores values with these stamps.
     public static func ofWriting(_ operation: Stamp, over stamps: [Stamp?]) -> Standing {
         let stamps = stamps.compactMap(\.self)
         if stamps.contains(operation) { return .done }

@@ -2,52 +2,55 @@ import Wire
 
 /// The changes that a client has seen of a cluster, as a text that it carries from node to node.
 ///
-/// A token contains everything if that fits into `textBytesMax`; otherwise parts are left out, and
-/// the token says so. Therefore it is read in two ways. Rounded down, `minimum` returns what was
-/// certainly seen, which a watcher need not be sent again. Rounded up, `verdict` tells whether a
-/// replica of a shard certainly holds everything that was seen; if the token cannot tell, the other
-/// holders have to be asked.
+/// A token contains all changes that were seen if they fit into `textBytesMax`; otherwise it omits
+/// parts and is marked as rounded. Therefore a token is read in two ways. Rounded down, `minimum`
+/// returns the changes that were certainly seen, which need not be sent to a watcher again. Rounded
+/// up, `verdict` returns whether a replica of a shard certainly has all changes that were seen; if
+/// the token does not prove that, the node has to query the other holders.
 ///
 /// For each shard, a token lists the entries of the vector that was seen, or a checkpoint, whose
-/// vector the nodes know, and the entries beyond it. So its length depends neither on the age of
-/// the cluster nor on the number of restarts. If no entries fit, only a name of the whole vector
-/// remains; it suffices if that vector is a checkpoint, if a replica has exactly this vector, or if
-/// the name is among the latest `HeldNames.countMax` of what the replica held.
+/// vector the nodes know, and the entries beyond it. So the length of a token depends neither on
+/// the age of the cluster nor on the number of restarts. If no entries fit, the token contains only
+/// a name of the whole vector. The name suffices if the vector is a checkpoint, if a replica has
+/// exactly this vector, or if the name is among the latest `HeldNames.countMax` names of the
+/// replica's earlier vectors.
 ///
 /// A replica id is named by its first 32 bits. Ids are random, so an entry is mistaken for another
-/// one of the n replica ids of a vector with a probability of n / 2^32: for a thousand, one in four
-/// million. A vector is named by 32 bits of a hash, and is mistaken for one of at most 65 others
-/// with a probability of 1 / 2^26, and for one of those that a replica held with 1 / 2^20.
+/// one of the n replica ids of a vector with a probability of n / 2^32: for a thousand, 1 in four
+/// million. A vector is named by 32 bits of a hash. A vector's name is mistaken for one of at most
+/// 65 others with a probability of 1 / 2^26, and for one of a replica's earlier vectors with a
+/// probability of 1 / 2^20.
 public struct Token: Hashable, Sendable {
-    /// The changes that were seen of one replica id of a shard.
+    /// The changes by one replica id of a shard that a client has seen.
     public struct Entry: Hashable, Sendable {
         /// The first 32 bits of the replica id.
         let prefix: UInt32
-        /// The seqs that were seen; never empty.
+        /// The seqs of the replica id that were seen; never empty.
         let seqs: SeqSet
     }
 
-    /// The changes that were seen of one shard.
+    /// The changes of one shard that a client has seen.
     public struct Part: Hashable, Sendable {
         public let shard: ShardID
-        /// The name of a checkpoint that was seen; nil where the entries alone say everything.
+        /// The name of a checkpoint whose vector was seen; nil if the part has entries alone.
         let checkpoint: UInt32?
-        /// The entries, ascending by prefix, each prefix once.
+        /// The entries, ascending by prefix; each prefix occurs once.
         let entries: [Entry]
-        /// Whether the checkpoint and the entries together are everything that was seen.
+        /// Whether the checkpoint and the entries contain all changes of the shard that were seen.
         let isWhole: Bool
     }
 
-    /// The name of the whole vector that was seen of one shard.
+    /// The name of the whole vector of one shard that a client has seen.
     struct Name: Hashable, Sendable {
         let shard: ShardID
         let short: UInt32
     }
 
-    /// The answer to whether a replica of a shard holds everything that was seen of the shard.
+    /// The answer to the question whether a shard's replica has all changes that were seen.
     public enum Verdict: Hashable, Sendable {
         case covered
-        /// The token does not prove it: other replicas may hold changes that this one lacks.
+        /// The token does not prove that the replica has them; other replicas may have more
+        /// changes.
         case lacking
     }
 
@@ -56,25 +59,25 @@ public struct Token: Hashable, Sendable {
 
     /// A hash of the cluster's id.
     let cluster: UInt32
-    /// The parts, ascending by shard.
+    /// The parts of the token, ascending by shard.
     let parts: [Part]
-    /// The names of shards that are not whole in `parts`, ascending by shard.
+    /// The names of the vectors of shards that are not whole in `parts`, ascending by shard.
     let names: [Name]
-    /// The changes beyond `parts` and `names` that a replay which has not ended has passed; without
-    /// checkpoints, ascending by shard.
+    /// The changes beyond `parts` and `names` that an unfinished replay has already sent, ascending
+    /// by shard; these parts have no checkpoints.
     let passed: [Part]
-    /// For each of `passed`, all changes beyond that the replica held which told them.
+    /// For each of `passed`, all changes beyond `parts` and `names` that the replaying replica had.
     let targets: [Part]
-    /// Whether the client saw something of shards that the token does not mention.
+    /// Whether the client saw changes of shards that the token does not mention.
     public let isRounded: Bool
-    /// A time not earlier than anything that was seen; the client's next write, on any node, is
-    /// later.
+    /// A time no earlier than any change that was seen; the client's next write is later on any
+    /// node.
     public let clock: HybridTimestamp
     /// The client's operations that may still be executed.
     public let unsettled: Unsettled
     /// Checksums of other data that the client was sent, at most `sumsMax`.
     ///
-    /// Empty where these are not known.
+    /// The list of checksums is empty if they are unknown.
     public var sums: [UInt32] = []
 
     public static let sumsMax = 8
@@ -109,11 +112,11 @@ extension Token {
 }
 
 extension Token {
-    /// Returns the changes beyond `minimum` that a replay has certainly passed, and those that a
-    /// replica has to hold for this to count there.
+    /// Returns the changes beyond `minimum` that a replay has certainly sent, and the changes that
+    /// a replica must have before it may skip these.
     ///
     /// - Parameter known: the vector of a replica of the shard, as for `minimum`.
-    /// - Returns: nil where the replay has passed nothing, or where not all of it is known.
+    /// - Returns: nil if the replay has sent nothing, or if a replica id of the target is unknown.
     public func progress(
         of shard: ShardID, knowing known: Vector
     ) -> (passed: Vector, target: Vector)? {
@@ -141,9 +144,10 @@ extension Token.Part {
 // MARK: Rounded up
 
 extension Token {
-    /// Whether a replica that holds `vector` holds everything that was seen of the shard.
+    /// Returns whether a replica with the vector `vector` has all changes of the shard that were
+    /// seen.
     ///
-    /// - Parameter held: the names of vectors that this replica holds.
+    /// - Parameter held: the names of the present and earlier vectors of the replica.
     public func verdict(
         on vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints(),
         held: HeldNames = HeldNames()
@@ -163,17 +167,17 @@ extension Token {
         return isRounded || part(of: shard) != nil ? .lacking : .covered
     }
 
-    /// Returns the shards of which something was seen, for a cluster with `count` shards.
+    /// Returns the shards of which changes were seen, for a cluster with `count` shards.
     public func shards(of count: UInt16) -> [ShardID] {
         if isRounded { return (0..<count).map { ShardID($0) } }
         return Set(parts.map(\.shard) + names.map(\.shard)).filter { $0.number < count }.sorted()
     }
 
-    /// Whether the token states the shard by the name of its whole vector alone, which only a
-    /// checkpoint of that vector proves.
+    /// Returns whether the token describes the shard only by the name of its whole vector, which
+    /// can be compared only by a node that knows a vector with this name.
     public func isNamedOnly(_ shard: ShardID) -> Bool { name(of: shard) != nil }
 
-    /// Whether the token says all that was seen, and needs no checkpoint for it.
+    /// Whether the token contains all changes that were seen, without a reference to a checkpoint.
     public var isPlain: Bool {
         !isRounded && names.isEmpty && parts.allSatisfy { $0.isWhole && $0.checkpoint == nil }
     }
@@ -186,8 +190,8 @@ extension Token {
             isRounded: isRounded, clock: clock, unsettled: unsettled)
     }
 
-    /// Whether every replica id that the entry may mean has its seqs, since the right one is not
-    /// known.
+    /// Returns whether `vector` contains the entry's seqs for every replica id with the entry's
+    /// prefix, since the token does not contain the whole id.
     private func isHeld(_ entry: Entry, in vector: Vector) -> Bool {
         let replicas = vector.entries.filter { $0.replica.prefix == entry.prefix }
         return !replicas.isEmpty && replicas.allSatisfy { $0.seqs.isSuperset(of: entry.seqs) }
@@ -199,7 +203,7 @@ extension Token {
 }
 
 extension RandomID {
-    /// The bits that name the id in a token.
+    /// The first 32 bits of the id, which name it in a token.
     var prefix: UInt32 { UInt32(truncatingIfNeeded: high >> 32) }
 
     var encodedForToken: [UInt8] {

@@ -1,26 +1,26 @@
 import Wire
 
 extension Token {
-    /// The version of the format that is written.
+    /// The version of the token format that this program writes.
     private static let version: UInt8 = 2
-    /// The version in which each entry carries its prefix; tokens of it are read.
+    /// The earlier version, which can still be read; each of its entries contains its prefix.
     private static let versionOfPrefixes: UInt8 = 1
-    /// The size of the fixed part: version, cluster, `isRounded`, five counts of at most two
-    /// bytes, and the clock.
+    /// The size in bytes of a token's fixed part: version, cluster, `isRounded`, five counts of at
+    /// most two bytes, and the clock.
     private static let headBytes = 1 + 4 + 1 + 5 * 2 + 8
     private static let checksumBytes = 4
     /// The bytes that are available for prefixes, parts, names, unsettled operations and sums.
     static let bodyBytesMax = bodyBytes(ofText: textBytesMax)
-    /// The greatest number of parts, and of names: the greatest number of shards.
+    /// The greatest number of parts and of names: the greatest number of shards.
     private static let shardsMax = 4_096
-    /// The greatest number of prefixes: more do not fit.
+    /// The greatest number of prefixes that fit in a token.
     private static let prefixesMax = bodyBytesMax / Token.prefixBytes
     static let prefixBytes = 4
 
-    /// Returns the bytes that a text of this length leaves for all that has no fixed size.
+    /// Returns the number of bytes that a text of this length leaves for fields of variable size.
     static func bodyBytes(ofText bytes: Int) -> Int { bytes * 6 / 8 - headBytes - checksumBytes }
 
-    /// The text for clients: at most `textBytesMax` letters, digits, `-` and `_`.
+    /// The token as a text for clients: at most `textBytesMax` letters, digits, `-` and `_`.
     public var text: String { Base64.encode(encoded) }
 
     /// - Throws: `WireError` for a text that is not a token.
@@ -85,7 +85,7 @@ extension Token: WireValue {
         let body = try whole.readRaw(whole.remaining - reader.remaining)
         let sum: UInt32 = try reader.readFixed()
         guard UInt32(truncatingIfNeeded: checksum(body)) == sum else { throw .checksum }
-        // Each token has one byte string: a prefix that nothing uses is not a token's.
+        // Each token has exactly one encoding, so a prefix that no entry uses is an error.
         guard prefixes.map({ $0.count == usedPrefixes.count }) ?? true else {
             throw .invalid("prefixes that are used")
         }
@@ -107,7 +107,7 @@ extension Token: WireValue {
         }
     }
 
-    /// - Parameter prefixes: nil where each entry carries its own.
+    /// - Parameter prefixes: the token's prefixes; nil if each entry contains its own prefix.
     private static func readParts(
         of prefixes: [UInt32]?, from reader: inout ByteReader
     ) throws(WireError) -> [Part] {
@@ -131,7 +131,7 @@ extension Token: WireValue {
 }
 
 extension Token {
-    /// Writes the number of sums, a mask of the nonzero ones, and these.
+    /// Writes the number of sums, a bit mask of the nonzero sums, and the nonzero sums.
     private static func encode(_ sums: [UInt32], into writer: inout ByteWriter) {
         writer.write(UInt8(sums.count))
         guard !sums.isEmpty else { return }
@@ -151,12 +151,12 @@ extension Token {
         return sums
     }
 
-    /// Returns the greatest size of so many encoded sums, in bytes.
+    /// Returns the greatest size of `count` encoded sums, in bytes.
     static func bytesMax(ofSums count: Int) -> Int { 2 + 4 * count }
 }
 
 extension ByteReader {
-    /// Reads the number of a shard, encoded as the difference to the previous one.
+    /// Reads the number of a shard, encoded as the difference to the previous shard's number.
     mutating func readShard(after last: ShardID?) throws(WireError) -> ShardID {
         let step = try readVarint()
         let (number, overflowed) = UInt64(last?.number ?? 0).addingReportingOverflow(step)

@@ -1,24 +1,24 @@
 import Wire
 
 extension Token {
-    /// Creates a token of what was seen, as far as it fits.
+    /// Creates a token of the changes that were seen, as far as they fit.
     ///
     /// Each shard has several exact forms: all its entries, or a checkpoint and the entries beyond
-    /// it. If the shards' smallest forms fit together, each shard gets the one that stays exact for
-    /// longest for which there is space. A shard that does not fit gets the name of its whole
-    /// vector; what is left goes to entries of these shards.
+    /// it. If the smallest forms of all shards fit together, each shard gets the form that stays
+    /// exact for longest and still fits. A shard that does not fit gets the name of its whole
+    /// vector, and the remaining space is filled with entries of such shards.
     ///
     /// - Parameters:
-    ///   - seen: the vectors, ascending by shard, each shard once.
-    ///   - progress: what replays have passed beyond `seen`, and what the replicas held that told
-    ///     it, ascending by shard; in the space that `seen` leaves.
-    ///   - first: the most important shards, in that order; the others follow by their number of
-    ///     seqs. Where names are needed, a shard whose vector is no checkpoint comes first.
+    ///   - seen: the vectors that were seen, ascending by shard; each shard occurs once.
+    ///   - progress: the changes beyond `seen` that replays have sent, and all changes that the
+    ///     replaying replicas had, ascending by shard; they are added if `seen` leaves space.
+    ///   - first: the most important shards, in that order; the other shards follow by their number
+    ///     of seqs. If names are needed, shards whose vectors are not checkpoints come first.
     ///   - checkpoints: the checkpoints that other nodes may be assumed to know too.
-    ///   - clock: a time not earlier than anything that was seen.
+    ///   - clock: a time no earlier than any change that was seen.
     ///   - unsettled: the client's operations that may still be executed.
-    ///   - sums: checksums of other data that the client was sent; left out if they would displace
-    ///     a shard's name.
+    ///   - sums: checksums of other data that the client was sent; omitted if they displace a
+    ///     shard's name.
     ///   - textBytesMax: the greatest length of the text, in bytes.
     public init(
         of seen: [(shard: ShardID, vector: Vector)],
@@ -65,7 +65,7 @@ extension Token {
 
 /// The forms in which a token can state the vector of a shard exactly.
 private struct TokenForms {
-    /// The plain form, and one for each checkpoint that a history offers.
+    /// The greatest number of forms: the plain form, and one for each of at most three checkpoints.
     static let countMax = 4
 
     let shard: ShardID
@@ -79,14 +79,14 @@ private struct TokenForms {
         plain = TokenForms.part(of: vector, in: shard)
     }
 
-    /// Returns the forms, those that stay exact for longest first.
+    /// Returns the forms, beginning with the form that stays exact for longest.
     ///
-    /// The plain form needs nothing but the token; a form with a checkpoint needs a node that
-    /// remembers it.
+    /// The plain form is complete without other data; a form with a checkpoint needs a node that
+    /// stores that checkpoint.
     func all(_ history: CheckpointHistory) -> [Token.Part] {
         let beyond = history.longestKept(within: vector).map { checkpoint in
-            // All seqs of a replica id, nearly always one range from 1, take less space than those
-            // beyond the checkpoint.
+            // The whole set of a replica id's seqs, nearly always one range from 1, takes less
+            // space than only the seqs beyond the checkpoint.
             var rest = history.rest(of: vector, beyond: checkpoint)
             for entry in rest.entries where vector.seqs(of: entry.replica).ranges.count == 1 {
                 rest.insert(vector.seqs(of: entry.replica), of: entry.replica)
@@ -118,7 +118,7 @@ private struct TokenForms {
     }
 }
 
-/// The contents of a token in the making, the most important shards first.
+/// The contents of a token that is being built, beginning with the most important shards.
 private struct TokenPacking {
     private(set) var parts: [Token.Part] = []
     private(set) var names: [Token.Name] = []
@@ -157,8 +157,8 @@ private struct TokenPacking {
         var reserved = Token.Name.bytes * all.count
         var places: [(part: Int, forms: [Token.Part])] = []
         var unfit: [Token.Part] = []
-        // A vector that is a checkpoint is told by its name for certain; one that is none comes
-        // first where space is left for more.
+        // For a vector that is a checkpoint, the name alone is exact; so shards with other vectors
+        // come first when the space is assigned.
         let isNew = zip(all, histories()).map { !$1.contains(CheckpointID(of: $0.vector)) }
         for index in all.indices.filter({ isNew[$0] }) + all.indices.filter({ !isNew[$0] }) {
             reserved -= Token.Name.bytes
@@ -169,18 +169,18 @@ private struct TokenPacking {
                 unfit.append(smallest ?? all[index].plain)
             }
         }
-        // All shards get the better of their two least forms before any gets the best of its forms.
+        // Every shard gets the better of its last two forms before any shard gets a better one.
         for count in 2...TokenForms.countMax {
             for (part, forms) in places { improve(part, forms.suffix(count)) }
         }
         for part in unfit { addEntries(of: part) }
     }
 
-    /// Returns the most steps from one shard to the next that take two bytes instead of one, in the
-    /// four lists of a token: the steps of a list add up to its last shard.
+    /// Returns an upper bound of the number of two-byte steps between shards in a token's four
+    /// lists: the steps of a list add up to its last shard number.
     private static func wideStepsMax(to last: UInt16) -> Int { 4 * Int(last >> 7) }
 
-    /// Adds the parts if all of them fit and are whole.
+    /// Adds all parts if they fit and are whole; otherwise adds none.
     private mutating func addAll(_ parts: [Token.Part]) -> Bool {
         guard parts.allSatisfy(\.isWhole) else { return false }
         let before = self
@@ -221,11 +221,11 @@ private struct TokenPacking {
         }
     }
 
-    /// Gives remaining space to what was passed of a shard within a target, which is whole or left
-    /// out.
+    /// Adds the changes that a replay of a shard has sent, if space remains, with the target, which
+    /// is either whole or omitted.
     mutating func addProgress(_ part: Token.Part, in target: Token.Part) {
         let before = self
-        // A shard beyond those that were seen may need a wider step.
+        // A shard of which no changes were seen may need a wider step.
         let wide = part.shard.number > 127 ? 1 : 0
         guard target.isWhole, spend(bytes(of: target) + wide, on: target) else { return }
         guard let part = fitting(part), spend(bytes(of: part) + wide, on: part),
@@ -238,7 +238,7 @@ private struct TokenPacking {
         targets.append(target)
     }
 
-    /// - Returns: whether so many bytes are left for the part.
+    /// - Returns: whether `bytes` bytes are left for the part.
     private mutating func spend(_ bytes: Int, on part: Token.Part) -> Bool {
         guard bytes <= capacity else { return false }
         capacity -= bytes
@@ -246,12 +246,12 @@ private struct TokenPacking {
         return true
     }
 
-    /// Gives remaining space to entries of a shard that has only a name.
+    /// Fills remaining space with entries of a shard that has only a name.
     private mutating func addEntries(of part: Token.Part) {
         if let part = fitting(part) { _ = add(part, leaving: 0) }
     }
 
-    /// Returns the part with the entries that fit, the longest sets first; nil where none does.
+    /// Returns the part with the entries that fit, those with most seqs first; nil if none fits.
     private func fitting(_ part: Token.Part) -> Token.Part? {
         var kept: [Token.Entry] = []
         var left = capacity - sizeOfBody(of: part.keeping([])) - 1
@@ -271,7 +271,8 @@ private struct TokenPacking {
         return sizeOfBody(of: part) + Token.prefixBytes * unlisted
     }
 
-    /// Returns the size of an encoded part without prefixes, in bytes, after a step of one byte.
+    /// Returns the size in bytes of an encoded part without prefixes, with a shard step of one
+    /// byte.
     private func sizeOfBody(of part: Token.Part) -> Int {
         1 + varintBytes(UInt64(part.entries.count) << 2)
             + (part.checkpoint == nil ? 0 : 4)
@@ -287,12 +288,12 @@ extension Token.Part {
 }
 
 extension Token.Name {
-    /// The size of an encoded name after a step of one byte, in bytes.
+    /// The size in bytes of an encoded name, including a shard step of one byte.
     static let bytes = 1 + 4
 }
 
 extension Token.Entry {
-    /// Returns the entry, or one with its first range only; nil where neither fits.
+    /// Returns the entry, or an entry with only its first range; nil if neither fits.
     func fitting(_ capacity: Int) -> Token.Entry? {
         if bytes <= capacity { return self }
         guard let range = seqs.ranges.first else { return nil }

@@ -1,7 +1,8 @@
 import Wire
 
 extension Token.Part {
-    /// - Parameter prefixes: the token's prefixes, ascending; entries name them by their indices.
+    /// - Parameter prefixes: the token's prefixes, ascending; an entry contains the index of its
+    ///   prefix.
     func encodeEntries(of prefixes: [UInt32], into writer: inout ByteWriter) {
         writer.write(
             varint: UInt64(entries.count) << 2 | (checkpoint == nil ? 0 : 2) | (isWhole ? 1 : 0))
@@ -15,7 +16,7 @@ extension Token.Part {
         }
     }
 
-    /// - Parameter prefixes: the token's prefixes; nil where each entry carries its own.
+    /// - Parameter prefixes: the token's prefixes; nil if each entry contains its own prefix.
     init(
         _ shard: ShardID, of prefixes: [UInt32]?, from reader: inout ByteReader
     ) throws(WireError) {
@@ -42,13 +43,13 @@ extension Token.Part {
 }
 
 extension Token.Entry {
-    /// The last seq, if the seqs are all from 1 on, as nearly all sets are.
+    /// The last seq if the set is one range from 1, as nearly all sets are; otherwise nil.
     private var end: UInt64? {
         guard seqs.ranges.count == 1, seqs.ranges[0].lowerBound == 1 else { return nil }
         return seqs.ranges[0].upperBound
     }
 
-    /// Writes the step to the entry's prefix, and the seqs.
+    /// Writes the number of prefixes skipped before the entry's prefix, then the seqs.
     func encodeSeqs(at step: Int, into writer: inout ByteWriter) {
         writer.write(varint: UInt64(step) << 1 | (end == nil ? 1 : 0))
         if let end { writer.write(varint: end) } else { seqs.encode(into: &writer) }

@@ -3,11 +3,11 @@ import Wire
 /// The operations of a client that may still be executed, by the greatest counter of each process.
 ///
 /// An operation that was answered with "may be done" is unsettled. The client's next requests, on
-/// any node, name it, so that its late execution changes nothing that came after it.
+/// any node, name the operation, so that its late execution changes none of their results.
 public struct Unsettled: Hashable, Sendable {
-    /// The counters, one for each process, the most recent last.
+    /// The counters, one for each process; the most recently changed one is the last.
     public private(set) var counters: [ProcessCounter] = []
-    /// A time not earlier than any of the operations; zero where there are none.
+    /// A time no earlier than any of the operations; zero if there are none.
     public private(set) var time = HybridTimestamp.zero
 
     /// The greatest number of processes; if there are more, the most recent ones are kept.
@@ -15,13 +15,13 @@ public struct Unsettled: Hashable, Sendable {
 
     public init() {}
 
-    /// Adds an operation, which stands for all earlier ones of its process.
+    /// Adds an operation, which represents all earlier operations of its process.
     public mutating func insertOperation(_ operation: Stamp) {
         insertCounter(ProcessCounter(process: operation.process, counter: operation.counter))
         raiseTime(operation.time)
     }
 
-    /// Adds a time that some of the operations may have.
+    /// Raises `time` to a time that some of the operations may have.
     public mutating func raiseTime(_ time: HybridTimestamp) { self.time = max(self.time, time) }
 
     public mutating func merge(_ other: Unsettled) {

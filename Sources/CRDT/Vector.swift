@@ -1,16 +1,16 @@
 import Wire
 
-/// The version vector of a shard replica: per replica id, the set of seqs whose effect is in its
-/// state.
+/// The version vector of a shard replica: for each replica id, the set of seqs whose effect is in
+/// the replica's state.
 ///
-/// A seq in the vector means that everything that its replica id did to that document up to the seq
-/// is here, or was superseded by what is here. Sets are needed instead of a greatest number,
-/// because a seq that no disk holds any more remains a gap for ever, and the seqs behind it must
-/// still count.
+/// If a seq is in the vector, the replica has every change that the replica id made to the document
+/// up to the seq, or a later state that supersedes the change. Sets are needed instead of a
+/// greatest number, because a seq that is on no disk any more remains a gap for ever, and the seqs
+/// after it must still count.
 public struct Vector: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
         public let replica: ReplicaID
-        /// The seqs; never empty.
+        /// The seqs of the replica id; never empty.
         public internal(set) var seqs: SeqSet
     }
 
@@ -36,10 +36,10 @@ public struct Vector: Hashable, Sendable {
         return entries[index].seqs.contains(dot.seq)
     }
 
-    /// Whether every seq that `context` names is in the vector.
+    /// Returns whether the vector contains every dot of `context`.
     public func contains(_ context: Context) -> Bool { context.dots.allSatisfy(contains) }
 
-    /// Whether all of `other` is in the vector.
+    /// Returns whether the vector contains every seq of `other`.
     public func covers(_ other: Vector) -> Bool {
         #if PlantedBugs
             if PlantedBug.coversFirstRangeOnly.isOn { return coversFirstRanges(of: other) }
@@ -73,7 +73,7 @@ public struct Vector: Hashable, Sendable {
         if index < entries.count, entries[index].replica == replica { entries.remove(at: index) }
     }
 
-    /// Adds the seqs that a document names.
+    /// Adds the seqs of a document's context.
     public mutating func insert(_ context: Context) {
         guard context.dots.count > Vector.insertionsMax else {
             for dot in context.dots { insert(dot) }
@@ -86,11 +86,11 @@ public struct Vector: Hashable, Sendable {
         formUnion(seqs)
     }
 
-    /// The number of dots above which they are merged in one pass.
+    /// The number of dots above which `insert` merges them in one pass.
     private static let insertionsMax = 8
 
     public mutating func formUnion(_ other: Vector) {
-        // A few entries are inserted one by one, in place.
+        // If `other` has few entries, they are inserted one by one, in place.
         guard other.entries.count > entries.count / 8 else {
             for entry in other.entries { insert(entry.seqs, of: entry.replica) }
             return
@@ -108,7 +108,7 @@ public struct Vector: Hashable, Sendable {
         return union
     }
 
-    /// The least vector with one range for each replica id that covers this one.
+    /// The least vector that contains this one and has one range for each replica id.
     public var enclosing: Vector {
         var enclosing = Vector()
         for entry in entries {
@@ -121,7 +121,7 @@ public struct Vector: Hashable, Sendable {
         return enclosing
     }
 
-    /// Returns the seqs that are not in `other`.
+    /// Returns the seqs of this vector that are not in `other`.
     public func subtracting(_ other: Vector) -> Vector {
         var rest = Vector()
         for entry in entries {
@@ -132,10 +132,10 @@ public struct Vector: Hashable, Sendable {
         return rest
     }
 
-    /// Returns the seqs beyond `base`; nil where the vector does not cover `base`.
+    /// Returns the seqs that are not in `base`; nil if the vector does not contain `base`.
     ///
-    /// The comparison is one pass, since it is made with every commit; two vectors that differ by
-    /// little share the memory of nearly all their entries.
+    /// The comparison is one pass, since it is made with every commit; two vectors with few
+    /// differences share the memory of nearly all entries.
     public func rest(beyond base: Vector) -> Vector? {
         var rest = Vector()
         var index = 0
@@ -154,14 +154,14 @@ public struct Vector: Hashable, Sendable {
         return index == base.entries.count ? rest : nil
     }
 
-    /// Returns the seqs that are in both vectors.
+    /// Returns the seqs that are in both this vector and `other`.
     public func intersection(_ other: Vector) -> Vector { subtracting(subtracting(other)) }
 
-    /// The number of ranges in all sets.
+    /// The number of ranges in all sets of seqs.
     public var rangesCount: Int { entries.reduce(0) { $0 + $1.seqs.ranges.count } }
 
-    /// Returns a prefix with at most so many replica ids and ranges, for claims that may be too
-    /// small but not too large.
+    /// Returns a prefix of the vector with at most `replicas` replica ids and `ranges` ranges, for
+    /// messages that may claim too few seqs but never too many.
     public func prefix(replicas: Int, ranges: Int) -> Vector {
         guard entries.count > replicas || rangesCount > ranges else { return self }
         var prefix = Vector()
@@ -195,10 +195,10 @@ extension Vector {
     /// A node stops beginning new numberings 1,024 replica ids before that limit
     /// (`ShardReplica.replicasMax`).
     public static let sharedReplicasMax = 1 << 14
-    /// The greatest number of ranges of all of them together.
+    /// The greatest number of ranges of all replica ids together.
     ///
-    /// A vector has more only while a shard that lost records is being filled again. The excess is
-    /// left out: a node that claims too little is sent documents that it has, and nothing is lost.
+    /// A vector has more ranges only while a shard that lost records is being repaired. The excess
+    /// is omitted: a node that claims too few seqs only receives documents that it already has.
     public static let sharedRangesMax = 1 << 15
 
     public func encodeShared(into writer: inout ByteWriter) {

@@ -1,9 +1,10 @@
 /// A reading of the wall clock, and the latest timestamp that is believed at that time.
 ///
-/// A timestamp from further ahead comes from a wrong clock: it takes effect only in its own
+/// A timestamp that is further ahead comes from a wrong clock: it takes effect only in its own
 /// document, and no clock follows it.
 public struct WallTime: Hashable, Sendable {
-    /// The default of how far ahead of the wall clock a timestamp is believed, in milliseconds.
+    /// The default of the most milliseconds by which a believed timestamp is ahead of the wall
+    /// clock.
     public static let maxOffsetMillisecondsDefault: UInt64 = 500
 
     /// Milliseconds since 1970.

@@ -2,10 +2,10 @@ import CRDT
 import Chat
 import Wire
 
-/// The verbs with which nodes keep accounts for the port for apps, and operators look at them.
+/// The verbs with which nodes maintain, and operators inspect, the accounts of the port for apps.
 ///
-/// A node that signs a user in has checked the password; what it stores of passwords and refresh
-/// tokens are digests.
+/// A node checks a user's password before it writes a sign-in. The accounts store only digests of
+/// passwords and of refresh tokens.
 extension Verb {
     static let accounts: [Verb] = ofAccounts + ofSignIns + ofKeys
 
@@ -138,7 +138,7 @@ extension Option {
     static let password = Option("password", "…", isRequired: true)
     static let began = Option("began", "<stamp>", isRequired: true)
     static let beganIfKnown = Option("began", "<stamp>")
-    /// The password that a sign-in was judged by.
+    /// The password hash against which the node checked the password of a sign-in.
     static let judgedBy = Option("password", "…")
     static let issued = Option("issued", "<stamp>", isRequired: true)
     static let replaced = Option("replaced", "…", isRequired: true)
@@ -152,18 +152,18 @@ extension ParsedLine {
         .write(Mutation(action, at: try name(0), of: try name(1)))
     }
 
-    /// Returns the stamp that a required option has as its value.
+    /// Returns the stamp that is the value of a required option.
     func stamp(_ option: Option) throws(LineError) -> HybridTimestamp {
         try stampIfGiven(option) ?? .zero
     }
 
-    /// Returns the stamp that an option has as its value; nil where it is not given.
+    /// Returns the stamp that is an option's value; nil if the line lacks the option.
     func stampIfGiven(_ option: Option) throws(LineError) -> HybridTimestamp? {
         let last = Int(HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax).bits)
         return try number(option, in: 1...last).map { HybridTimestamp(bits: UInt64($0)) }
     }
 
-    /// Returns the name that a required option has as its value.
+    /// Returns the name that is the value of a required option.
     func required<Kind: Name>(_ option: Option) throws(LineError) -> Kind {
         guard let name = try name(option, as: Kind.self) else {
             preconditionFailure("a line without a required option is refused")

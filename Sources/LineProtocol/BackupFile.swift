@@ -2,26 +2,26 @@ import Wire
 
 /// The rule for the files that a backup may create.
 ///
-/// Anyone who reaches the admin port can have a file created with text of their own in it. The file
-/// must therefore be one that no other program takes for its own: a name in the folder of backups,
-/// or a path whose ending marks it as data; never `authorized_keys`, a shell's profile or a
-/// crontab.
+/// Any client of the admin port can create a backup file that contains text of the client's choice.
+/// So the file must be one that no other program reads as its own: either a name in the folder of
+/// backups, or a path whose ending marks a data file. `authorized_keys`, a shell's profile and a
+/// crontab are therefore refused.
 enum BackupFile {
-    /// The endings of which an absolute path must have one.
+    /// The endings that are allowed for an absolute path.
     static let endings = [".sqlite", ".db", ".backup", ".bak"]
-    /// The most bytes of a path (400): a quarter of what the system accepts.
+    /// The most bytes of a path (400): a quarter of the operating system's limit.
     static let pathBytesMax = 1_024
 
-    /// The name of a node's own database; in an empty folder, a backup of this name would be taken
-    /// for another node's database.
+    /// The name of a node's own database.
+    ///
+    /// A node would open a backup of this name in an empty folder as another node's database.
     static let databaseName = "grapevine.sqlite"
 
     static func isAllowed(_ text: String) -> Bool {
         text.utf8.first == UInt8(ascii: "/") ? isPath(text) : isPlain(text)
     }
 
-    /// Whether the text is a name without the leading dot that folders (`.`, `..`) and hidden files
-    /// have.
+    /// Whether the text is a name without the leading dot of `.`, `..` and hidden files.
     private static func isPlain(_ text: String) -> Bool {
         isName(text.utf8) && text.utf8.first != UInt8(ascii: ".") && text != databaseName
     }
@@ -37,7 +37,9 @@ enum BackupFile {
 }
 
 extension ParsedLine {
-    /// Returns the name or path of a backup; throws 400 where it is not allowed.
+    /// Returns the name or path of a backup file.
+    ///
+    /// - Throws: 400 for a name or path that is not allowed.
     func backupFile(_ index: Int) throws(LineError) -> String {
         guard let text = LineProtocol.text(bytes(ofArgument: index)), BackupFile.isAllowed(text)
         else {

@@ -378,16 +378,16 @@ extension ParsedLine {
         (try name(0), try name(1), try name(2))
     }
 
-    /// Returns the text of a message.
+    /// Returns the message text that a request specifies.
     ///
-    /// - Parameter mayBeWhite: whether it may be empty or white space alone.
+    /// - Parameter mayBeWhite: whether the text may be empty or consist of white space alone.
     func text(mayBeWhite: Bool) throws(LineError) -> String {
         let text = try text()
         if !mayBeWhite, isWhite(text) { throw .messageEmpty }
         return text
     }
 
-    /// Returns the part of a list that is asked for.
+    /// Returns the page of a list that a request specifies.
     func page() throws(LineError) -> ListPage {
         let limit = try number(.listLimit)
         var after: ListPosition?
@@ -399,14 +399,14 @@ extension ParsedLine {
         return ListPage(limit: limit, after: after, namesMax: names)
     }
 
-    /// Returns the words to find; nil where they are not given.
+    /// Returns the words that a list is searched for; nil if the line lacks the option.
     func search() throws(LineError) -> WordSearch? {
         guard let text = try field(.find) else { return nil }
         guard let search = WordSearch(text) else { throw refusedOption("Empty find=") }
         return search
     }
 
-    /// Returns the place of a page of messages.
+    /// Returns the position of a page of messages: the newest, or those before or after a message.
     func place() throws(LineError) -> HistoryQuery.Place {
         let before = try name(.before, as: MessageID.self)
         let after = try name(.after, as: MessageID.self)
@@ -420,6 +420,6 @@ extension ParsedLine {
 }
 
 extension [Option] {
-    /// The options of every list.
+    /// The options that every verb for a list has.
     static let ofLists: [Option] = [.listLimit, .from]
 }

@@ -62,7 +62,8 @@ extension Verb {
             about: "Tells which conversation a device shows, or that it shows none; with "
                 + "lease=true for ten minutes.",
             endpoints: [
-                // An app may go without a word: the shown conversation is renewed, or expires.
+                // An app may stop without notice, so the conversation expires unless the app renews
+                // it.
                 HTTPEndpoint(
                     .put, "devices/{device}/viewing", "setViewing", in: .devices,
                     adding: .always(.lease, "true"))
@@ -113,7 +114,7 @@ extension Verb {
 extension ParsedLine {
     func userAndDevice() throws(LineError) -> (UserID, DeviceID) { (try name(0), try name(1)) }
 
-    /// Returns what `VIEWING` says of a device.
+    /// Returns the action on a device that a `VIEWING` request specifies.
     func viewing() throws(LineError) -> any DeviceAction {
         let conversation: ConversationID? = try optionalName(2)
         let isLeased = try choice(.lease, of: Truth.self) == .yes
@@ -127,7 +128,7 @@ extension ParsedLine {
         return EndLeasedView(upTo: HybridTimestamp(bits: time))
     }
 
-    /// Returns the sign-in that registers a device, as `<address>,<signin>,<began>`.
+    /// Returns the sign-in that registers a device, written as `<address>,<signin>,<began>`.
     func deviceSignIn() throws(LineError) -> DeviceSignIn? {
         guard let value = try value(.deviceSignIn) else { return nil }
         let parts = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -137,8 +138,9 @@ extension ParsedLine {
         return DeviceSignIn(address: address, id: id, began: HybridTimestamp(bits: began))
     }
 
-    /// Returns the sign-in without which a device is not removed, the inner nil for any sign-in,
-    /// the outer nil for a device that is removed in any case.
+    /// Returns the sign-in that a device must belong to in order to be removed.
+    ///
+    /// The inner nil means any sign-in; the outer nil means that the device is removed in any case.
     func presentSignIn() throws(LineError) -> SignInID?? {
         guard let value = try value(.presentSignIn) else { return nil }
         guard value != "*" else { return .some(nil) }

@@ -1,8 +1,9 @@
-/// Durations as lines and command lines spell them: a number and `ms`, `s`, `m` or `h`.
+/// The form of durations in lines and on command lines: a number and `ms`, `s`, `m` or `h`.
 extension Duration {
-    /// The duration that `text` spells: `250ms`, `1.5s`, `15m`.
+    /// Parses a duration such as `250ms`, `1.5s` or `15m`.
     ///
-    /// Never negative; at most six decimals; nil beyond some 292 years.
+    /// The result is nil for a negative duration, for more than six decimals, and for a duration
+    /// above about 292 years.
     public init?(lineValue text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let split = bytes.firstIndex { !isDigit($0) && $0 != UInt8(ascii: ".") } ?? bytes.count
@@ -30,7 +31,7 @@ extension Duration {
         self = .nanoseconds(sum)
     }
 
-    /// Milliseconds with up to three decimals, finer ones cut off: `0.412ms`.
+    /// The duration in milliseconds, cut off after three decimals: `0.412ms`.
     public var asLineValue: String {
         let (seconds, attoseconds) = components
         let micros = Int128(seconds) * 1_000_000 + Int128(attoseconds / 1_000_000_000_000)
@@ -44,7 +45,7 @@ extension Duration {
 }
 
 extension Duration {
-    /// The duration in whole milliseconds, rounded down; 0 where it is negative.
+    /// The duration in whole milliseconds, rounded down; 0 for a negative duration.
     public var wholeMilliseconds: UInt64 {
         let milliseconds =
             components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000

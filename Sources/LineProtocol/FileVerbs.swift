@@ -2,7 +2,7 @@ import Chat
 import Crypto
 import Wire
 
-/// The verbs of files: a file is uploaded in parts, and sent with a message.
+/// The verbs of files: users upload a file in parts, and then send it with a message.
 extension Verb {
     static let files: [Verb] = ofUsers + ofKeepers
 
@@ -111,7 +111,8 @@ extension Option {
 }
 
 extension ParsedLine {
-    /// Returns the files of a message that is sent.
+    /// Returns the file and the preview that a sent message names; nil for a message without a
+    /// file.
     func attachment() throws(LineError) -> Attachment? {
         let preview = try name(.preview, as: FileID.self)
         guard let file = try name(.blob, as: FileID.self) else {
@@ -121,7 +122,7 @@ extension ParsedLine {
         return Attachment(file, preview: preview)
     }
 
-    /// - Throws: 400 for a name that leaves no place for the name of a part.
+    /// - Throws: 400 for a name so long that no name of a part could be appended to it.
     func fileName(_ name: FileID?) throws(LineError) -> FileID {
         guard let name, name.text.utf8.count <= LineLimits.fileNameBytesMax else {
             throw refused("<file> is 1-\(LineLimits.fileNameBytesMax) of A-Z a-z 0-9 _ . : @ -")
@@ -129,7 +130,8 @@ extension ParsedLine {
         return name
     }
 
-    /// Returns the name of a content, as `FILE SHOW` gives it.
+    /// Returns the tag of a file's content, as `FILE SHOW` prints tags; nil for a line without a
+    /// tag.
     func tag() throws(LineError) -> String? {
         guard let tag = try value(.tag) else { return nil }
         guard tag.utf8.count <= FileView.tagBytesMax else { throw refusedOption("tag=: too long") }
@@ -142,8 +144,8 @@ extension ParsedLine {
         return part
     }
 
-    /// - Throws: 400 where the name is not that of the bytes, so that nothing is stored that was
-    ///   damaged on its way.
+    /// - Throws: 400 if the name is not the hash of the bytes, so that a part damaged on its way is
+    ///   never stored.
     func part(_ index: Int, of bytes: [UInt8]) throws(LineError) -> PartID {
         let (part, expected) = (try part(index), PartID(ofPart: bytes))
         guard part == expected else {
@@ -152,7 +154,7 @@ extension ParsedLine {
         return part
     }
 
-    /// Returns the names of the parts of a file of so many bytes.
+    /// Returns the names of the parts of a file that has `size` bytes.
     func parts(ofBytes size: Int) throws(LineError) -> [PartID] {
         let count = (size + FilePart.bytesMax - 1) / FilePart.bytesMax
         let names = try value(.parts)?.split(separator: ",", omittingEmptySubsequences: false)
@@ -169,7 +171,7 @@ extension ParsedLine {
     private static let partRule =
         "<part> is the first 16 bytes of the SHA-256 of its bytes, in base64url"
 
-    /// Returns the bytes that the text is the base64url of.
+    /// Returns the bytes of a part, which the line contains in base64url.
     func partBytes() throws(LineError) -> [UInt8] {
         guard let bytes = Base64.decode(try word()) else {
             throw LineError(400, "<bytes> is base64url without padding")
@@ -182,7 +184,7 @@ extension ParsedLine {
 }
 
 extension PartID {
-    /// Creates the name of the part with these bytes.
+    /// Creates the name of a part from the SHA-256 of the part's bytes.
     public init(ofPart bytes: [UInt8]) {
         self.init(checked: Base64.encode(Array(Digest.sha256(bytes).prefix(16))))
     }

@@ -1,11 +1,11 @@
 import Chat
 
-/// A request of the API that a verb answers: a method and a path, and the form of its answer.
+/// An HTTP endpoint of the API that a verb answers: a method, a path, and the form of the answer.
 ///
-/// What the request takes follows from the verb's row: its options and its text are keys of the
-/// body, or of the query where the method has no body.
+/// The verb's row determines the parameters of the endpoint. The verb's options and its text are
+/// keys of the body, or of the query if the method has no body.
 public struct HTTPEndpoint: Sendable {
-    /// The methods, in the order in which descriptions list those of a path.
+    /// The HTTP methods, in the order in which API descriptions list the endpoints of one path.
     public enum Method: String, CaseIterable, Sendable {
         case get = "GET"
         case post = "POST"
@@ -14,30 +14,30 @@ public struct HTTPEndpoint: Sendable {
         case delete = "DELETE"
     }
 
-    /// The groups in which descriptions list the requests, in their order.
+    /// The groups in which API descriptions list the endpoints, in their order.
     ///
-    /// A conversation is what its participants share; the list of conversations is a user's own
-    /// view of them. Under `chats` the same list has its earlier name.
+    /// The group `conversations` is about the state that participants share, and about a user's
+    /// list of conversations. The group `chats` contains the same list under its earlier path.
     public enum Group: String, CaseIterable, Sendable {
         case conversations, messages, pins, marks, items, profiles, blocks, devices, events, chats
     }
 
-    /// The origin of an argument of the verb's line.
+    /// The origin of the value of one argument of the verb.
     public enum Source: Sendable, Equatable {
-        /// The user who is signed in.
+        /// The signed-in user.
         case user
         case path(String)
         case key(String)
-        /// A key; without it an id is made, which the answer shows.
+        /// A key of the request; without the key, the node creates an id, which the answer shows.
         case newID(String)
-        /// The user who is signed in, and the users that a key lists.
+        /// The signed-in user, and the users that a key of the request lists.
         case userAnd(String)
-        /// A key with names, as a list or between commas.
+        /// A key whose value is a list of names, or one text with commas between the names.
         case names(String)
-        /// A key with a flag, as `on` or `off`.
+        /// A key whose value is a flag, passed to the verb as `on` or `off`.
         case toggle(String)
 
-        /// The key of the body or the query; nil for an argument that is found elsewhere.
+        /// The key of the body or the query; nil for an argument that no key specifies.
         public var key: String? {
             switch self {
             case .user, .path: nil
@@ -48,12 +48,12 @@ public struct HTTPEndpoint: Sendable {
         }
     }
 
-    /// An option of the verb that the server gives.
+    /// An option of the verb that the server adds to a client's request.
     public struct Addition: Sendable {
         public let option: Option
         public let value: String
-        /// The key of the body or the query, a flag, that leaves the option out where it is true;
-        /// nil for an option that is always given.
+        /// The key of a flag in the body or the query that, if true, makes the server leave out the
+        /// option; nil for an option that the server always adds.
         public let key: String?
 
         static func always(_ option: Option, _ value: String) -> Addition {
@@ -65,13 +65,13 @@ public struct HTTPEndpoint: Sendable {
         }
     }
 
-    /// The form in which the answer shows a response.
+    /// The form of the JSON answer to a request.
     public enum Answer: Sendable {
-        /// An object of the fields of the status with these keys.
+        /// An object of those fields of the response's status whose keys are listed.
         case status([String])
-        /// The fields of the only row.
+        /// An object of the fields of the response's only row.
         case one(ViewDescription)
-        /// All rows as a list under this name, and the fields of the status with these keys.
+        /// An object of a list of all rows, under this name, and the status fields with these keys.
         case list(String, ViewDescription, [String])
 
         public static func one<Subject>(_ view: View<Subject>) -> Answer {
@@ -84,7 +84,7 @@ public struct HTTPEndpoint: Sendable {
             .list(name, ViewDescription(view), keys)
         }
 
-        /// How its rows are shown; nil for an answer without rows.
+        /// The view of the answer's rows; nil for an answer without rows.
         public var view: ViewDescription? {
             switch self {
             case .status: nil
@@ -94,25 +94,29 @@ public struct HTTPEndpoint: Sendable {
     }
 
     public let method: Method
-    /// Below `/v1`, its parameters in braces; each has the name of an argument.
+    /// The path below `/v1`; parameters are in braces and have the names of the verb's arguments.
     public let path: String
-    /// The name of the request in descriptions, as a client's method would be called.
+    /// The `operationId` in API descriptions, named like a client's method: `sendMessage`.
     public let operation: String
     public let group: Group
     public let answer: Answer
-    /// The sources of arguments that are neither in the path nor the signed-in user, by their
-    /// index; by default a key with the argument's name.
+    /// The sources of those arguments for which the default is wrong, by the argument's index.
+    ///
+    /// By default an argument's value comes from the path, from the signed-in user, or from a key
+    /// with the argument's name.
     public let sources: [Int: Source]
-    /// Whether the request concerns the connection that it is sent on, and so needs one that stays.
+    /// Whether the request concerns the connection that carries it, and so needs a WebSocket.
     public let isForSockets: Bool
-    /// Whether the request has the options of the verb, which may make it a write.
+    /// Whether the endpoint accepts the verb's options, which may make the request a write.
     public let hasOptions: Bool
     public let additions: [Addition]
 
-    /// The bytes at which a page of a history ends before it has as many messages as were asked for
-    /// (1 MiB): each may have six times as many in JSON.
+    /// The bytes at which a page of a history ends before it has the requested number of messages
+    /// (1 MiB).
+    ///
+    /// Escapes can make each message six times as long in JSON.
     public static let pageBytes = 1 << 20
-    /// The most participants that a list names of each conversation, beside their number.
+    /// The most participants whose names a list shows for each conversation, beside their number.
     public static let namesListed = 8
 
     public init(
@@ -133,7 +137,7 @@ public struct HTTPEndpoint: Sendable {
 }
 
 extension HTTPEndpoint {
-    /// Whether descriptions list an endpoint before another: by group, path and method.
+    /// Whether API descriptions list `left` before `right`: the order is by group, path and method.
     public static func < (left: HTTPEndpoint, right: HTTPEndpoint) -> Bool {
         left.order < right.order
     }

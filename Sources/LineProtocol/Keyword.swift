@@ -1,12 +1,13 @@
-/// A verb or an option's name, packed into one number: looking one up compares numbers.
+/// A verb or an option's name, packed into one integer, so that a lookup compares integers only.
 struct Keyword: Hashable, Sendable {
     static let bytesMax = 16
 
     private let bits: UInt128
 
-    /// Packs the word in capitals; nil unless it is 1–16 ASCII letters.
+    /// Packs the word in capitals; returns nil for a word that is not 1–16 ASCII letters.
     ///
-    /// A zero byte would give two words the same number, so only letters are accepted.
+    /// Only letters are accepted: words that differ in leading zero bytes would get the same
+    /// integer.
     init?(_ word: UnsafeRawBufferPointer) {
         guard (1...Self.bytesMax).contains(word.count) else { return nil }
         var bits: UInt128 = 0
@@ -24,7 +25,7 @@ struct Keyword: Hashable, Sendable {
         self = keyword
     }
 
-    /// Packs a word of the verb table, which must be valid.
+    /// Packs a word of the verb table; the word must be valid.
     init(literal word: some StringProtocol) {
         guard let keyword = Keyword(word) else {
             preconditionFailure("\(word) is not 1-\(Self.bytesMax) letters")

@@ -1,36 +1,37 @@
 /// The splitter of one connection's bytes into lines.
 ///
-/// A line that lies completely in the bytes that were read is passed on in place; only the
-/// beginning of an incomplete line is copied, so an idle connection holds no buffer.
+/// A line that is complete within the received bytes is passed on without a copy. Only the
+/// beginning of an incomplete line is copied, so an idle connection needs no buffer.
 public struct LineCutter: Sendable {
-    /// A line, or the error in its place.
+    /// A line, or the reason why a line cannot be read.
     public enum LineEvent {
-        /// A line without its end; the bytes are valid during the call only.
+        /// A line without its line end; the bytes are valid only during the call.
         case line(UnsafeRawBufferPointer)
-        /// A line beyond `LineLimits.lineBytesMax`, reported once; its bytes are skipped.
+        /// A line above `LineLimits.lineBytesMax` bytes, reported once; its other bytes are
+        /// skipped.
         case tooLong
-        /// The input ended within a line.
+        /// The client closed its side of the connection before the last line ended.
         case notEnded
     }
 
-    /// The beginning of a line: at most `lineBytesMax` bytes and a CR that may belong to its end.
+    /// The beginning of an incomplete line: at most `lineBytesMax` bytes, and perhaps a CR.
     private var tail: [UInt8] = []
-    /// Whether the current line was refused already; `tail` is then empty.
+    /// Whether the current line was already refused; `tail` is then empty.
     private var isSkipping = false
 
     public init() {}
 
-    /// The number of bytes kept of an incomplete line.
+    /// The number of bytes stored of an incomplete line.
     public var keptCount: Int { tail.count }
 
-    /// Splits the bytes that were read and passes each line or error to `visit`, in order.
+    /// Splits the received bytes and passes each line or error to `visit`, in order.
     public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ visit: (LineEvent) -> Void) {
         _ = feed(bytes, while: { true }, visit)
     }
 
-    /// Splits the bytes for as long as `goesOn` returns true.
+    /// Splits the received bytes for as long as `goesOn` returns true.
     ///
-    /// - Returns: the number of bytes that were used; the others are to be fed again.
+    /// - Returns: the number of bytes that were consumed; the caller feeds the other bytes again.
     public mutating func feed(
         _ bytes: UnsafeRawBufferPointer, while goesOn: () -> Bool, _ visit: (LineEvent) -> Void
     ) -> Int {
@@ -49,13 +50,13 @@ public struct LineCutter: Sendable {
         return start
     }
 
-    /// Drops the current line; the rest of it is skipped.
+    /// Drops the stored beginning of the current line and skips the line's other bytes.
     public mutating func skip() {
         tail = []
         isSkipping = true
     }
 
-    /// Ends the input; returns `.notEnded` where an incomplete line is left that is not blank.
+    /// Ends the input; returns `.notEnded` if an incomplete line is left that is not only spaces.
     public mutating func finish() -> LineEvent? {
         let rest = tail.last == UInt8(ascii: "\r") ? tail.dropLast() : tail[...]
         let isBlank = rest.allSatisfy { $0 == UInt8(ascii: " ") }
@@ -91,7 +92,7 @@ public struct LineCutter: Sendable {
         tail.append(contentsOf: piece)
     }
 
-    /// Returns the line without a CR at its end, or `.tooLong`.
+    /// Returns the line without a CR at its end, or `.tooLong` for a line above the limit.
     private static func cut(_ piece: UnsafeRawBufferPointer) -> LineEvent {
         let endsInReturn = piece.last == UInt8(ascii: "\r")
         let line = endsInReturn ? UnsafeRawBufferPointer(rebasing: piece.dropLast()) : piece
@@ -99,7 +100,7 @@ public struct LineCutter: Sendable {
     }
 }
 
-/// Returns the index of the first `byte` at or after `start`; reads eight bytes at a time.
+/// Returns the index of the first `byte` at or after `start`, comparing eight bytes at a time.
 func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
     let pattern = repeated(byte)
     var index = start
@@ -116,7 +117,7 @@ func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: In
     return nil
 }
 
-/// Returns a word of eight times this byte.
+/// Returns a word whose eight bytes are all equal to `byte`.
 @inline(__always)
 func repeated(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 

@@ -1,9 +1,9 @@
-/// The error in an `ERR` status line: one of the protocol's codes, and a sentence for a person.
+/// The error of an `ERR` status line: one of the protocol's codes, and a sentence for people.
 public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One of 400, 401, 403, 404, 409, 413, 429, 500, 503 and 504.
+    /// The error code: one of 400, 401, 403, 404, 409, 413, 429, 500, 503 and 504.
     public let code: Int
     public let sentence: String
-    /// The seconds after which the request may be repeated; nil where they are not known.
+    /// The seconds after which the client may repeat the request; nil if the time is unknown.
     public let retryAfter: Int?
 
     public init(_ code: Int, _ sentence: String, retryAfter: Int? = nil) {
@@ -14,7 +14,7 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "ERR \(code) \(sentence)" }
 
-    /// The status line as it is sent, without data lines.
+    /// The error as the bytes of a status line.
     public var reply: [UInt8] {
         var writer = ReplyWriter(reserving: 96)
         writer.error(self)
@@ -22,7 +22,7 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The sentences that the protocol prescribes, and those that occur in more than one place.
+/// The errors whose sentences the protocol prescribes, and the errors that several functions use.
 extension LineError {
     public static let lineNotEnded = LineError(400, "line not ended")
     public static let messageEmpty = LineError(400, "Message cannot be empty")

@@ -1,13 +1,13 @@
 import Chat
 import Wire
 
-/// The check of the names that a request gives to what it makes.
+/// The check of the names that a request gives to objects that it creates.
 ///
-/// In the path of an address `.` and `..` are no names (RFC 3986, section 5.2.4): what is called so
-/// cannot be named over HTTP, neither to show it nor to remove it. What has such a name from before
-/// goes on over lines.
+/// A URL's path cannot contain the names `.` and `..` (RFC 3986, section 5.2.4), so HTTP clients
+/// could neither show nor remove an object with such a name. An object that already has such a name
+/// can still be shown and removed over lines.
 extension Request {
-    /// - Throws: 400.
+    /// - Throws: 400 if the request creates an object named `.` or `..`.
     func checkNewNames() throws(LineError) {
         guard case .write(let mutation, _) = self,
             mutation.action.makesName(at: mutation.key, by: mutation.user, where: isDots)

@@ -1,20 +1,20 @@
 import Chat
 
-/// An option of a verb, as data: `key=value`.
+/// An option of a verb, described as data; clients write an option as `key=value`.
 public struct Option: Sendable {
     let keyword: Keyword
     public let name: String
-    /// The placeholder of the value, which `HELP` shows after the `=`.
+    /// The placeholder of the option's value, which `HELP` shows after the `=`.
     public let placeholder: String
-    /// Whether the verb cannot do without it.
+    /// Whether a request of the verb must have the option.
     public let isRequired: Bool
-    /// Whether an empty value clears the field; elsewhere it is refused.
+    /// Whether an empty value clears the field; for other options an empty value is refused.
     public let isClearable: Bool
-    /// Whether only the nodes give it, on behalf of a client: no client's request has it.
+    /// Whether only nodes set the option on behalf of a client; client requests never contain it.
     public let isOfNodes: Bool
-    /// The numbers that the value may be; nil where it is no number, or one without a fixed bound.
+    /// The allowed range of a number; nil if the value is no number, or has no fixed bound.
     public let range: ClosedRange<Int>?
-    /// The number that counts where the option is not given; nil for none.
+    /// The number that a request without the option gets; nil if the option has no default.
     public let standard: Int?
 
     init(
@@ -31,16 +31,16 @@ public struct Option: Sendable {
         self.standard = standard
     }
 
-    /// Creates an option for a number of lines.
+    /// Creates an option whose value is a number of elements, such as `limit=`.
     private init(_ name: String, in range: ClosedRange<Int>, standard: Int? = nil) {
         let placeholder = standard.map(String.init) ?? "<\(range.lowerBound)-\(range.upperBound)>"
         self.init(name, placeholder, in: range, standard: standard)
     }
 
-    /// The form of a cursor, as a regular expression.
+    /// The regular expression that a cursor matches.
     public static let cursorPattern = ListPosition.cursorPattern
 
-    /// Whether the value is where a page of a list begins.
+    /// Whether the option's value is the cursor at which a page of a list begins.
     public var isCursor: Bool { placeholder == Option.from.placeholder }
 
     var usage: String {
@@ -48,15 +48,15 @@ public struct Option: Sendable {
     }
 }
 
-/// The options of this protocol, each by the name that the verb table and the parsers share.
+/// The options of the protocol; the verb table and the parsers refer to an option by these names.
 extension Option {
     static let ack = Option("ack", choices(of: AckLevel.self), isRequired: true)
     static let after = Option("after", "<id>")
-    /// Whether the request may be a repetition of one that was executed.
+    /// Whether the request may be the repetition of a request that was already executed.
     static let again = Option("again", choices(of: Truth.self), isOfNodes: true)
     static let before = Option("before", "<id>")
     static let blob = Option("blob", "<id>")
-    /// The most bytes of a page of a history.
+    /// The most bytes of one page of a message history.
     static let bytes = Option(
         "bytes", "<number>", isOfNodes: true, in: 1...LineLimits.replyBytesMax)
     static let changeLimit = Option(
@@ -73,7 +73,7 @@ extension Option {
     static let listLimit = Option("limit", in: 1...ListPage.limitMax)
     static let message = Option("message", "<id>")
     static let name = Option("name", "\"…\"", isClearable: true)
-    /// The most participants that a list names of each conversation.
+    /// The most participants whose names a list shows for each conversation.
     static let names = Option(
         "names", "<number>", isOfNodes: true, in: 1...ChatLimits.participantsMax)
     static let newTitle = Option("title", "\"…\"")
@@ -94,7 +94,7 @@ extension Option {
     static let type = Option("type", choices(of: MessageType.self))
 }
 
-/// Returns the values of an option as a usage text lists them: `me|everyone`.
+/// Returns the allowed values of an option as a usage text lists them: `me|everyone`.
 func choices<Choice: CaseIterable & RawRepresentable<String>>(of _: Choice.Type) -> String {
     Choice.allCases.map(\.rawValue).joined(separator: "|")
 }

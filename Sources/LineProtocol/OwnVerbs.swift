@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// The verbs of what belongs to one user: the profile, action items, events.
+/// The verbs of data that belongs to one user: the profile, blocked users, action items, events.
 extension Verb {
     static let own: [Verb] = items + blocks + feeds
 
@@ -207,7 +207,7 @@ extension ParsedLine {
 
     func userAndItem() throws(LineError) -> (UserID, ItemID) { (try name(0), try name(1)) }
 
-    /// Returns the item that `ACTION ADD` describes; its title is not blank.
+    /// Returns the action item that `ACTION ADD` describes; a blank title is refused.
     func newItem() throws(LineError) -> Item.NewItem {
         let title = try text()
         if isWhite(title) { throw .titleEmpty }
@@ -218,8 +218,7 @@ extension ParsedLine {
             chat: try name(.chat), message: try name(.message))
     }
 
-    /// Returns a field of a profile, or an empty value where it is to be cleared; nil where it is
-    /// not given.
+    /// Returns a text, or an empty value to clear the field; nil if the line lacks the option.
     func clearable(_ option: Option) throws(LineError) -> Profile.Text? {
         try field(option).map { Clearable($0.isEmpty ? nil : FieldText($0)) }
     }
@@ -233,8 +232,7 @@ extension LineError {
 }
 
 extension ParsedLine {
-    /// Returns a time, or an empty value where the field is to be cleared; nil where it is not
-    /// given.
+    /// Returns a due time, or an empty value to clear the field; nil if the line lacks the option.
     func time(_ option: Option) throws(LineError) -> Clearable<DueTime>? {
         guard let value = try value(option) else { return nil }
         guard !value.isEmpty else { return Clearable(nil) }
@@ -244,8 +242,7 @@ extension ParsedLine {
         return Clearable(DueTime(milliseconds: time))
     }
 
-    /// Returns a choice, or an empty value where the field is to be cleared; nil where it is not
-    /// given.
+    /// Returns a choice, or an empty value to clear the field; nil if the line lacks the option.
     func clearable<Choice: CaseIterable & RawRepresentable<String>>(
         _ option: Option, of _: Choice.Type
     ) throws(LineError) -> Clearable<Choice>? {

@@ -1,9 +1,8 @@
-/// The parts of one request, as its verb's row prescribes: arguments, options, text.
+/// The arguments, options and text of one request, split as its verb's row prescribes.
 ///
-/// It points into the line, or into the parts that came otherwise, and lives no longer than their
-/// reading.
+/// A parsed line points into the bytes of the request, so the line must not outlive those bytes.
 struct ParsedLine: ~Copyable {
-    /// The position of an option's value in the line.
+    /// The position of an option's value in the line's bytes.
     private struct Value {
         var range = 0..<0
         var isQuoted = false
@@ -14,14 +13,14 @@ struct ParsedLine: ~Copyable {
     let verb: Verb
     private var arguments = InlineArray<4, Range<Int>>(repeating: 0..<0)
     private(set) var argumentCount = 0
-    /// One value for each of `verb.options`.
+    /// The value of each option in `verb.options`, at the same index.
     private var values = InlineArray<8, Value>(repeating: Value())
-    /// The index at which the text begins; the line's end where there is none.
+    /// The index at which the text begins; the line's length if there is no text.
     private var textStart: Int
-    /// Whether the text has escapes, as in a line.
+    /// Whether the text contains escapes, which is so in a line but not in a JSON request.
     private let isEscaped: Bool
 
-    /// - Parameter start: the index after the verb.
+    /// - Parameter start: the index in the line after the verb.
     init(
         cutting line: UnsafeRawBufferPointer, as verb: Verb, from start: Int
     ) throws(LineError) {
@@ -43,7 +42,7 @@ struct ParsedLine: ~Copyable {
         }
     }
 
-    /// - Parameter bytes: those of the parts.
+    /// - Parameter bytes: the bytes of `parts`.
     init(_ parts: RequestParts, in bytes: UnsafeRawBufferPointer) throws(LineError) {
         line = bytes
         verb = parts.verb
@@ -87,7 +86,8 @@ struct ParsedLine: ~Copyable {
         }
     }
 
-    /// Reads the option whose `=` is at `equals`, and returns the index after its value.
+    /// Reads the option whose `=` has the index `equals`; returns the index after the option's
+    /// value.
     private mutating func takeOption(from start: Int, equals: Int) throws(LineError) -> Int {
         let keyword = Keyword(UnsafeRawBufferPointer(rebasing: line[start..<equals]))
         guard let slot = verb.options.firstIndex(where: { $0.keyword == keyword }) else {
@@ -117,21 +117,22 @@ struct ParsedLine: ~Copyable {
     }
 }
 
-/// The values of the parts, checked.
+/// The values of arguments, options and texts, with their checks.
 extension ParsedLine {
     func bytes(ofArgument index: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: line[arguments[index]])
     }
 
-    /// Returns the text at the line's end as it is, of any length that a line has.
+    /// Returns the text at the line's end with its escapes; only the line's limit bounds its
+    /// length.
     func word() throws(LineError) -> String {
         let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
         guard let text = LineProtocol.text(raw) else { throw .notUTF8 }
         return text
     }
 
-    /// Returns the text without its escapes: UTF-8, no NUL, at most `LineLimits.textBytesMax`
-    /// bytes.
+    /// Returns the text with its escapes replaced: UTF-8 without NUL, at most
+    /// `LineLimits.textBytesMax` bytes.
     func text() throws(LineError) -> String {
         let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
         if raw.count <= LineLimits.textBytesMax, isPlain(raw) {
@@ -148,7 +149,7 @@ extension ParsedLine {
         return text
     }
 
-    /// Returns an option's value without its quotes; nil where it is not given.
+    /// Returns an option's value without its quotes; nil if the line lacks the option.
     func value(_ option: Option) throws(LineError) -> String? {
         guard let slot = verb.options.firstIndex(where: { $0.keyword == option.keyword }),
             values[slot].isPresent
@@ -166,28 +167,28 @@ extension ParsedLine {
         LineError(400, "\(sentence); usage: \(verb.usage)")
     }
 
-    /// Returns the error for a word that looks like an option and may have been meant as text.
+    /// Returns the error for a word that has the form of an option and may have been meant as text.
     func refusedOption(_ sentence: String) -> LineError {
         refused(verb.hasText ? sentence + "; write -- before a text that begins so" : sentence)
     }
 }
 
-/// Returns the next word at or after `start`; nil where only spaces are left.
+/// Returns the range of the next word at or after `start`; nil if only spaces are left.
 func nextWord(in line: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
     let first = startOfWord(in: line, from: start)
     return first < line.count ? first..<endOfWord(in: line, from: first) : nil
 }
 
-/// Returns the index after the spaces at `start`.
+/// Returns the index of the first byte at or after `start` that is not a space.
 private func startOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
     var first = start
     while first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
     return first
 }
 
-/// Returns the indexes of the next word and of its `=` where it is of the form `[a-z]+=…`.
+/// Returns the start of the next word and the index of its `=` if the word has the form `[a-z]+=…`.
 ///
-/// The rest of the word is not examined: usually the word belongs to a text.
+/// The rest of the word is not examined, since the word is usually the first of a text.
 private func nextOption(
     in line: UnsafeRawBufferPointer, from end: Int
 ) -> (start: Int, equals: Int)? {
@@ -200,7 +201,7 @@ private func nextOption(
 
 private func isLowercase(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
 
-/// Returns the index of the text, which follows one space, or a separate `--` and its space.
+/// Returns the index at which the text begins: after one space, or after a separate `-- `.
 private func startOfText(in line: UnsafeRawBufferPointer, behind end: Int) -> Int {
     let start = startOfWord(in: line, from: end)
     let behind = start + 2
@@ -215,7 +216,8 @@ func endOfWord(in line: UnsafeRawBufferPointer, from start: Int) -> Int {
     firstIndex(of: UInt8(ascii: " "), in: line, from: start) ?? line.count
 }
 
-/// Returns the word for an error's sentence, or nothing where it is long or not printable ASCII.
+/// Returns the word for an error's sentence; an empty text if the word has more than 40 bytes or is
+/// not printable ASCII.
 func plain(_ word: Slice<UnsafeRawBufferPointer>, before: String) -> String {
     guard word.count <= 40, word.allSatisfy({ (0x21...0x7E).contains($0) }) else { return "" }
     return before + String(decoding: word, as: UTF8.self)

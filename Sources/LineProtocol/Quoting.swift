@@ -1,6 +1,6 @@
-/// The spelling of values in data lines and options, and of texts in requests.
+/// The escapes and quotes of values in data lines and options, and of texts in requests.
 
-/// Returns a value as a line spells it: in quotes where they are needed.
+/// Returns a value as a line contains it: in quotes if the value needs quotes.
 public func spelledValue(_ text: String) -> String {
     var bytes: [UInt8] = []
     bytes.appendValue(text)
@@ -8,7 +8,7 @@ public func spelledValue(_ text: String) -> String {
 }
 
 extension [UInt8] {
-    /// Appends a value, in quotes where they are needed.
+    /// Appends a value, in quotes if the value needs quotes.
     public mutating func appendValue(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -23,7 +23,7 @@ extension [UInt8] {
         }
     }
 
-    /// Appends a text as a request spells it behind `-- `.
+    /// Appends a text in the form that follows `-- ` in a request: line breaks and `\` are escaped.
     public mutating func appendText(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -59,7 +59,7 @@ extension [UInt8] {
                 append(UInt8(ascii: "\\"))
                 append(bytes[special])
             case 0xC2:
-                // U+0080…U+009F: the second byte of the UTF-8 form is the character's number.
+                // The second UTF-8 byte of a character in U+0080…U+009F is the character's number.
                 appendNumbered(bytes[index])
                 index += 1
             default: appendNumbered(bytes[special])
@@ -74,16 +74,16 @@ extension [UInt8] {
     }
 }
 
-/// Returns the index of the first byte that does not stand for itself in a value, or `bytes.count`.
+/// Returns the index of the first byte of a value that needs an escape or quotes, or `bytes.count`.
 ///
-/// - Parameter isQuoted: whether the value is in quotes, where spaces and `=` stand for themselves.
+/// - Parameter isQuoted: whether the value is in quotes, where spaces and `=` need no escape.
 private func firstSpecial(
     in bytes: UnsafeRawBufferPointer, from start: Int, quoted isQuoted: Bool
 ) -> Int {
     var index = start
     while index < bytes.count {
         let end = min(index + 8, bytes.count)
-        // Eight bytes at a time: special ones are rare.
+        // Eight bytes are examined at a time, since bytes that need an escape are rare.
         let areOrdinary =
             end - index == 8
             && !mayHaveSpecial(
@@ -100,7 +100,7 @@ private func firstSpecial(
     return index
 }
 
-/// Whether one of eight bytes might have to be escaped, or might require quotes.
+/// Whether one of eight bytes might need an escape or quotes; false positives are possible.
 private func mayHaveSpecial(_ word: UInt64, quoted isQuoted: Bool) -> Bool {
     // The high bit is set for each byte below 0x20; a borrow can also set it for the byte above
     // such a byte.
@@ -126,9 +126,9 @@ private func isSpecial(
     }
 }
 
-/// Returns the index after the closing quote of a value; nil where there is none.
+/// Returns the index after the closing quote of a value; nil if the closing quote is missing.
 ///
-/// - Parameter open: the index of its opening quote.
+/// - Parameter open: the index of the value's opening quote.
 func endOfQuoted(in bytes: UnsafeRawBufferPointer, open: Int) -> Int? {
     var index = open + 1
     while index < bytes.count {
@@ -141,9 +141,9 @@ func endOfQuoted(in bytes: UnsafeRawBufferPointer, open: Int) -> Int? {
     return nil
 }
 
-/// Returns the text between the quotes of a value, without its escapes.
+/// Returns the content of a quoted value, with its escapes replaced.
 ///
-/// Nil for an escape that data lines do not have, and for bytes that are not UTF-8.
+/// The result is nil for an unknown escape and for bytes that are not UTF-8.
 func unquoted(_ inside: UnsafeRawBufferPointer) -> String? {
     guard firstIndex(of: UInt8(ascii: "\\"), in: inside, from: 0) != nil else {
         return text(inside)
@@ -192,8 +192,7 @@ private func numbered(_ bytes: UnsafeRawBufferPointer, at index: inout Int) -> U
     return nil
 }
 
-/// Returns the byte that `\` and this letter stand for in a text; nil where they stand for
-/// themselves.
+/// Returns the byte that the escape of `\` and this letter represents; nil for an unknown escape.
 private func unescaped(_ letter: UInt8) -> UInt8? {
     switch letter {
     case UInt8(ascii: "n"): UInt8(ascii: "\n")
@@ -204,7 +203,7 @@ private func unescaped(_ letter: UInt8) -> UInt8? {
     }
 }
 
-/// Returns the bytes of a request's text without its escapes; an unknown one stands for itself.
+/// Returns the bytes of a request's text with its escapes replaced; unknown escapes are kept.
 func unescapedText(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(raw.count)
@@ -222,8 +221,7 @@ func unescapedText(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
     return bytes
 }
 
-/// Whether the bytes stand for themselves in a text: ASCII without NUL and backslash, as nearly
-/// every text is.
+/// Whether a text needs no conversion: ASCII without NUL and backslash, as nearly every text is.
 func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let backslashes = repeated(UInt8(ascii: "\\"))
     var index = 0
@@ -241,21 +239,21 @@ func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     return true
 }
 
-/// Returns the text of these bytes; nil where they are not UTF-8.
+/// Returns the bytes as a string; nil if the bytes are not UTF-8.
 func text(_ bytes: UnsafeRawBufferPointer) -> String? {
     String(validating: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
 }
 
 extension String {
-    /// The value as an option or a data line spells it.
+    /// The string in the form of a value in an option or a data line, in quotes if necessary.
     public var asLineValue: String {
         var bytes: [UInt8] = []
         bytes.appendValue(self)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text as a request spells it after `-- `, which keeps its words from being read as
-    /// options.
+    /// The string in the form of a request's text after `-- `, a mark that keeps words of the text
+    /// from being parsed as options.
     public var asLineText: String {
         var bytes: [UInt8] = []
         bytes.appendText(self)

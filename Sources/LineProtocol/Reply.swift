@@ -15,17 +15,17 @@ public struct ReplyWriter: Sendable {
 
     public mutating func removeAll() { pairs.bytes.removeAll(keepingCapacity: true) }
 
-    /// Returns the bytes, and leaves the writer empty and without a buffer.
+    /// Returns the written bytes, and leaves the writer empty and without a buffer.
     public mutating func removeAll() -> [UInt8] {
         let bytes = pairs.bytes
         pairs.bytes = []
         return bytes
     }
 
-    /// Writes a data line.
+    /// Writes a data line: a noun and `key=value` pairs.
     ///
-    /// - Parameter noun: in capitals; never `OK` or `ERR`, by which clients recognise the status
-    ///   line.
+    /// - Parameter noun: the first word of the line, in capitals; never `OK` or `ERR`, since
+    ///   clients recognise the status line by these words.
     public mutating func line(_ noun: StaticString, _ body: (inout ReplyPairs) -> Void = { _ in }) {
         pairs.append(noun)
         body(&pairs)
@@ -45,9 +45,9 @@ public struct ReplyWriter: Sendable {
         }
     }
 
-    /// Writes the status line of a refusal or a failure.
+    /// Writes the `ERR` status line of a refusal or a failure.
     ///
-    /// The sentence's control characters are escaped, so it cannot break its line.
+    /// Control characters of the error's sentence are escaped, so no sentence breaks its line.
     public mutating func error(_ error: LineError) {
         pairs.append("ERR ")
         pairs.append(decimal: error.code)
@@ -56,7 +56,7 @@ public struct ReplyWriter: Sendable {
         pairs.bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Writes lines that are not data lines, each with its LF, as `METRICS` needs them.
+    /// Writes the lines of a `METRICS` reply, each with its LF, which are no data lines.
     public mutating func raw(_ lines: some Collection<UInt8>) {
         pairs.bytes.append(contentsOf: lines)
     }
@@ -74,7 +74,7 @@ public struct ReplyPairs: Sendable {
         bytes.appendValue(value)
     }
 
-    /// Writes a name, which needs no quotes.
+    /// Writes a pair whose value is a name; names need no quotes.
     public mutating func pair(_ key: StaticString, name: String?) {
         guard let name else { return }
         begin(key)
@@ -87,28 +87,28 @@ public struct ReplyPairs: Sendable {
         append(decimal: number)
     }
 
-    /// Writes 16 hexadecimal digits, which sort as the numbers do.
+    /// Writes a number as 16 hexadecimal digits, whose order as text is the order of the numbers.
     public mutating func pair(_ key: StaticString, sequence number: UInt64?) {
         guard let number else { return }
         begin(key)
         append(hexadecimal: number)
     }
 
-    /// - Parameter milliseconds: since 1970, UTC.
+    /// - Parameter milliseconds: the time in milliseconds since 1970, UTC.
     public mutating func pair(_ key: StaticString, time milliseconds: Int64?) {
         guard let milliseconds else { return }
         begin(key)
         bytes.appendTime(milliseconds)
     }
 
-    /// Writes a part of a whole: `replicas=2/3`.
+    /// Writes a count and its total, as in `replicas=2/3`.
     public mutating func pair(_ key: StaticString, _ part: Int, of whole: Int) {
         pair(key, part)
         bytes.append(UInt8(ascii: "/"))
         append(decimal: whole)
     }
 
-    /// Writes `key=true`, or nothing.
+    /// Writes `key=true` for a true flag, and nothing for a false flag.
     public mutating func flag(_ key: StaticString, _ isTrue: Bool) {
         guard isTrue else { return }
         begin(key)
@@ -143,7 +143,7 @@ public struct ReplyPairs: Sendable {
 
     private mutating func append(_ name: String) {
         var name = name
-        // In one piece: a view of a string is copied byte by byte.
+        // The name is appended as one buffer, since a string's UTF-8 view is copied byte by byte.
         name.withUTF8 { bytes.append(contentsOf: $0) }
     }
 
@@ -155,7 +155,7 @@ public struct ReplyPairs: Sendable {
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         let start = bytes.count
         var rest = number.magnitude
-        // Most numbers are small counts.
+        // Most numbers have one digit, which needs no loop.
         guard rest > 9 else { return bytes.append(UInt8(ascii: "0") + UInt8(rest)) }
         repeat {
             bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))

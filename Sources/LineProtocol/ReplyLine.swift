@@ -1,10 +1,10 @@
-/// A line of a reply, as a client reads it.
+/// A line of a reply, parsed by a client.
 public enum ReplyLine: Hashable, Sendable {
     case data(noun: String, ReplyFields)
     case ok(ReplyFields)
     case error(LineError)
 
-    /// Whether the line ends a reply.
+    /// Whether the line is a status line, which ends a reply.
     public var isStatus: Bool {
         switch self {
         case .data: false
@@ -12,7 +12,7 @@ public enum ReplyLine: Hashable, Sendable {
         }
     }
 
-    /// Parses a line without its end; nil where it is not one of this protocol.
+    /// Parses a line without its line end; returns nil if the line is no reply of this protocol.
     public init?(_ line: UnsafeRawBufferPointer) {
         guard let head = nextWord(in: line, from: 0), head.lowerBound == 0,
             let word = text(UnsafeRawBufferPointer(rebasing: line[head]))
@@ -49,27 +49,27 @@ public enum ReplyLine: Hashable, Sendable {
     }
 }
 
-/// The words and pairs after the first word of a reply line.
+/// The words and `key=value` pairs that follow the first word of a reply line.
 public struct ReplyFields: Hashable, Sendable {
     public struct Pair: Hashable, Sendable {
         public let key: String
         public let value: String
     }
 
-    /// In the order of the line.
+    /// The `key=value` pairs in the order in which the line contains them.
     public private(set) var pairs: [Pair] = []
-    /// The words that are not pairs, as in `OK pong`.
+    /// The words of the line that are not `key=value` pairs, as `pong` in `OK pong`.
     public private(set) var words: [String] = []
 
-    /// The value of `key`, without its quotes; the first where there are two.
+    /// The value of `key` without its quotes; the first value if the line contains the key twice.
     public subscript(_ key: String) -> String? {
         pairs.first { $0.key == key }?.value
     }
 
-    /// Whether the line has `key=true`.
+    /// Whether the line contains `key=true`.
     public func isTrue(_ key: String) -> Bool { self[key] == "true" }
 
-    /// Returns the members of a set; none where the key is missing.
+    /// Returns the elements of a list separated by commas; empty if the line lacks the key.
     public func set(_ key: String) -> [String] {
         (self[key] ?? "").split(separator: ",").map(String.init)
     }
@@ -91,7 +91,7 @@ public struct ReplyFields: Hashable, Sendable {
         }
     }
 
-    /// Reads the value that begins at `start`, and sets `end` to the index after it.
+    /// Reads the value that begins at `start`, and sets `end` to the index after the value.
     private static func value(
         _ line: UnsafeRawBufferPointer, from start: Int, _ end: inout Int
     ) -> String? {

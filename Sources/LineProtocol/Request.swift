@@ -2,14 +2,14 @@ import CRDT
 import Chat
 import Wire
 
-/// The request of a client: one line, checked as far as a line alone can be.
+/// The request of a client, with every check that needs no node already made.
 public enum Request: Hashable, Sendable {
     /// A change of one document.
     ///
-    /// - isMinted: whether the id of the document was just created, so that none has it.
+    /// - isMinted: whether this node has just created the document's id, so that the id is unique.
     case write(Mutation, isMinted: Bool = false)
     case read(AnyQuery, of: UserID)
-    /// A part of a list.
+    /// A query for one page of a list.
     case list(AnyQuery, of: UserID, ListPage)
     case seed
     case watch(Watch)
@@ -17,9 +17,9 @@ public enum Request: Hashable, Sendable {
     case typing(Typing)
     case notifications(DeviceID, of: UserID, ListPage)
 
-    /// For one verb as it was typed, or for all.
+    /// The usage of one verb, whose name the client wrote; of all verbs for nil.
     case help(String?)
-    /// The secret of one of the node's keys.
+    /// A secret with which the client signs in.
     case auth(Secret)
     case ping
     case status
@@ -28,25 +28,25 @@ public enum Request: Hashable, Sendable {
     case members
     case shards
     case owners(ConversationID)
-    /// Of one shard, or of all that this node holds.
+    /// The digest of one shard; for nil, of all shards that this node holds.
     case digest(ShardID?)
     case vector(ShardID)
-    /// The devices of a shard's users.
+    /// The registered devices of a shard's users.
     case subscribers(ShardID)
-    /// The files of one shard, or of all held here, that somebody has to look after.
+    /// The files of one shard that have to be closed or purged; for nil, of all shards held here.
     case files(ShardID?)
     case set(SetLevel)
     case wait(Wait)
     case token
     case since(Token)
     case block(Block)
-    /// Nil for every node.
+    /// The end of `block` for one node; for all nodes if the name is nil.
     case unblock(NodeName?)
-    /// A gossip address, as host:port.
+    /// The gossip address of a node whose cluster this node joins, as host:port.
     case join(String)
     case leave
     case forget(NodeName)
-    /// Into a file of this name in the folder of backups, or at this path.
+    /// A backup into a file: a name in the folder of backups, or an absolute path.
     case backup(String)
     case scrub
     case shutdown
@@ -62,28 +62,28 @@ extension Request {
     }
 }
 
-/// The owners on which a write must be stored before it is acknowledged.
+/// The owners whose storage of a write the acknowledgement of the write waits for.
 public enum AckLevel: String, CaseIterable, Sendable {
-    /// On the disk of the node that executes the write.
+    /// The write is stored on the disk of the node that executes the write.
     case local
-    /// On more than half of the owners.
+    /// The write is stored on more than half of the shard's owners.
     case majority
-    /// On every owner.
+    /// The write is stored on every owner of the shard.
     case all
 }
 
-/// A truth value, as an option spells it.
+/// A truth value of an option.
 public enum Truth: String, CaseIterable, Sendable {
     case yes = "true"
     case no = "false"
 }
 
-/// The direction in which a node's traffic with another is dropped.
+/// The direction in which a node drops its traffic with another node; for tests.
 public enum BlockDirection: String, CaseIterable, Sendable {
     case both
-    /// Frames from the other node.
+    /// Frames from the other node are dropped.
     case `in`
-    /// Frames to the other node.
+    /// Frames to the other node are dropped.
     case out
 }
 
@@ -96,7 +96,7 @@ public enum DeleteScope: String, CaseIterable, Sendable {
 extension Request {
     public struct SetLevel: Hashable, Sendable {
         public var level: AckLevel
-        /// Whether a write that is stored on fewer owners is answered with 504.
+        /// Whether a write that too few owners have stored in time is answered with 504.
         public var isStrict: Bool
 
         public init(level: AckLevel, isStrict: Bool) {
@@ -107,7 +107,7 @@ extension Request {
 
     public struct Wait: Hashable, Sendable {
         public var replicas: Int
-        /// 0…`LineLimits.waitMillisecondsMax`.
+        /// The longest wait, 0…`LineLimits.waitMillisecondsMax` milliseconds.
         public var timeout: Duration
 
         public init(replicas: Int, timeout: Duration) {

@@ -2,10 +2,10 @@ import Chat
 import Wire
 
 extension Request {
-    /// Parses one line without its end; returns nil for one that is empty or only spaces.
+    /// Parses one line without its line end; returns nil for an empty line or a line of spaces.
     ///
-    /// - Throws: 400, 413 or 429 with a description of the error. Errors that only a node can find
-    ///   are not thrown, with one exception: a number that is beyond every shard's is 404.
+    /// - Throws: 400, 413 or 429 with a description of the error. Errors that only a node can
+    ///   detect are not thrown, except 404 for a shard number above 65,535.
     public static func parse(
         _ line: UnsafeRawBufferPointer, minting newID: () -> String
     ) throws(LineError) -> Request? {
@@ -13,9 +13,9 @@ extension Request {
     }
 
     /// - Parameters:
-    ///   - traits: set to those of the line's verb, also where the rest of the line is invalid; nil
-    ///     where there is no such verb.
-    ///   - newID: creates the id of a message or an item that the line leaves to the node.
+    ///   - traits: set to the traits of the line's verb, even if the rest of the line is invalid;
+    ///     nil for a line with an unknown verb.
+    ///   - newID: creates the id of a message or an action item for a line that specifies no id.
     public static func parse(
         _ line: UnsafeRawBufferPointer, traits: inout Verb.Traits?, minting newID: () -> String
     ) throws(LineError) -> Request? {
@@ -40,22 +40,22 @@ extension Request {
         return try ParsedLine(cutting: line, as: verb, from: end).request(minting: newID)
     }
 
-    /// The methods of HTTP and its extensions that are no verbs of this protocol, and the header
-    /// that every HTTP request has.
+    /// The HTTP methods and extension methods that are no verbs of this protocol, and the name of
+    /// the `Host` header, which every HTTP/1.1 request contains.
     private static let browserWords: Set<String> = [
         "GET", "POST", "PUT", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE", "PRI", "PROPFIND",
         "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "SEARCH", "HOST:",
     ]
 
-    /// Whether a line that begins with this word belongs to an HTTP request.
+    /// Whether a line that begins with this word is part of an HTTP request.
     ///
-    /// `DELETE` is also a verb of this protocol; the `Host:` line that follows it is not.
+    /// `DELETE` is a verb of both protocols, so an HTTP `DELETE` is recognised by its `Host:` line.
     private static func isHTTP(_ word: Slice<UnsafeRawBufferPointer>) -> Bool {
         let name = String(decoding: word.prefix(16), as: UTF8.self).uppercased()
         return (word.count <= 16 && browserWords.contains(name)) || name.hasPrefix("HOST:")
     }
 
-    /// Returns the index of the verb whose words begin with `first`, and the index after them.
+    /// Returns the index of the verb that begins with `first`, and the line's index after the verb.
     private static func find(
         _ first: Range<Int>, in line: UnsafeRawBufferPointer, among verbs: [Verb]
     ) -> (place: Int, end: Int)? {
@@ -75,7 +75,7 @@ extension Request {
 }
 
 extension ParsedLine {
-    /// Returns the words after `HELP`; nil where there are none.
+    /// Returns the words after `HELP`; nil if the line contains only `HELP`.
     func help() -> String? {
         guard argumentCount > 0 else { return nil }
         return (0..<argumentCount)
@@ -85,7 +85,7 @@ extension ParsedLine {
 }
 
 extension ParsedLine {
-    /// Returns the secret as it is; the node refuses a wrong one.
+    /// Returns the secret as the client sent it, unchecked: the node compares it with its keys.
     func secret(_ index: Int) throws(LineError) -> Secret {
         guard let text = LineProtocol.text(bytes(ofArgument: index)) else { throw .notUTF8 }
         return Secret(text)
@@ -115,9 +115,9 @@ extension Request.Block {
     }
 }
 
-/// Whether every character has Unicode's property White_Space; true for an empty text.
+/// Whether all characters of the text have Unicode's property White_Space; true for an empty text.
 public func isWhite(_ text: String) -> Bool {
-    // For nearly every text the first byte decides.
+    // Nearly every text begins with visible ASCII, which makes the Unicode check unnecessary.
     if let first = text.utf8.first, first > 0x20, first < 0x7F { return false }
     return text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
 }

@@ -1,14 +1,14 @@
 import Wire
 
-/// The parts of a request that is no line, such as the members of a JSON object: what its verb's
-/// row names as arguments, options and text.
+/// The arguments, options and text of a request that a client sends in another form than a line,
+/// such as the members of a JSON object.
 public struct RequestParts: Sendable {
     let verb: Verb
     private(set) var bytes: [UInt8] = []
     private(set) var arguments: [Range<Int>] = []
-    /// The index of each option in the verb's row, with its value.
+    /// The options that were set: the option's index in the verb's row, and the value's range.
     private(set) var options: [(slot: Int, value: Range<Int>)] = []
-    /// The index at which the text begins; `bytes.count` where there is none.
+    /// The index in `bytes` at which the text begins; `bytes.count` for a request without a text.
     var textStart: Int { textBegin ?? bytes.count }
     private var textBegin: Int?
 
@@ -17,13 +17,13 @@ public struct RequestParts: Sendable {
         bytes.reserveCapacity(256)
     }
 
-    /// Appends an argument; one without a byte is none, as in a line.
+    /// Appends an argument; an empty argument counts as missing, as it does in a line.
     public mutating func append(argument: String) {
         guard !argument.isEmpty else { return }
         arguments.append(append(argument))
     }
 
-    /// Sets the value of an option of the verb.
+    /// Sets the value of one of the verb's options.
     public mutating func set(_ option: Option, to value: String) {
         guard let slot = verb.options.firstIndex(where: { $0.keyword == option.keyword }) else {
             preconditionFailure("\(option.name)= is no option of \(verb.name)")
@@ -31,7 +31,7 @@ public struct RequestParts: Sendable {
         options.append((slot, append(value)))
     }
 
-    /// Sets the text, after everything else.
+    /// Sets the request's text; the caller sets all arguments and options before the text.
     public mutating func set(text: String) { textBegin = append(text).lowerBound }
 
     private mutating func append(_ part: String) -> Range<Int> {
@@ -43,9 +43,9 @@ public struct RequestParts: Sendable {
 }
 
 extension Request {
-    /// Makes a request of its parts.
+    /// Creates a request from its parts.
     ///
-    /// - Throws: 400, 413 or 429, as for a line with these parts.
+    /// - Throws: 400, 413 or 429, as for a line with the same parts.
     public init(_ parts: RequestParts, minting newID: () -> String) throws(LineError) {
         let result = parts.bytes.withUnsafeBytes { bytes -> Result<Request, LineError> in
             do throws(LineError) {
@@ -59,7 +59,7 @@ extension Request {
 }
 
 extension ParsedLine {
-    /// Returns the request that the verb's row makes of the parts.
+    /// Returns the request that the verb's `build` function creates from the parsed parts.
     func request(minting newID: () -> String) throws(LineError) -> Request {
         let request: Request
         switch verb.build {

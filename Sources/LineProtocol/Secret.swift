@@ -1,4 +1,4 @@
-/// The secret with which a client signs in; printing it never shows it.
+/// The secret with which a client signs in; printing a `Secret` never shows the secret's text.
 public struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     public let text: String
 

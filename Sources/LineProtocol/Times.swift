@@ -1,34 +1,34 @@
 /// The format of times in requests and replies: RFC 3339.
 ///
 /// Days are counted by the algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms": years begin in March, so that the leap day is their last.
+/// Algorithms", in which a year begins in March, so that the leap day is the year's last day.
 public enum LineTime {
-    /// 0000-01-01T00:00:00.000Z in milliseconds since 1970.
+    /// The earliest time, 0000-01-01T00:00:00.000Z, in milliseconds since 1970.
     public static let earliest: Int64 = -62_167_219_200_000
-    /// 9999-12-31T23:59:59.999Z in milliseconds since 1970.
+    /// The latest time, 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
     public static let latest: Int64 = 253_402_300_799_999
 
     static let dayMilliseconds: Int64 = 86_400_000
 
-    /// Returns the time in UTC with milliseconds; for a time outside the years 0…9999, the nearest
-    /// inside.
+    /// Returns the time in UTC with milliseconds; a time outside the years 0…9999 is moved to the
+    /// nearest time in these years.
     public static func text(_ milliseconds: Int64) -> String {
         var bytes: [UInt8] = []
         bytes.appendTime(milliseconds)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns the milliseconds since 1970 of a time with any offset; finer fractions are cut off.
+    /// Returns a time of any UTC offset as milliseconds since 1970; smaller fractions are cut off.
     ///
-    /// Nil for text that is not RFC 3339, and for a time that is outside the years 0…9999 in UTC. A
-    /// leap second counts as the second after it.
+    /// The result is nil for text that is not RFC 3339, and for a time that is outside the years
+    /// 0…9999 in UTC. A leap second counts as the second after it.
     public static func parse(_ text: some StringProtocol) -> Int64? {
         var digits = TimeReader(rest: Array(text.utf8)[...])
         guard let days = digits.date(), digits.skip("T", or: "t"),
             let time = digits.timeOfDay(), let offset = digits.offset(), digits.rest.isEmpty
         else { return nil }
         let utc = days * dayMilliseconds + time.milliseconds - offset
-        // Only the last minute of a day in UTC can have a second 60.
+        // In UTC, a leap second is the last second of a day.
         guard !time.isLeapSecond || utc.isMultiple(of: dayMilliseconds) else { return nil }
         let total = utc + time.fraction
         return (earliest...latest).contains(total) ? total : nil
@@ -36,10 +36,10 @@ public enum LineTime {
 }
 
 extension [UInt8] {
-    /// Appends a time in UTC: 24 bytes.
+    /// Appends a time in UTC, in the 24 bytes of the form `2026-11-21T06:00:00.000Z`.
     mutating func appendTime(_ milliseconds: Int64) {
         let time = Swift.min(Swift.max(milliseconds, LineTime.earliest), LineTime.latest)
-        // Counted from the year 0, every value is positive.
+        // Milliseconds counted from the year 0 are never negative.
         let sinceZero = UInt64(time - LineTime.earliest)
         let ofDay = sinceZero % UInt64(LineTime.dayMilliseconds)
         let date = civil(fromDays: Int64(sinceZero / UInt64(LineTime.dayMilliseconds)))
@@ -68,10 +68,10 @@ private func setDigits(
     }
 }
 
-/// Returns the date of a day counted from 0000-01-01.
+/// Returns the date of a day, which is given as the number of days since 0000-01-01.
 private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    // Shifted to 400 years before 0000-03-01: an era of 400 years has 146,097 days, and 60 days lie
-    // before March.
+    // Days are counted from 0000-03-01 minus one era: an era of 400 years has 146,097 days, and 60
+    // days precede March.
     let shifted = days - 60 + 146_097
     let era = shifted / 146_097
     let ofEra = shifted % 146_097
@@ -83,7 +83,7 @@ private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int
     return (yearOfEra + era * 400 - 400 + (month <= 2 ? 1 : 0), month, day)
 }
 
-/// Returns the days from 1970 to a date of the years 0…9999.
+/// Returns the number of days from 1970-01-01 to a date in the years 0…9999.
 private func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shifted = year + 400 - (month <= 2 ? 1 : 0)
     let yearOfEra = shifted % 400
@@ -118,7 +118,7 @@ private struct TimeReader {
         return Int64(number)
     }
 
-    /// Reads a date as days since 1970.
+    /// Reads a date and returns the number of days since 1970-01-01.
     mutating func date() -> Int64? {
         guard let year = number(4, 0...9_999), skip("-", or: "-"),
             let month = number(2, 1...12), skip("-", or: "-"), let day = number(2, 1...31)
@@ -150,7 +150,7 @@ private struct TimeReader {
             isLeapSecond: second == 60)
     }
 
-    /// Reads the milliseconds by which local time is ahead of UTC.
+    /// Reads the offset from UTC and returns the milliseconds by which local time is ahead of UTC.
     mutating func offset() -> Int64? {
         if skip("Z", or: "z") { return 0 }
         let isBehind = rest.first == UInt8(ascii: "-")

@@ -1,28 +1,28 @@
 /// A verb of the protocol as a row of data, which the parser follows and `HELP` prints.
 ///
-/// A class, though it is immutable: each line passes its row on, and the reference counts of a
-/// struct with these fields took a third of the time of a `PING`.
+/// A class although its instances are immutable: each line passes its verb's row on, and retaining
+/// and releasing the fields of a struct took a third of the time of a `PING`.
 public final class Verb: Sendable {
     /// The effect of a verb's requests.
     public enum Effect: Sendable {
-        /// It changes what the cluster stores.
+        /// The requests of the verb change what the cluster stores.
         case writes
         case reads
-        /// It concerns the node, the cluster or the connection.
+        /// The requests of the verb concern the node, the cluster or the connection.
         case operates
     }
 
-    /// The size of the reply to a verb, by which a session limits what it asks for at once.
+    /// The size of a verb's reply, by which a session limits the memory for its replies.
     public enum ReplySize: Sendable {
         /// A status line, or a few data lines.
         case short
-        /// A list that the verb does not limit.
+        /// A list whose length the verb does not limit.
         case list
-        /// As many messages as the query asks for.
+        /// A page with as many messages as the query requests.
         case page
     }
 
-    /// The part of a verb's row that is needed after its line was parsed.
+    /// The part of a verb's row that is needed after the verb's line was parsed.
     public struct Traits: Sendable {
         /// The index of the verb in `Verb.all`.
         public let index: UInt8
@@ -30,33 +30,33 @@ public final class Verb: Sendable {
         public let reply: ReplySize
     }
 
-    /// The function that makes a request of a line's words.
+    /// The function that creates a request from the arguments, options and text of a line.
     enum Build: Sendable {
         case plain(@Sendable (borrowing ParsedLine) throws(LineError) -> Request)
-        /// The second parameter creates the id that a line leaves to the node.
+        /// The second parameter creates an id if the line specifies none.
         case minting(@Sendable (borrowing ParsedLine, () -> String) throws(LineError) -> Request)
     }
 
     static let argumentsMax = 4
     static let optionsMax = 8
 
-    /// In capitals; two words where the second belongs to the verb (`ACTION ADD`).
+    /// The verb in capitals; two words if the second word belongs to the verb (`ACTION ADD`).
     public let name: String
-    /// The effect of the verb; `.reads` for one whose lines show or set, as `PROFILE`.
+    /// The effect of the verb; `.reads` for a verb that shows or sets fields, such as `PROFILE`.
     let effect: Effect
     let reply: ReplySize
-    /// A line with the verb, which stands on the page of the protocol.
+    /// A line with the verb, which the page of the protocol shows as an example.
     public let example: String
-    /// The purpose of the verb, in one sentence.
+    /// The purpose of the verb in one sentence.
     public let about: String
 
-    /// The required and the optional arguments, as usage shows them: `<user>`.
+    /// The required and the optional arguments, in the form of a usage text: `<user>`.
     public let required: [String]
     public let optional: [String]
     public let options: [Option]
-    /// The text at the end of the line, as usage shows it; nil where there is none.
+    /// The placeholder of the text at the end of the line; nil for a verb without a text.
     public let text: String?
-    /// The requests of the API that the verb answers.
+    /// The HTTP endpoints of the API that the verb answers.
     public let endpoints: [HTTPEndpoint]
     let build: Build
 
@@ -116,13 +116,13 @@ public final class Verb: Sendable {
         Traits(index: UInt8(index), effect: effect, reply: reply)
     }
 
-    /// Returns the traits of the verb with a name, which has to be in the table.
+    /// Returns the traits of the verb with this name, which must be in the table.
     public static func traits(of name: String) -> Traits {
         let index = index(of: name)
         return all[index].traits(at: index)
     }
 
-    /// Returns the verb with a name, which has to be in the table.
+    /// Returns the verb with this name, which must be in the table.
     public static func named(_ name: String) -> Verb { all[index(of: name)] }
 
     private static func index(of name: String) -> Int {
@@ -132,15 +132,15 @@ public final class Verb: Sendable {
         return index
     }
 
-    /// Returns the argument at `index` as usage shows it.
+    /// Returns the argument at `index` in the form of a usage text, such as `<user>`.
     func label(of index: Int) -> String {
         index < required.count ? required[index] : optional[index - required.count]
     }
 
     /// Returns the rows that `HELP <words>` prints.
     ///
-    /// - Parameter words: nil for all verbs; otherwise a verb, or the first word of several.
-    /// - Throws: `LineError.noSuchVerb`.
+    /// - Parameter words: nil for all verbs; otherwise a verb, or the first word of several verbs.
+    /// - Throws: `LineError.noSuchVerb` if no verb matches.
     public static func matching(_ words: String?) throws(LineError) -> [Verb] {
         guard let words else { return all }
         let name = words.uppercased()

@@ -1,6 +1,6 @@
 /// All verbs of the protocol, in the order in which `HELP` prints them.
 ///
-/// A verb is added by one row: it says how a line is written, and what request the line is.
+/// A verb is added by one row, which specifies the syntax of its line and creates the request.
 extension Verb {
     public static let all: [Verb] = chat + own + devices + files + accounts + cluster
 

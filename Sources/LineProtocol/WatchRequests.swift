@@ -2,7 +2,7 @@ import CRDT
 import Chat
 import Wire
 
-/// A switch, as in `TYPING c1 alice on`.
+/// A switch that a client turns on or off, as in `TYPING c1 alice on`.
 public enum Toggle: String, CaseIterable, Sendable {
     case on
     case off
@@ -11,9 +11,9 @@ public enum Toggle: String, CaseIterable, Sendable {
 extension Request {
     public struct Watch: Hashable, Sendable {
         public var user: UserID
-        /// The token of what was seen before; nil to receive only events from now on.
+        /// The token of the state that the client has seen; nil for a watch of new events only.
         public var since: Token?
-        /// Whether each event carries the token with which to resume after it.
+        /// Whether each event carries a token with which the client can resume after that event.
         public var hasTokens: Bool
 
         public init(user: UserID, since: Token?, hasTokens: Bool = true) {

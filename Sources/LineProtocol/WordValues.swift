@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// The kinds of values that arguments and options have, each with its error.
+/// The conversion of arguments and options to typed values, with an error for each invalid value.
 extension ParsedLine {
     private static let nameRule = "is 1-64 of A-Z a-z 0-9 _ . : @ -"
 
@@ -11,14 +11,14 @@ extension ParsedLine {
         return Kind(checked: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Returns the name of an optional argument; nil where it is not given.
+    /// Returns the name that is an optional argument; nil if the line lacks the argument.
     func optionalName<Kind: Name>(
         _ index: Int, as _: Kind.Type = Kind.self
     ) throws(LineError) -> Kind? {
         index < argumentCount ? try name(index) : nil
     }
 
-    /// Returns names that are separated by commas; none is empty.
+    /// Returns the names of a list separated by commas; an empty name is refused.
     func names<Kind: Name>(_ index: Int, as _: Kind.Type = Kind.self) throws(LineError) -> [Kind] {
         let bytes = bytes(ofArgument: index)
         var names: [Kind] = []
@@ -35,7 +35,7 @@ extension ParsedLine {
         return names
     }
 
-    /// Returns a name; nil for `*`, which means all.
+    /// Returns the name that an argument specifies; nil for `*`, which means all.
     func nameOrAll<Kind: Name>(
         _ index: Int, as _: Kind.Type = Kind.self
     ) throws(LineError) -> Kind? {
@@ -53,7 +53,7 @@ extension ParsedLine {
         return choice
     }
 
-    /// Returns the token of what a client has seen, as `TOKEN` printed it.
+    /// Returns the session token that an argument contains, in the form that `TOKEN` prints.
     func token(_ index: Int) throws(LineError) -> Token {
         do throws(WireError) {
             return try Token(text: String(decoding: bytes(ofArgument: index), as: UTF8.self))
@@ -62,7 +62,7 @@ extension ParsedLine {
         }
     }
 
-    /// Returns the address of a node: host:port, at most `LineLimits.addressBytesMax` bytes.
+    /// Returns a node's address, host:port, of at most `LineLimits.addressBytesMax` bytes.
     func address(_ index: Int) throws(LineError) -> String {
         let bytes = bytes(ofArgument: index)
         guard isAddress(bytes) else {
@@ -81,7 +81,7 @@ extension ParsedLine {
         return number
     }
 
-    /// Returns a shard; a number beyond every shard's is an error 404, as if it were not held here.
+    /// Returns a shard; a number above 65,535 is the error 404, like a shard that is not held here.
     func shard(_ index: Int) throws(LineError) -> ShardID {
         let bytes = bytes(ofArgument: index)
         guard !bytes.isEmpty, bytes.allSatisfy(isDigit) else {
@@ -113,7 +113,7 @@ extension ParsedLine {
         return choice
     }
 
-    /// Returns a number within the range of its option.
+    /// Returns the number that an option specifies, which must be within the option's range.
     func number(_ option: Option) throws(LineError) -> Int? {
         try number(option, in: option.range ?? 0...Int.max)
     }
@@ -128,7 +128,7 @@ extension ParsedLine {
         return number
     }
 
-    /// Returns a title, name, address, photo or token.
+    /// Returns the value of a text option: a title, a name, an address, a photo or a token.
     func field(
         _ option: Option, bytesMax: Int = LineLimits.fieldBytesMax
     ) throws(LineError) -> String? {
@@ -164,7 +164,7 @@ private func isHostByte(_ byte: UInt8) -> Bool {
     }
 }
 
-/// Returns the number that these digits spell; nil for anything else, and beyond `Int.max`.
+/// Returns the number of these decimal digits; nil for other bytes and numbers above `Int.max`.
 func decimal(_ digits: some Collection<UInt8>) -> Int? {
     guard !digits.isEmpty else { return nil }
     var number = 0

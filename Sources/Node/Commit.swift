@@ -9,20 +9,20 @@ enum SettingName {
     static let pages = "pages"
 }
 
-/// One transaction that was handed to the store.
+/// A transaction that the node has passed to the store.
 struct Commit: Sendable {
     let ticket: UInt64
     let shards: [ShardID]
     /// The shards whose replica the transaction removes from the disk.
     let drops: [ShardID]
     let settings: [Setting]
-    /// The number of documents that it stores.
+    /// The number of documents that the transaction stores.
     let records: Int
-    /// When it was handed to the store, in microseconds.
+    /// When the node passed the transaction to the store, in microseconds.
     let since: UInt64
 
-    /// The members that have not left in the member table that the transaction stores; nil where it
-    /// stores none.
+    /// The members that are in the transaction's member table and have not left; nil if the
+    /// transaction stores no member table.
     var members: Set<NodeName>? {
         guard let table = settings.last(where: { $0.name == SettingName.members }) else {
             return nil
@@ -30,14 +30,15 @@ struct Commit: Sendable {
         do throws(WireError) {
             return try MemberTable.decode(table.value).present
         } catch {
-            // What this process has encoded is read; no member is taken to be on disk without it.
+            // This process encoded the table itself, so that decoding succeeds. On an error no
+            // member is counted as stored on disk.
             return nil
         }
     }
 }
 
 extension MemberTable {
-    /// The names of the members that have not left.
+    /// The names of the members that have not left the cluster.
     var present: Set<NodeName> {
         Set(entries.filter { $0.state != .left }.map(\.member.name))
     }

@@ -1,9 +1,9 @@
 import Wire
 
-/// The shards that were entered since the end of the last turn: their output is taken at the end of
-/// this one.
+/// The shards whose state may have changed since the last turn; the node collects their output at
+/// the end of the current turn.
 ///
-/// A node holds many shards, and a turn concerns a few of them.
+/// A node has many shards, and a turn changes only a few of them.
 struct DirtyShards: Sendable {
     private var isDirty: [Bool] = []
     private var shards: [ShardID] = []
@@ -18,7 +18,7 @@ struct DirtyShards: Sendable {
         shards.append(shard)
     }
 
-    /// Returns the shards inserted since the last call, ascending.
+    /// Removes and returns the shards inserted since the last call, ascending.
     mutating func removeAll() -> [ShardID] {
         for shard in shards { isDirty[Int(shard.number)] = false }
         defer { shards = [] }
@@ -37,7 +37,8 @@ extension Node {
         return shard.assumeIsolated(body)
     }
 
-    /// Does the same without an allocation: the body captures nothing.
+    /// Runs a body that may change a shard, and marks the shard as dirty, without an allocation:
+    /// the body captures nothing and gets its input as an argument.
     func within<Argument, Result: Sendable>(
         _ shard: Shard, with argument: Argument,
         _ body: @escaping (isolated Shard, Argument) -> Result

@@ -1,11 +1,12 @@
-/// A limit of the node, and what happens beyond it: one line of `HELP limits`.
+/// A limit of the node, and the node's response when the limit is exceeded; `HELP limits` prints
+/// each limit as one line.
 package struct Limit: Hashable, Sendable {
-    /// The name: words joined by hyphens.
+    /// The name of the limit: words joined by hyphens.
     package let name: String
     package let value: UInt64
-    /// The unit of the value: bytes, milliseconds, or the things that are counted.
+    /// The unit of the value: bytes, milliseconds, or the name of the counted objects.
     package let unit: String
-    /// What happens to anything beyond the value.
+    /// The node's response when the value is exceeded, for example a status code.
     package let answer: String
 
     package init(_ name: String, _ value: some BinaryInteger, _ unit: String, _ answer: String) {

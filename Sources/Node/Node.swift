@@ -4,79 +4,83 @@ import StorePort
 import Wire
 
 /// The actor of a node: it owns the shards, the connections to the other members and all tables of
-/// pending work, and at the end of each turn sends what changed to the disk and to the members.
+/// pending work. At the end of each turn it sends all changes to the disk and to the members.
 ///
-/// The node runs on one event loop together with its shards and sessions; everything between a line
-/// and its reply is synchronous there.
+/// The node, its shards and its sessions run on one event loop and call each other synchronously.
 package actor Node {
     /// The version of the program.
     package static let version = "0.1.0"
-    /// The number of shards of a new cluster, unless the options name one.
+    /// The number of shards of a new cluster, unless the options specify another number.
     package static let shardsDefault: UInt16 = 64
-    /// The interval at which `onTick` is due, in milliseconds.
+    /// The interval between two calls of `onTick`, in milliseconds.
     package static let tickMilliseconds: UInt64 = 100
-    /// How long a node has to be without a connection to any member, in milliseconds, before its
-    /// complete shard replicas serve although they could not be compared with others.
+    /// The time without a connection to any member, in milliseconds, after which a node's complete
+    /// shard replicas serve requests although they could not be compared with other replicas.
     static let solitudeMilliseconds: UInt64 = 1_000
-    /// The maximum number of bytes that wait to be committed; above it the node stops reading from
-    /// clients and peers, until at most half of it waits.
+    /// The maximum number of bytes that wait to be committed.
     ///
-    /// A regular shutdown stores them all: a slow disk takes one or two seconds for so much.
+    /// Above this limit the node stops reading from clients and peers until at most half of the
+    /// limit waits.
+    ///
+    /// A regular shutdown stores all waiting bytes; a slow disk takes up to two seconds for that.
     static let storeBytesMax = 16 << 20
 
     package nonisolated let options: NodeOptions
     nonisolated let ports: NodePorts
-    /// Whether lines of the log level `debug` are written.
+    /// Whether the node writes log lines of the level `debug`.
     package nonisolated let isDebugging: Bool
     let process: RandomID
     let startedAt: UInt64
 
     var cluster: ClusterSettings?
     var membership: Membership
-    /// The hash of the member table for which the owners were last computed and stored.
+    /// The hash of the member table that was last stored and used to compute the owners.
     var followedTable: UInt64 = 0
     /// The placement ring from which `owners` was computed.
     var placedRing: [NodeName] = []
     /// The owners of each shard, by the shard's number.
     var owners: [[NodeName]] = []
-    /// The shards by number; nil for a shard without a replica here.
+    /// The shards by number; nil for a shard of which this node has no replica.
     var held: [Shard?] = []
-    /// The shards with a replica here, ascending by id.
+    /// The shards of which this node has a replica, ascending by id.
     package internal(set) var shards: [Shard] = []
     var dirty = DirtyShards()
     var rewriting = Rewriting()
-    /// The members from which nothing is read, by a simulated cut of the network.
+    /// The members from which this node reads nothing, because a network cut is simulated.
     var cutIn: Set<NodeName> = []
-    /// The members to which nothing is sent, by a simulated cut of the network.
+    /// The members to which this node sends nothing, because a network cut is simulated.
     var cutOut: Set<NodeName> = []
-    /// Whether this node leaves the cluster: the process ends once no shard replica is left here.
+    /// Whether this node is leaving the cluster; the process ends once it has no shard replica.
     var isLeaving = false
-    /// Whether it leaves once another member can take over: all were to leave, and it had to stay.
+    /// Whether this node will leave as soon as another member can take over its shards.
+    ///
+    /// It had to stay because all members were leaving.
     var waitsToLeave = false
-    /// The connections on which no hello has arrived yet, by channel id.
+    /// The connections on which the exchange of `Hello` frames is not complete, by channel id.
     var greetings: [UInt64: Greeting] = [:]
-    /// The members that the member table on disk has and that have not left.
+    /// The members that are in the member table on disk and have not left the cluster.
     var storedMembers: Set<NodeName> = []
     var links = PeerConnections()
     var dialer = Dialer()
-    /// The addresses given by `--join` or `JOIN` that have not answered yet.
+    /// The addresses given by `--join` or `JOIN` at which no node has answered yet.
     var unanswered: Set<String>
-    /// The addresses of `unanswered` that the log has named as not answering.
+    /// The addresses in `unanswered` for which the node has logged that no node answers.
     var silentJoins: Set<String> = []
     /// The decision whether this node founds the cluster of the nodes at the `--join` addresses;
-    /// nil unless the options ask for one, and once it is founded.
+    /// nil without `--bootstrap`, and after this node has decided to found the cluster.
     var bootstrap: Bootstrap?
-    /// When the log last said that this node waits for a cluster, or the start; in milliseconds.
+    /// When the node last logged that it waits for a cluster, or the node's start, in milliseconds.
     var waitingSaidAt: UInt64
-    /// The addresses that were logged as being of another cluster; and, behind the word `version `,
-    /// those that were logged as speaking no common protocol version.
+    /// The addresses logged as belonging to another cluster, and, with the prefix `version `, the
+    /// addresses logged as having no protocol version in common with this node.
     var strangers: Set<String> = []
-    /// The number of connections closed for bytes that no node sends, since that was last logged.
+    /// The number of connections closed for invalid bytes since the last log line about such a
+    /// close.
     var strangersSeen = 0
     var strangersLoggableFrom: UInt64 = 0
     /// The settings to store with the next commit.
     var settingsToKeep: [Setting] = []
-    /// The shards whose damaged records are being set aside.
+    /// The running repairs of shards with damaged records.
     var repairs: [ShardID: Repair] = [:]
     var pressure = DiskPressure()
     /// When the free disk space was last measured, in milliseconds.
@@ -87,63 +91,65 @@ package actor Node {
     /// supplied them; nil for none.
     package internal(set) var loss: String?
     var backup: RunningBackup?
-    /// When this node last had a connection to a member, was in no cluster, or was told that its
-    /// name is taken, in milliseconds; at first, the start.
+    /// When this node last had a connection to a member, was in no cluster, or was rejected because
+    /// its name is taken, in milliseconds; at first, the node's start.
     var reachedAt: UInt64
-    /// When a node first answered that a living member has this node's name, in milliseconds, and
-    /// when that was first repeated after `namePatienceMilliseconds`; nil once a member connects.
+    /// When a node first rejected this node because a living member has the same name, and when
+    /// such a rejection was first repeated after `namePatienceMilliseconds`, both in milliseconds;
+    /// nil once a member connects.
     var nameTakenAt: (first: UInt64, again: UInt64?)?
 
-    /// The numbering of this process's operations: one for all shards, in the order of their lines.
+    /// The numbering of this process's operations: one sequence for all shards, in the order in
+    /// which the requests were read.
     var operations: Operations
     var clusterTime: ClusterTime
     var safety = Safety()
-    /// Whether all shards that this node owns have been ready at the same time since its start.
+    /// Whether all shards that this node owns have been ready at one moment since the node's start.
     var hasFetched = false
-    /// The running requests for notifications, by the session number of their steps.
+    /// The running requests for notifications, by the session number that their steps use.
     var notifyings: [UInt64: NotificationRequest] = [:]
     var blockChecks = BlockChecks()
     var profiles = ProfileJobs()
-    /// The replies to requests for notifications that leave at the end of the turn.
+    /// The replies to requests for notifications; the node sends them at the end of the turn.
     var notified: [(slot: ReplySlot, outcome: Completion)] = []
 
-    /// The receivers of replies, by session number.
+    /// The receivers of replies and events, by session number.
     var sinks: [UInt64: any ReplySink] = [:]
-    /// The members to ask for each shard, and those not to ask at the moment.
+    /// The members to which requests for each shard go, and the members excluded at present.
     var routes = Routes()
-    /// The number of the next `PeerRequest`.
+    /// The number that the next `PeerRequest` gets.
     var nextCall: UInt64 = 1
     var forwards = Forwards()
     /// Responses that wait for commits: to members, and to clients whose request was deferred.
     var pendingResponses: [ReplySlot: PendingResponse] = [:]
     /// The recent refusals of members' requests, by member and shard.
     var redirects: [RequestedShard: Redirect] = [:]
-    /// The list queries that wait for earlier requests of their session, by session and in order.
+    /// The list queries that wait for earlier requests of their session, by session, oldest first.
     var deferredQueries: [UInt64: [DeferredQuery]] = [:]
     /// The list queries whose parts are being collected from several shards.
     var scatterGathers: [ReplySlot: ScatterGather] = [:]
     /// The requests for sample data whose writes are not all acknowledged.
     var seedings: [ReplySlot: Seeding] = [:]
     var listTurns = ListTurns()
-    /// Outstanding list calls, by call number.
+    /// The unanswered shard calls (requests to members for their parts of lists), by call number.
     var shardCalls: [UInt64: ShardCall] = [:]
     var largeLists = LargeLists()
-    /// The replies that wait until writes are on a number of owners.
+    /// The replies that wait until their writes are stored by the requested number of owners.
     var waits: [CopiesWait] = []
     var majorityWaits: [MajorityWait] = []
-    /// Outstanding calls for the number of owners that have some writes, by call number.
+    /// The unanswered requests for the number of owners that have certain writes, by call number.
     var copyCalls: [UInt64: CopiesCall] = [:]
     /// The read barriers of connections, by session and shard.
     var readBarriers: [SessionShard: ReadBarrier] = [:]
-    /// Outstanding calls of read barriers, by call number.
+    /// The unanswered requests of read barriers to members, by call number.
     var barrierCalls: [UInt64: SessionShard] = [:]
-    /// The shard replicas here that are being brought up to a read constraint, in order of arrival.
+    /// The replicas of this node that are catching up with a read constraint, oldest request first.
     var catchUps: [CatchUp] = []
-    /// The `SINCE` requests that are under way.
+    /// The `SINCE` requests that have not been answered yet.
     var sinces: [ReplySlot: Since] = [:]
     var publisher = EventPublisher()
     var subscriptions: Subscriptions
-    /// The watch frames that this node sends itself, in order, while the first is being handled.
+    /// The watch frames that this node has sent to itself and not handled completely, in order.
     var ownFrames: [WatchFrame] = []
     var typing = Typing()
     var checkpoints = CheckpointExchange()
@@ -153,22 +159,22 @@ package actor Node {
     /// Whether the process is shutting down.
     var isEnding = false
     private var nextTicket: UInt64 = 1
-    /// The commits handed to the store without a result so far, in order.
+    /// The commits for which the store has not reported a result yet, in order.
     private var underway: [Commit] = []
-    /// The settings of failed commits; handed out again with the next commit, or at the next tick.
+    /// The settings of failed commits, to store with the next commit or at the next tick.
     private var unkept: [Setting] = []
-    /// Whether the last commit that has a result succeeded.
+    /// Whether the last commit for which the store reported a result succeeded.
     private(set) var isCommitting = true
-    /// The shard of which a batch was last read for a pull.
+    /// The shard from which the node last read a batch of documents for a pull.
     private var lastServed = ShardID(0)
-    /// Whether the host has been told that this node serves.
+    /// Whether the node has notified the host that it serves requests.
     private var isReady = false
-    /// When the node founded or joined its cluster, or the start; in milliseconds.
+    /// When this process founded or joined the cluster, or the node's start, in milliseconds.
     var joinedAt: UInt64
     private var tickedAt: UInt64
-    /// Whether so much waits for the disk that nothing is read from clients and peers.
+    /// Whether so many bytes wait for the disk that the node reads nothing from clients and peers.
     var isCongested = false
-    /// Whether nothing is read from clients, because too much waits for the disk or for members.
+    /// Whether the node reads nothing from clients, because too much waits for the disk or members.
     private(set) var isHoldingClients = false
 
     package init(_ options: NodeOptions, ports: NodePorts) {
@@ -200,11 +206,12 @@ package actor Node {
 // MARK: Turns
 
 extension Node {
-    /// Ends a turn of the event loop: hands what changed in it to the disk as one commit, and to
+    /// Ends a turn of the event loop: passes the turn's changes to the disk as one commit, and to
     /// each co-owner as one write to its connection.
     ///
-    /// First comes what may change shards, so that this turn's commit has it; then the commit; then
-    /// what only reads, as pulls and feeds do; last the connections are flushed.
+    /// Work that may change shards runs first, so that this turn's commit contains the changes.
+    /// After the commit the node runs work that only reads, such as pulls and feeds, and then
+    /// flushes the connections.
     package func onTurnEnd() {
         continueFrames()
         tendReadBarriers()
@@ -266,12 +273,12 @@ extension Node {
         nextTicket += 1
     }
 
-    /// The most batches read from the disk in one turn, so that pulls do not delay clients.
+    /// The maximum number of pull batches read in one turn, so that pulls do not delay clients.
     private static let batchesPerTurn = 4
 
     /// Reads and sends the next batches of pulls, at most `batchesPerTurn`.
     ///
-    /// The shards take turns: the receiver gives up a pull on which nothing arrives for too long.
+    /// The shards are served in rotation: a receiver gives up a pull that brings nothing for long.
     private func serve(_ served: [(shard: Shard, peers: [NodeName])]) {
         guard !served.isEmpty else { return }
         var left = Node.batchesPerTurn
@@ -324,13 +331,13 @@ extension Node {
         ports.host.setClientsPaused(isHolding)
     }
 
-    /// Takes the result of a commit.
+    /// Handles the result of a commit.
     ///
-    /// - Parameter failure: nil once the commit is on disk.
+    /// - Parameter failure: the reason why the commit failed; nil once the commit is on disk.
     package func onCommitted(_ ticket: UInt64, failure: StoreFailure?) {
-        // When a commit fails, `onCommitFailed` counts all that were handed out after it as failed.
-        // The store reports each of these as failed, too: by then only newer commits are under way,
-        // and the late report is ignored.
+        // When a commit fails, `onCommitFailed` also counts all later commits under way as failed.
+        // The store reports each of those commits as failed, too. By then only newer commits are
+        // under way, and this guard ignores the late reports.
         guard let oldest = underway.first, oldest.ticket <= ticket else { return }
         if let failure {
             onCommitFailed(failure)
@@ -347,9 +354,9 @@ extension Node {
         noteReady()
     }
 
-    /// Marks all commits up to a ticket as stored.
+    /// Marks all commits up to a ticket (a commit's number) as stored.
     ///
-    /// - Returns: the replies that may be sent.
+    /// - Returns: the replies that may be sent, because their writes are on disk.
     private func noteCommitted(_ ticket: UInt64) -> [(ReplySlot, Stored)] {
         var settled: [(ReplySlot, Stored)] = []
         var members: Set<NodeName>?
@@ -399,22 +406,22 @@ extension Node {
         let slots = failed.map { id in
             (id, shard(id).map { within($0) { $0.onCommitFailed() } } ?? [])
         }
-        // A session may write again as soon as it learns of the failure: so every shard is back at
-        // its state on disk before the first session is told.
+        // A session may write again as soon as it is notified of the failure. Therefore every shard
+        // returns to its state on disk before the first session is notified.
         for (id, slots) in slots { fail(slots, of: id, because: failure) }
     }
 
     private func keepLater(_ settings: [Setting]) {
         unkept += settings
         guard settings.contains(where: { $0.name == SettingName.cluster }) else { return }
-        // Without these settings on disk, the next process could not open the shards on it.
+        // Without the cluster's settings the next process could not open the shards on this disk.
         ports.host.end(.diskFailed("no room to store which cluster this node is in"))
     }
 
     /// Whether no commit is under way.
     package var isSettled: Bool { underway.isEmpty }
 
-    /// Does what is due by the clock; called every `tickMilliseconds`.
+    /// Runs the periodic work of the node; called every `tickMilliseconds`.
     package func onTick() {
         let now = ports.clock.milliseconds
         settingsToKeep = unkept + settingsToKeep
@@ -453,8 +460,9 @@ extension Node {
         tickSafety(now: now)
     }
 
-    /// How long a node that has joined waits for its own shards to be ready, in milliseconds,
-    /// before it takes clients anyway: other members answer for those shards until then.
+    /// The time that a node which has joined waits for its own shards to be ready, in milliseconds.
+    ///
+    /// After that it accepts clients, and other members answer for the shards that are not ready.
     private static let fetchMilliseconds: UInt64 = 3_000
 
     private func noteReady() {

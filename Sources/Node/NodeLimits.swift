@@ -3,9 +3,10 @@ import Membership
 import Replication
 import Wire
 
-/// The limits of a node, and what happens beyond each: an entry here is a line of `HELP limits`.
+/// The limits of a node, and the node's response when each is exceeded; each entry here is a line
+/// of `HELP limits`.
 extension Limit {
-    /// The limits of documents.
+    /// The limits of a document's size and contents.
     package static let ofDocuments: [Limit] = [
         Limit("participants", ChatLimits.participantsMax, "users of a conversation", "429"),
         Limit("edits", ChatLimits.editsMax, "edits of a message", "429"),
@@ -30,7 +31,7 @@ extension Limit {
             "503 for the next process"),
     ]
 
-    /// The limits of requests and data that wait.
+    /// The limits of waiting requests and of queued data.
     package static let ofWaiting: [Limit] = [
         Limit(
             "disk-queue-bytes", Node.storeBytesMax, "bytes",
@@ -114,6 +115,6 @@ extension Limit {
 }
 
 extension Node {
-    /// The limits that the process has beside those of its node.
+    /// The limits that the process has in addition to those of its node.
     package var hostLimits: [Limit] { ports.host.limits }
 }

@@ -6,44 +6,45 @@ import Wire
 /// The options with which a node is started.
 package struct NodeOptions: Hashable, Sendable {
     package let name: NodeName
-    /// The address where it listens for other nodes, as host:port, with the port that is bound.
+    /// The address where the node listens for other nodes, as host:port, with the bound port.
     package let gossip: String
-    /// The address where it listens for clients, as host:port, with the port that is bound.
+    /// The address where the node listens for clients, as host:port, with the bound port.
     package let admin: String
-    /// The gossip addresses of the nodes whose cluster it is to join.
+    /// The gossip addresses of the nodes whose cluster this node is to join.
     package let join: [String]
-    /// Whether the nodes at all of those addresses found a cluster if none of them is in one.
+    /// Whether the nodes at the `join` addresses found a cluster if none of them is in a cluster.
     package let isBootstrapping: Bool
-    /// The cluster's name; nil to accept any, and for the default of a new cluster.
+    /// The required name of the cluster; nil accepts any, and a new cluster gets the default.
     package let cluster: ClusterName?
-    /// The cluster's number of shards; nil to accept any, and for the default of a new cluster.
+    /// The required number of shards; nil accepts any, and a new cluster gets the default.
     package let shards: UInt16?
-    /// The cluster's number of replicas; nil to accept any, and for the default of a new cluster.
+    /// The required number of replicas; nil accepts any, and a new cluster gets the default.
     package let replicas: Replicas?
     package let ackLevel: AckLevel
     package let editWindowMilliseconds: UInt64
     /// How long a dead member keeps its shards, in milliseconds; nil for ever.
     package let evictAfterMilliseconds: UInt64?
-    /// How far this node's clock may be from the cluster's, in milliseconds.
+    /// The maximum offset of this node's wall clock from the cluster's time, in milliseconds.
     package let maxOffsetMilliseconds: UInt64
-    /// Whether network cuts may be simulated by request.
+    /// Whether clients may request a simulated network cut.
     package let mayBlock: Bool
-    /// Whether the node serves what is left where the disk has lost acknowledged writes.
+    /// Whether the node serves the remaining data if the disk has lost acknowledged writes.
     package let acceptsDataLoss: Bool
     package let peerLimits: PeerLimits
     package let versions: PeerVersions
-    /// How many ranges a vector may have beyond its base before the base is written anew; see
-    /// `VectorBase`.
+    /// The maximum number of ranges that a version vector may have beyond its base; above it the
+    /// whole vector becomes a new base (see `VectorBase`).
     package let restRangesMax: Int
-    /// How many messages are read at once of a conversation that arrived after them.
+    /// The number of messages per read when a conversation's document arrives after its messages.
     package let earlierMessagesMax: Int
-    /// How long an event is held back from watchers until its causes have arrived, in milliseconds.
+    /// The maximum time for which an event is withheld from watchers until its causes have arrived,
+    /// in milliseconds.
     package let causePatienceMilliseconds: UInt64
-    /// How long a file may be unsent before it is closed, in milliseconds.
+    /// The time after which a file that was not sent in a message is closed, in milliseconds.
     package let unsentMilliseconds: UInt64
-    /// The greatest length of a token that is made here, in bytes.
+    /// The maximum length of a token that this node creates, in bytes.
     package let tokenBytesMax: Int
-    /// Where browsers reach this node's pages.
+    /// The addresses at which browsers reach this node's pages.
     package let pages: PageAddresses
 
     package static let unsentMillisecondsDefault: UInt64 = 60 * 60 * 1_000

@@ -4,13 +4,13 @@ import StorePort
 import Wire
 
 extension Node {
-    /// Starts from what is on disk: continues as a member, founds a cluster, or waits until a node
-    /// at a `--join` address names one.
+    /// Starts the node from the state on disk: the node continues as a member, founds a cluster, or
+    /// waits until a node at a `--join` address reports its cluster.
     ///
     /// - Parameters:
     ///   - headers: the encoded replica header of each shard on disk.
-    ///   - bases: the vector bases that the headers build on, as far as they can be read.
-    ///   - damaged: the shards whose headers are not what was written.
+    ///   - bases: the vector bases against which the headers are encoded, if readable.
+    ///   - damaged: the shards whose headers on disk are corrupt.
     ///   - loss: a description of the acknowledged writes that the disk has lost; nil for none.
     package func start(
         settings: [String: [UInt8]], headers: [ShardID: [UInt8]],
@@ -58,8 +58,10 @@ extension Node {
         for shard in damaged { onBadHeader(of: shard) }
     }
 
-    /// Founds a cluster, unless the disk has lost acknowledged writes: then the node was in another
-    /// one.
+    /// Founds a cluster.
+    ///
+    /// After a loss of acknowledged writes the node founds none, because it was in a cluster
+    /// before.
     func found() {
         guard loss == nil else { return }
         let settings = settingsToFound
@@ -89,7 +91,7 @@ extension Node {
         openShards(settings, stored: [:], isFounded: false)
     }
 
-    /// Whether the options agree with the settings of the cluster; ends the process if not.
+    /// Returns whether the options agree with the cluster's settings; ends the process if not.
     private func accepts(_ settings: ClusterSettings) -> Bool {
         if let name = options.cluster, name != settings.name {
             ports.host.end(

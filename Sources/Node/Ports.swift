@@ -15,13 +15,13 @@ extension Entropy {
 
 /// The clocks of a node.
 package protocol Clock: AnyObject, Sendable {
-    /// Monotonic: for everything that waits.
+    /// The monotonic clock, in milliseconds: for deadlines and intervals.
     var milliseconds: UInt64 { get }
-    /// Since 1970: for stamps, the edit window, generated ids and typing notices; everything else
-    /// that waits uses the monotonic clock.
+    /// The wall clock, in milliseconds since 1970: for stamps, generated ids, and comparisons with
+    /// times that other nodes have set.
     var wallMilliseconds: UInt64 { get }
-    /// Monotonic, and finer: for measurements, and for the time limits within a turn, on which no
-    /// result depends.
+    /// The monotonic clock in microseconds: for measurements, and for the time limits within a
+    /// turn, on which no result depends.
     var microseconds: UInt64 { get }
 }
 
@@ -31,18 +31,18 @@ extension Clock {
 
 /// A connection to another node.
 ///
-/// Bytes that arrive are handed to `Node.onBytes`.
+/// The process passes the bytes that arrive on the connection to `Node.onBytes`.
 package protocol Channel: AnyObject, Sendable {
     var id: UInt64 { get }
-    /// The host at the other end, without a port.
+    /// The host of the other node, without a port.
     var source: String { get }
     func send(_ bytes: [UInt8])
-    /// The number of bytes that the network has not taken yet.
+    /// The number of bytes that are queued for the network.
     var queuedBytes: Int { get }
-    /// Pauses or resumes reading.
+    /// Pauses or resumes reading from the connection.
     func setPaused(_ isPaused: Bool)
-    /// Closes the connection once everything is sent, or cannot be; bytes that still arrive are
-    /// ignored.
+    /// Closes the connection once all queued bytes are sent or sending has failed; bytes that still
+    /// arrive are ignored.
     func close()
 }
 
@@ -56,26 +56,27 @@ package protocol Host: AnyObject, Sendable {
     func dial(_ address: String)
     /// Reports that the node is ready to serve.
     func onReady()
-    /// Ends the process.
+    /// Ends the process for the given reason.
     func end(_ ending: Ending)
-    /// Schedules another turn without waiting for I/O.
+    /// Schedules another turn of the event loop without waiting for I/O.
     func turnAgain()
-    /// Reports that keys or revocations of access tokens have changed: `takeSigningNews` has them.
+    /// Reports changed keys or revocations of access tokens; `takeSigningNews` returns the changes.
     ///
-    /// It is called while the node works.
+    /// The node calls this method during a turn.
     func onSigningNews()
     /// Pauses or resumes reading from clients.
     func setClientsPaused(_ isPaused: Bool)
     func log(_ level: LogLevel, _ line: String)
-    /// Whether log lines of the level `debug` are written.
+    /// Whether the process writes log lines of the level `debug`.
     var isDebugging: Bool { get }
     /// The resident memory of the process, in bytes.
     var residentBytes: UInt64 { get }
-    /// The resources that the process uses; nil if they are not known.
+    /// The resources that the process uses; nil if the usage is unknown.
     var usage: ProcessUsage? { get }
-    /// The limits that the process sets itself.
+    /// The limits that the process itself sets.
     var limits: [Limit] { get }
-    /// The notifications that were pushed to devices, by what became of them; empty where none are.
+    /// The number of notifications pushed to devices, by the result of the push; empty if the
+    /// process pushes no notifications.
     var pushes: [(result: String, count: UInt64)] { get }
 }
 
@@ -91,11 +92,11 @@ extension Host {
 package struct ProcessUsage: Hashable, Sendable {
     package let residentBytes: UInt64
     package let virtualBytes: UInt64
-    /// The processor time of all threads.
+    /// The processor time of all threads, in microseconds.
     package let cpuMicroseconds: UInt64
     package let openDescriptors: UInt64
     package let descriptorsMax: UInt64
-    /// Since 1970.
+    /// The start of the process, in milliseconds since 1970.
     package let startedAtMilliseconds: UInt64
 
     package init(
@@ -130,13 +131,13 @@ package enum LogLevel: String, Comparable, CaseIterable, Sendable {
 
 /// The reason for which a node ends its process, in a sentence for the operator.
 package enum Ending: Hashable, Sendable {
-    /// An operator asked for it.
+    /// An operator requested the shutdown, or the node has left the cluster.
     case shutdown
-    /// An option contradicts what the cluster has fixed.
+    /// An option contradicts the settings of the cluster, or is out of range.
     case badOption(String)
     /// The data folder or the name cannot be used by this node.
     case unusable(String)
-    /// The disk cannot be trusted any more.
+    /// The disk failed, or its contents cannot be trusted.
     case diskFailed(String)
 }
 
@@ -160,14 +161,14 @@ package struct NodePorts: Sendable {
     }
 }
 
-/// An operation that a session names in its next requests, without looking into it.
+/// An operation that may still be executed; a session repeats this opaque value in requests.
 package typealias UnsettledOperation = Stamp
 
-/// The kinds of clients, of which some may do less.
+/// The kinds of clients, which differ in their permissions.
 package enum ClientKind: Sendable {
-    /// An operator, or an app that acts for all of its users.
+    /// An operator, or an app that acts on behalf of all its users.
     case `operator`
-    /// A user whom an app has given a token.
+    /// A user with an access token that an app has issued.
     case appUser
     /// A user who has signed in to an account of the cluster.
     case accountUser
@@ -176,47 +177,48 @@ package enum ClientKind: Sendable {
 /// The receiver of replies and events: a session, or a step of the node's own requests.
 package protocol ReplySink: AnyObject, Sendable {
     func onSettled(_ number: UInt64, _ outcome: ReplyResult)
-    /// Hands over several replies that are `.stored` and may be sent now.
+    /// Delivers several `.stored` replies, which may be sent to the client now.
     ///
     /// - Parameter replies: the replies, ascending by slot.
     func onStored(_ replies: ArraySlice<(slot: ReplySlot, stored: Stored)>)
-    /// Forgets what was reserved for a list whose size was not known: from now on it is reserved by
-    /// the sizes of its parts.
+    /// Releases the memory reserved for a list of unknown size; from then on memory is reserved for
+    /// each part of the list by its size.
     func onListDelayed(_ number: UInt64)
-    /// Reserves memory for a list or a part of it; false where there is none.
+    /// Reserves memory for a list or a part of a list; returns false if too little is available.
     ///
     /// - Parameters:
-    ///   - bytes: the size on its way between nodes.
-    ///   - isFurther: whether the list has memory already: then it is given more.
+    ///   - bytes: the size of the list or the part as it is sent between nodes.
+    ///   - isFurther: whether memory is reserved for the list already; the reservation then grows.
     func reserveList(_ number: UInt64, _ bytes: Int, isFurther: Bool) -> Bool
-    /// Returns the session's vector of a shard; nil if the session has seen nothing of it.
+    /// Returns the session's vector of a shard; nil if the session has seen nothing of the shard.
     func sessionVector(of shard: ShardID) -> SessionVector?
-    /// As what the client has signed in.
+    /// The kind of client, as determined at its sign-in.
     var clientKind: ClientKind { get }
     /// Returns the condition that a replica has to meet before it may answer the session.
     func constraint(on shard: ShardID) -> ReadConstraint?
-    /// Notes the replicas whose content the session is about to see, or has written to.
+    /// Records the replicas whose content the session is about to see, or that executed its writes.
     func onSeen(_ observations: [Observation])
-    /// Notes that the session was told events up to this state of a replica.
+    /// Records that the session has received the events up to this state of a replica.
     func onTold(_ observation: Observation)
-    /// Notes a write that the session is about to be told of, in a reply that does not name it.
+    /// Records a write that was executed for the session and that its reply does not name.
     ///
-    /// - Parameter isHere: whether a shard replica of this node executed it.
+    /// - Parameter isHere: whether a shard replica of this node executed the write.
     func onWritten(_ write: Write, isHere: Bool)
-    /// Notes that a replica holds what the session has seen.
+    /// Records that a replica contains everything that the session has seen.
     func onCaughtUp(_ observation: Observation)
     func forgetReplica(of shard: ShardID)
-    /// Notes that the session is about to be told that operations of a process, up to this one, may
-    /// be done.
+    /// Records that the session is about to learn that operations of a process, up to `last`, may
+    /// have been executed.
     func onUnsettled(_ last: UnsettledOperation)
 
-    /// Hands over an event of the user whom the session watches.
+    /// Delivers an event of the user whom the session watches.
     ///
-    /// - Parameter token: the token from which a client that resumes gets the events that follow.
-    /// - Returns: whether the client does not keep up: then `isStillFull` is called with each tick.
+    /// - Parameter token: the resume token of the event; a client that resumes with it receives the
+    ///   events after this event.
+    /// - Returns: whether the client reads too slowly; each tick then calls `isStillFull`.
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool
 
-    /// Whether a client that did not keep up still does not; one that stays so is disconnected.
+    /// Whether a slow client still reads too slowly; a client that stays slow is disconnected.
     func isStillFull() -> Bool
 }
 

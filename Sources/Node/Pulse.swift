@@ -1,13 +1,15 @@
 import Replication
 import Wire
 
-/// The sign of life that a node sends to each member twice a second: whether the two are in sync,
-/// whether the sender hears the receiver, and which shards the sender cannot answer for.
+/// The heartbeat that a node sends to each member twice a second.
+///
+/// The pulse shows whether both nodes are in sync, whether the sender hears the receiver, and for
+/// which shards the sender cannot answer.
 package struct Pulse: Hashable, Sendable {
-    /// The hash covers the shards that both own; the unready shards are all of those that the
-    /// sender owns.
+    /// The hash is computed over the shards that both nodes own; the unready shards are all shards
+    /// that the sender owns and cannot answer for.
     package let summary: Frame.Summary
-    /// How long the sender has heard nothing from the receiver, in milliseconds.
+    /// The time since the sender last heard from the receiver, in milliseconds.
     package let silence: UInt64
 
     package init(_ summary: Frame.Summary, silence: UInt64) {

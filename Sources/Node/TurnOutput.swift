@@ -12,25 +12,25 @@ extension ShardMachine {
         /// The peers whose pulls wait for their next batch of documents.
         let served: [NodeName]
         let divergences: [NodeName]
-        /// Damage on disk that reads have found; nil for none.
+        /// The damage on disk that reads of this shard have found; nil for none.
         let damage: Damage?
         /// Whether the replica is to be deleted from the disk.
         let isDropped: Bool
         /// The size of rewritten documents that are not on disk yet, in bytes.
         let unsettledBytes: Int
-        /// What all nodes have to know of sign-ins; nil for nothing.
+        /// The changes of sign-ins that all nodes have to receive; nil for none.
         let tokenNews: TokenNews?
     }
 
-    /// What documents have come to say of sign-ins, which all nodes have to know.
+    /// The changes of sign-ins in documents of a shard, which all nodes have to receive.
     struct TokenNews: Sendable {
-        /// The sign-ins that were open here, and are not any more.
+        /// The sign-ins that were open in this replica and have ended.
         var ended: [SignInID] = []
-        /// The keys and revocations that earlier versions keep in a document.
+        /// The signing keys and revocations that earlier program versions store in a document.
         var signing: Signing?
     }
 
-    /// Notes what a new state of a document says of sign-ins.
+    /// Records the changes of sign-ins that the new state of a document contains.
     mutating func noteTokens(_ document: Document, replacing old: Document?) {
         switch document.content {
         case .credentials(let credentials):
@@ -51,12 +51,12 @@ extension ShardMachine {
         return tokenNews
     }
 
-    /// Takes all output of a turn.
+    /// Ends a turn and returns all output of the shard.
     ///
-    /// It is collected here and not in the actor that owns the machine, since reading an actor's
-    /// value from outside copies what is read.
+    /// The machine collects its output itself, because reading a value of the owning actor from
+    /// outside would copy that value.
     ///
-    /// - Parameter ticket: the number of the commit, greater than all before.
+    /// - Parameter ticket: the number of the commit, greater than those of all earlier commits.
     mutating func endTurn(_ ticket: UInt64, now: UInt64) -> TurnOutput {
         let write = takeWrite(ticket)
         let isDropped = replica.isHandedOver

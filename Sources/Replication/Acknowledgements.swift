@@ -14,13 +14,13 @@ public struct ReplySlot: Hashable, Sendable {
 
 /// The number of owners that have a write on disk.
 ///
-/// Only `Acknowledgements` creates it, on this node or on the member that executed the request, so
-/// nothing is acknowledged that is not on the disk of the node that creates it.
+/// Only the node that executed the request counts the owners, and only after its own commit, so
+/// every acknowledged write is on that node's disk.
 public struct Stored: Hashable, Sendable {
     public let on: Int
     public let owners: Int
-    /// Whether that is as many owners as the write's level requires; dead owners do not lower the
-    /// requirement.
+    /// Whether at least as many owners have the write as its level requires; dead owners do not
+    /// lower the requirement.
     public let isEnough: Bool
 }
 
@@ -38,7 +38,8 @@ extension Stored: WireValue {
         self.init(on: Int(on), owners: Int(owners), isEnough: try reader.readFlag())
     }
 
-    /// More than the number of members in any cluster.
+    /// An upper bound of the number of owners that a decoded value may contain, greater than any
+    /// cluster.
     private static let ownersMax: UInt64 = 1_024
 }
 
@@ -46,7 +47,7 @@ extension Stored: WireValue {
 public enum AckLevel: String, CaseIterable, Hashable, Sendable {
     case local, majority, all
 
-    /// Returns how many replicas an `OK` waits for: no more than there are owners not considered
+    /// Returns how many replicas an `OK` waits for: at most the owners that are not considered
     /// dead.
     func copies(owners: Int, living: Int) -> Int { min(copies(owners: owners), living) }
 
@@ -63,15 +64,16 @@ public enum AckLevel: String, CaseIterable, Hashable, Sendable {
 /// The replies of one shard that wait until this node's disk or co-owners' disks have stored a
 /// change.
 ///
-/// Every reply waits for the commit that contains what it shows. The reply to a write also waits
-/// for as many co-owners as its level requires, for at most `patienceMilliseconds`.
+/// Every reply waits for the commit that contains the changes that the reply shows. The reply to a
+/// write also waits for as many co-owners as its level requires, for at most
+/// `patienceMilliseconds`.
 struct Acknowledgements: Sendable {
     /// How long an `OK` waits for co-owners, in milliseconds: one second, by the contract.
     static let patienceMilliseconds: UInt64 = 1_000
 
     struct Waiter: Sendable {
         let slot: ReplySlot
-        /// The seqs that have to be stored; empty for a reply that only shows content.
+        /// The seqs that have to be stored before the reply is sent; empty for a reply to a read.
         let context: Context
         let level: AckLevel
         let deadline: UInt64
@@ -79,22 +81,22 @@ struct Acknowledgements: Sendable {
 
     /// The commit that a reply waits for.
     enum AwaitedCommit {
-        /// The one that begins next.
+        /// The next commit that begins.
         case next
-        /// The last one that has begun, by its number.
+        /// The last commit that has begun, with its number.
         case last(UInt64)
-        /// None: the change is on disk.
+        /// No commit, since the change is on disk.
         case none
     }
 
     /// The replies that wait for the commit that begins next.
     ///
-    /// Its number is not known earlier: a node numbers its commits across all shards, so the next
-    /// commit of this shard need not have the next number.
+    /// The number of that commit is unknown before it begins: a node numbers its commits across all
+    /// shards, so the next commit of this shard need not have the next number.
     private var unnumbered: [Waiter] = []
     /// The replies that wait for a commit that has begun, in the order of the commits.
     private var handedOut: [(ticket: UInt64, waiters: [Waiter])] = []
-    /// The replies whose change is on this disk, and which wait for co-owners.
+    /// The replies whose change is on this disk and that wait for confirmations of co-owners.
     private var stored: [Waiter] = []
 
     var isEmpty: Bool { unnumbered.isEmpty && handedOut.isEmpty && stored.isEmpty }
@@ -109,7 +111,7 @@ struct Acknowledgements: Sendable {
         }
     }
 
-    /// Assigns the commit that is beginning to all replies that have none yet.
+    /// Assigns the commit that begins now to all replies without a commit.
     mutating func noteHandedOut(with ticket: UInt64) {
         guard !unnumbered.isEmpty else { return }
         handedOut.append((ticket, unnumbered))
@@ -123,14 +125,15 @@ struct Acknowledgements: Sendable {
         }
     }
 
-    /// Removes and returns the replies on this disk for which `condition` returns a value.
+    /// Removes and returns the replies whose change is on this node's disk and for which
+    /// `condition` returns a value.
     mutating func takeSettled(
         _ condition: (borrowing Waiter) -> Stored?
     ) -> [(ReplySlot, Stored)] {
         guard !stored.isEmpty else { return [] }
         var settled: [(ReplySlot, Stored)] = []
         settled.reserveCapacity(stored.count)
-        // Through a pointer: `removeAll(where:)` copies each waiter four times.
+        // The loop uses a pointer, since `removeAll(where:)` copies each waiter four times.
         let kept = stored.withUnsafeMutableBufferPointer { waiters in
             var kept = 0
             for index in waiters.indices {

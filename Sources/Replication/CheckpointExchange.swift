@@ -4,36 +4,38 @@ import Wire
 /// A node's table of the checkpoints of all shards, and the protocol that keeps it equal to the
 /// tables of the other nodes.
 ///
-/// The first living owner of a shard names the shard's vector, at most once a second and only if it
-/// has changed, and tells every node. Two nodes that connect compare the newest checkpoint of each
-/// shard, and send each other the history where they differ; so a node that was cut off or has just
-/// started learns what it missed. A lost frame is not repeated: tokens that need it are less
-/// precise until the two nodes connect again. Each node stores its table, some seconds late.
+/// The first living owner of a shard names the shard's vector, at most once a second and only if
+/// the vector has changed, and sends this checkpoint to every node. Two nodes that connect compare
+/// the newest checkpoint of each shard, and send each other the history where they differ; so a
+/// node that was cut off or has just started receives the checkpoints that it missed. A lost frame
+/// is not repeated: tokens that need the frame's checkpoint are less precise until the two nodes
+/// connect again. Each node stores its table with a delay of some seconds.
 public struct CheckpointExchange: Sendable {
     public private(set) var known = Checkpoints()
-    /// What the replicas of this node held of them.
+    /// The names of the checkpoints that the replicas of this node contain.
     public private(set) var held = HeldCheckpoints()
-    /// The next shard to compare with each connected node; no entry once all have been compared.
+    /// The next shard to compare with each connected node; no entry after the last shard.
     private var cursors: [NodeName: UInt16] = [:]
-    /// When vectors were last named, in milliseconds.
+    /// When this node last named vectors of its replicas, in milliseconds.
     private var namedAt: UInt64 = 0
-    /// The hash of the replica whose vector was last named, by shard.
+    /// By shard, the hash of the replica's state when its vector was last named.
     private var named: [ShardID: UInt64] = [:]
 
-    /// How many vectors of a shard were named for tokens since a time in milliseconds.
+    /// The number of vectors of each shard named for tokens since `since`, a time in milliseconds.
     private var namedForTokens: [ShardID: (since: UInt64, count: Int)] = [:]
-    /// The shards whose histories have changed since they were last taken for the disk.
+    /// The shards whose histories have changed since `takeUnstored` last returned them.
     private var unstored: Set<ShardID> = []
-    /// The shard whose history was last taken for the disk, and when, in milliseconds.
+    /// The shard whose history `takeUnstored` returned last, and the time of that call in
+    /// milliseconds.
     private var lastStored = (shard: ShardID(0), at: UInt64(0))
 
-    /// The size in bytes from which no further history is stored in the same second: a small part
-    /// of what the writes themselves take that change so many histories.
+    /// The size in bytes from which no further history is stored in the same second: a small
+    /// fraction of the bytes of the writes that change so many histories.
     static let storedBytesPerSecond = 32 << 10
-    /// The greatest size of a stored history, in bytes; larger ones are in memory only.
+    /// The greatest size of a stored history, in bytes; larger histories are kept in memory only.
     static let storedBytesMax = 128 << 10
-    /// The most namings of a shard for tokens within `tokenPauseMilliseconds`: more would push
-    /// those out that other tokens need.
+    /// The greatest number of namings of a shard for tokens within `tokenPauseMilliseconds`; more
+    /// namings would evict checkpoints that other tokens need.
     static let tokenNamesMax = 4
     static let tokenPauseMilliseconds: UInt64 = 100
     /// The shortest time between two namings, in milliseconds.
@@ -41,7 +43,7 @@ public struct CheckpointExchange: Sendable {
     /// The greatest number of shards that are compared with one node in one tick.
     static let questionsMax: UInt16 = 64
 
-    /// A frame to one node, or to every connected one.
+    /// A frame to one node, or to every connected node.
     public enum Directive: Hashable, Sendable {
         case send(CheckpointFrame, to: NodeName)
         case sendToAll(CheckpointFrame)
@@ -50,7 +52,7 @@ public struct CheckpointExchange: Sendable {
     /// The state on disk of a replica whose vector this node has to name.
     public struct Candidate: Sendable {
         let shard: ShardID
-        /// A hash that differs where the vector differs.
+        /// A hash of the replica's state that differs if the vector differs.
         let hash: UInt64
         let vector: Vector
 
@@ -89,11 +91,11 @@ public struct CheckpointExchange: Sendable {
         return directives + candidates().compactMap { name($0) }
     }
 
-    /// Names the vectors of which a token says no more than the name, and tells every node before
-    /// the token leaves.
+    /// Names the vectors that a token refers to only by name, and returns the frames that announce
+    /// the names to every node before the token leaves.
     ///
-    /// An earlier vector than the newest is named more rarely: connections that do not read a shard
-    /// again keep it, and it is soon pushed out again.
+    /// A vector that does not contain the newest checkpoint is named more rarely, since newer
+    /// checkpoints soon evict it. Connections that do not read a shard again keep an old vector.
     public mutating func nameForTokens(
         _ vectors: [(shard: ShardID, vector: Vector)], now: UInt64
     ) -> [Directive] {
@@ -121,8 +123,8 @@ public struct CheckpointExchange: Sendable {
         guard !vector.isEmpty, !known[shard].contains(CheckpointID(of: vector)) else { return nil }
         add(vector, to: shard)
         guard known[shard].contains(CheckpointID(of: vector)) else { return nil }
-        // The last checkpoint is not part of this vector after a partition; the whole vector is
-        // sent.
+        // After a partition, the vector may lack changes of the last checkpoint; the vector is then
+        // sent whole.
         guard vector.covers(before) else {
             return .sendToAll(.checkpoint(shard, beyond: nil, vector))
         }
@@ -159,32 +161,33 @@ public struct CheckpointExchange: Sendable {
 
     // MARK: Names
 
-    /// Takes the names of the checkpoints that a replica of this node holds.
+    /// Adds the names of the checkpoints that a replica of this node contains.
     ///
-    /// - Parameter stored: the vector of what is on the replica's disk, and a hash that differs
-    ///   where the vector does; nil where there is no replica.
+    /// - Parameter stored: the vector of the replica's state on disk, and a hash that differs if
+    ///   the vector differs; nil if this node has no replica.
     public mutating func noteStored(
         _ stored: (hash: UInt64, vector: Vector)?, of shard: ShardID
     ) {
         held.noteStored(stored, of: shard, in: known[shard])
     }
 
-    /// Notes that this node has a replica of the shard.
+    /// Marks all known checkpoints of a shard for comparison with this node's replica of the shard.
     public mutating func noteReplica(of shard: ShardID) {
         held.noteKnown(known[shard].ids, of: shard)
     }
 
-    /// Forgets what a replica of this node held, since it is about to lose something.
+    /// Removes all names of a shard whose replica on this node is about to lose changes.
     ///
-    /// - Returns: the chunks that have to be emptied in the commit with the loss.
+    /// - Returns: the chunks that have to be emptied in the commit that loses the changes.
     public mutating func forgetHeld(_ shard: ShardID) -> [HeldCheckpoints.Chunk] {
         held.forget(shard, known: known[shard])
     }
 
     // MARK: Disk
 
-    /// Takes histories that are to be stored, so that tokens stay good after all nodes were down at
-    /// once; a few in a second, and the shards in turn.
+    /// Removes and returns the histories to store now: a few in a second, the shards in turn.
+    ///
+    /// Stored histories keep tokens valid after all nodes were down at once.
     public mutating func takeUnstored(now: UInt64) -> [(shard: ShardID, bytes: [UInt8])] {
         guard !unstored.isEmpty, now >= lastStored.at + CheckpointExchange.pauseMilliseconds else {
             return []
@@ -203,7 +206,7 @@ public struct CheckpointExchange: Sendable {
         return taken
     }
 
-    /// Takes chunks of names that are to be stored, a few in a second.
+    /// Removes and returns the chunks of names to store now, a few in a second.
     public mutating func takeUnstoredNames(
         now: UInt64
     ) -> [(chunk: HeldCheckpoints.Chunk, bytes: [UInt8])] {
@@ -214,12 +217,12 @@ public struct CheckpointExchange: Sendable {
         unstored.filter { $0 > lastStored.shard }.min() ?? unstored.min()
     }
 
-    /// Reads a history that was stored.
+    /// Reads a stored history of a shard.
     public mutating func load(_ bytes: [UInt8], of shard: ShardID) throws(WireError) {
         known.formUnion(try CheckpointHistory.decode(bytes), of: shard)
     }
 
-    /// Reads a chunk of names that was stored.
+    /// Reads a stored chunk of names.
     public mutating func load(
         _ bytes: [UInt8], of chunk: HeldCheckpoints.Chunk
     ) throws(WireError) {
@@ -229,13 +232,13 @@ public struct CheckpointExchange: Sendable {
 
 /// The messages that nodes exchange about checkpoints.
 public enum CheckpointFrame: Hashable, Sendable {
-    /// A checkpoint: a whole vector, or the changes that it has beyond an earlier one.
+    /// A checkpoint: a whole vector, or its changes that an earlier checkpoint does not contain.
     case checkpoint(ShardID, beyond: CheckpointID?, Vector)
-    /// A request for the receiver's history if its newest checkpoint is a different one.
+    /// A request for the receiver's history if its newest checkpoint differs from the sender's.
     case compare(ShardID, newest: CheckpointID?)
     case history(ShardID, CheckpointHistory)
 
-    /// The shard that the frame is about.
+    /// The shard to which the frame belongs.
     public var shard: ShardID {
         switch self {
         case .checkpoint(let shard, _, _), .compare(let shard, _), .history(let shard, _): shard

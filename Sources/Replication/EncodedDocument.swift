@@ -1,13 +1,12 @@
 import CRDT
 import Wire
 
-/// A whole document as it travels: its key and its canonical bytes, which this module does not
-/// read.
+/// A whole document as nodes send it: its key and its canonical bytes, opaque to this module.
 public struct EncodedDocument: Hashable, Sendable {
     public let key: [UInt8]
     public let bytes: [UInt8]
-    /// Earlier changes of this document that were not sent on their own because this version
-    /// contains them; the document itself names only the last change of each replica id.
+    /// Earlier changes of this document that were not sent separately because this version contains
+    /// them; the document itself names only the last change of each replica id.
     public let superseded: Vector
 
     public init(key: [UInt8], bytes: [UInt8], superseded: Vector = Vector()) {

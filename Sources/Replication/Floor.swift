@@ -1,18 +1,18 @@
 import CRDT
 import Wire
 
-/// The state that a replica has to hold before it may show anything to a connection.
+/// The state that a replica has to contain before it may show any data to a connection.
 public enum MinimumVersion: Hashable, Sendable {
-    /// The changes that the connection was shown or has written.
+    /// The vector of the changes that the connection was shown or has written.
     case vector(SaidVector)
     /// The token that a client brought from another connection.
     case token(Token)
 
-    /// Whether a replica of the shard that holds `vector` certainly holds all of the minimum.
+    /// Whether a replica of the shard with this vector certainly contains all of the minimum.
     ///
     /// - Parameters:
     ///   - checkpoints: the checkpoints that a token may name.
-    ///   - held: the names of vectors that this replica holds.
+    ///   - held: the names of the checkpoints that this replica contains.
     public func isCovered(
         by vector: Vector, of shard: ShardID, _ checkpoints: Checkpoints = Checkpoints(),
         held: HeldNames = HeldNames()

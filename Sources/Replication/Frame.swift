@@ -1,47 +1,50 @@
 import CRDT
 import Wire
 
-/// The messages that two nodes exchange about the shard replicas that they hold.
+/// The messages that two nodes exchange about their shard replicas.
 public enum Frame: Hashable, Sendable {
-    /// Documents that the sender has just accepted and that are not on its disk yet; `cause` holds
-    /// the seqs that the sender had merged by then and that the receiver has neither confirmed nor
-    /// been sent in the cause of an earlier push.
+    /// Documents that the sender has just accepted and that are not on the sender's disk yet;
+    /// `cause` contains the seqs that the sender had merged before the push and that the receiver
+    /// has neither confirmed nor been sent in the cause of an earlier push.
     case push(ShardID, [EncodedDocument], cause: Vector)
-    /// Seqs that are on the sender's disk, of those that the receiver has sent or asked for.
+    /// Seqs that are on the sender's disk, of the seqs that the receiver has sent or named in a
+    /// `check`.
     case confirm(ShardID, Vector)
-    /// A request to confirm those of these seqs that the receiver has, once they are on its disk.
+    /// A request to confirm the seqs of this vector that the receiver has, once they are on the
+    /// receiver's disk.
     case check(ShardID, Vector)
-    /// The combined hash of all shards that both nodes own; it also shows that the sender is alive.
+    /// The combined hash of all shards that both nodes own; the frame also shows that the sender is
+    /// alive.
     case summary(Summary)
-    /// A hash of each shard that both nodes own in the sender's view, ascending by shard; sent
-    /// where the summaries differ.
+    /// A hash of each shard that both nodes own in the sender's view, ascending by shard; sent if
+    /// the summaries differ.
     case hashes([ShardHash])
-    /// The sender's claim of what its disk holds of a shard.
+    /// The sender's claim about the state of one shard on its disk.
     case offer(Offer)
-    /// A request for the documents that the receiver holds beyond this vector.
+    /// A request for the receiver's documents whose changes this vector does not contain.
     case pull(ShardID, number: UInt64, SaidVector)
     /// One part of the reply to a pull; `index` counts from 0.
     case batch(ShardID, number: UInt64, index: UInt64, [EncodedDocument])
-    /// The end of the reply to a pull: everything that the claim counts was in the batches or in
-    /// the vector of the request.
+    /// The end of the reply to a pull: every change that the claim contains was in a batch or in
+    /// the vector of the pull.
     case done(ShardID, number: UInt64, batches: UInt64, VersionClaim)
-    /// The sender will not finish its reply to this pull.
+    /// A notice that the sender will not finish its reply to the pull with this number.
     case broken(ShardID, number: UInt64)
     /// A request for the receiver's claim of a shard, answered by `offer` or by `absent`.
     case seek(ShardID)
-    /// The same, answered by `report` with the same number: unlike an offer, a report was certainly
-    /// made after the inquiry.
+    /// A request for the receiver's claim of a shard, answered by `report` with the same number:
+    /// unlike an offer, a report was certainly made after the inquiry.
     case inquiry(ShardID, number: UInt64)
-    /// The sender's claim of what its disk holds of a shard, as an answer to an inquiry; nil if it
-    /// has no replica.
+    /// The answer to an inquiry: the sender's claim about the state of the shard on its disk; nil
+    /// if the sender has no replica.
     case report(ShardID, number: UInt64, VersionClaim?)
-    /// The sender has no replica of the shard.
+    /// A notice that the sender has no replica of the shard.
     case absent(ShardID)
     /// An offer of a replica by a holder that does not own the shard; `mark` names the offered
     /// state.
     case handover(ShardID, mark: UInt64, VersionClaim)
     /// The acceptance of a handover: the sender owns the shard and has on disk all of the replica
-    /// that was offered under this mark, and claims this.
+    /// that was offered under this mark. The claim is the sender's own.
     case accept(ShardID, mark: UInt64, VersionClaim)
 
     /// The first version of the wire format with inquiries and reports.
@@ -57,15 +60,16 @@ public enum Frame: Hashable, Sendable {
     public struct Offer: Hashable, Sendable {
         public let shard: ShardID
         public internal(set) var claim: VersionClaim
-        /// Whether this offer answers another one; such an offer is not answered.
+        /// Whether the receiver must not answer this offer with its own offer, so that two nodes do
+        /// not answer each other endlessly.
         public let isAnswer: Bool
     }
 
-    /// The state of all shards that two nodes both own, as held by one of the two.
+    /// The state of all shards that two nodes both own, as stored by one of the two.
     public struct Summary: Hashable, Sendable {
         /// The hash over the shards' hashes; equal hashes mean that the two nodes are in sync.
         public let hash: UInt64
-        /// The shards that the sender owns and must not show yet, ascending.
+        /// The shards that the sender owns and must not show to clients yet, ascending.
         public let unready: [ShardID]
 
         public init(hash: UInt64, unready: [ShardID]) {
@@ -78,7 +82,7 @@ public enum Frame: Hashable, Sendable {
     public struct ShardHash: Hashable, Sendable {
         public let shard: ShardID
         public let hash: UInt64
-        /// Whether other replicas may rely on this one to serve.
+        /// Whether a replica that is in sync with this replica may serve clients.
         public let isServing: Bool
 
         public init(_ shard: ShardID, _ hash: UInt64, isServing: Bool) {
@@ -94,8 +98,8 @@ public enum Frame: Hashable, Sendable {
         /// The sum of the documents' digests; replicas with equal vectors have equal sums.
         public let digest: Hash128
         public let isComplete: Bool
-        /// Whether the sender may show the replica: a replica that is still catching up makes no
-        /// other one complete.
+        /// Whether a replica that fetches all of this replica becomes complete; a replica that is
+        /// still catching up makes no other replica complete.
         public let isServing: Bool
 
         init(vector: Vector, digest: Hash128, isComplete: Bool, isServing: Bool) {
@@ -105,12 +109,12 @@ public enum Frame: Hashable, Sendable {
             self.isServing = isServing
         }
 
-        /// The vector; it is whole only after `SaidVectors.hear` has completed it.
+        /// The claimed vector; in a received frame, the vector is whole only after
+        /// `SaidVectors.hear` has added its base.
         public var vector: Vector { said.vector }
     }
 
-    /// The answer of a node without a replica of the shard to a sender that assumes one; nil if the
-    /// frame needs no answer.
+    /// The answer of a node that has no replica of the shard; nil if the frame needs no answer.
     public var answerWithoutReplica: Frame? {
         switch self {
         case .seek(let shard), .pull(let shard, _, _): .absent(shard)
@@ -119,7 +123,7 @@ public enum Frame: Hashable, Sendable {
         }
     }
 
-    /// The shard that the frame is about; nil for frames about all shards.
+    /// The shard to which the frame belongs; nil for frames about all shards.
     public var shard: ShardID? {
         switch self {
         case .push(let shard, _, _), .pull(let shard, _, _): shard

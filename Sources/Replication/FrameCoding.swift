@@ -1,8 +1,8 @@
 import CRDT
 import Wire
 
-/// The wire format: one byte for the kind, then its values; bytes that a later version appends are
-/// ignored.
+/// The wire format: one byte for the kind of the frame, then the values of that kind; a reader
+/// ignores bytes that a later version appends.
 extension Frame: WireValue {
     private enum Kind {
         static let push: UInt8 = 1

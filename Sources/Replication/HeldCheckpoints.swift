@@ -1,27 +1,27 @@
 import CRDT
 import Wire
 
-/// The names of the checkpoints that the replicas of a node hold, by shard.
+/// The names of the checkpoints that the replicas of a node contain, by shard.
 ///
-/// A node forgets most checkpoints after some dozens of changes, or of process starts. What its
-/// replica held of them it goes on to know by name, so that the token of a client that was away for
-/// long is good at each replica that held what it names, whichever other nodes are dead.
+/// A node forgets most checkpoints after some dozens of changes, or of process starts. The names of
+/// the checkpoints that its replica contains are kept longer. By these names a replica can accept
+/// an old token without the vector that the token names, even if no other node is alive.
 ///
-/// Invariant: a name is here, and on disk, only while the replica's disk holds all changes of the
-/// vector. A name is added after the commit of the changes, and `forget` is carried out before the
-/// replica loses any, in the same commit on disk.
+/// Invariant: a name is in this table, and on disk, only while the replica has all changes of the
+/// named vector on disk. A name is added after the commit of the changes of its vector. `forget`
+/// removes the names before the replica loses a change; the disk loses both in the same commit.
 public struct HeldCheckpoints: Sendable {
     private var names: [ShardID: HeldNames] = [:]
-    /// The known checkpoints that the replicas were not yet found to hold.
+    /// The known checkpoints of each shard that have not been found in its replica.
     private var open: [ShardID: Set<CheckpointID>] = [:]
     /// The hash of the vector with which all open checkpoints of a shard were compared.
     private var compared: [ShardID: UInt64] = [:]
-    /// The chunks of names that have changed since they were last taken for the disk.
+    /// The chunks of names that have changed since `takeUnstored` last returned them.
     private var unstored: Set<Chunk> = []
-    /// The chunk that was last taken, and when, in milliseconds.
+    /// The chunk that `takeUnstored` returned last, and the time of that call in milliseconds.
     private var lastTaken = (chunk: Chunk(shard: ShardID(0), index: 0), at: UInt64(0))
 
-    /// The most chunks that are stored in a second, of 1 KiB at most.
+    /// The greatest number of chunks that are stored in a second; a chunk has at most 1 KiB.
     static let chunksPerSecond = 16
 
     /// A part of a shard's names, the unit in which they are stored.
@@ -43,20 +43,20 @@ public struct HeldCheckpoints: Sendable {
 
     public subscript(shard: ShardID) -> HeldNames { names[shard] ?? HeldNames() }
 
-    /// The shards with known checkpoints that may have come to be held.
+    /// The shards with known checkpoints that were not found in the shard's replica, ascending.
     public var openShards: [ShardID] { open.keys.sorted() }
 
-    /// Notes checkpoints that the node has come to know.
+    /// Adds checkpoints that this node has received or created.
     mutating func noteKnown(_ ids: [CheckpointID], of shard: ShardID) {
         guard !ids.isEmpty else { return }
         open[shard, default: []].formUnion(ids)
         compared[shard] = nil
     }
 
-    /// Takes the names of those known checkpoints that a replica holds.
+    /// Adds the names of the known checkpoints that a replica contains.
     ///
-    /// - Parameter stored: the vector of what is on the replica's disk, and a hash that differs
-    ///   where the vector does; nil where there is no replica.
+    /// - Parameter stored: the vector of the replica's state on disk, and a hash that differs if
+    ///   the vector differs; nil if this node has no replica.
     mutating func noteStored(
         _ stored: (hash: UInt64, vector: Vector)?, of shard: ShardID, in history: CheckpointHistory
     ) {
@@ -77,9 +77,9 @@ public struct HeldCheckpoints: Sendable {
         compared[shard] = stored.hash
     }
 
-    /// Forgets all names of a shard, whose replica is about to lose something.
+    /// Removes all names of a shard whose replica is about to lose changes.
     ///
-    /// - Returns: the chunks that have to be emptied in the commit with the loss.
+    /// - Returns: the chunks that have to be emptied in the commit that loses the changes.
     mutating func forget(_ shard: ShardID, known: CheckpointHistory) -> [Chunk] {
         let chunks = self[shard].chunkIndices.map { Chunk(shard: shard, index: $0) }
         names[shard] = nil
@@ -90,7 +90,8 @@ public struct HeldCheckpoints: Sendable {
 
     // MARK: Disk
 
-    /// Takes chunks that are to be stored, the shards in turn.
+    /// Removes and returns the chunks to store now, in the order of the shards, after the chunk
+    /// that was returned last.
     mutating func takeUnstored(now: UInt64) -> [(chunk: Chunk, bytes: [UInt8])] {
         guard !unstored.isEmpty, now >= lastTaken.at + CheckpointExchange.pauseMilliseconds
         else { return [] }
@@ -104,7 +105,7 @@ public struct HeldCheckpoints: Sendable {
         }
     }
 
-    /// Reads a chunk that was stored; an emptied one has no bytes.
+    /// Reads a stored chunk; an emptied chunk has no bytes.
     mutating func load(_ bytes: [UInt8], of chunk: Chunk) throws(WireError) {
         guard !bytes.isEmpty else { return }
         try names[chunk.shard, default: HeldNames()].load(bytes, at: chunk.index)

@@ -5,49 +5,49 @@ import Wire
 /// lasts.
 struct PeerProgress: Sendable {
     let name: NodeName
-    /// The seqs known to be on the peer's disk; never more.
+    /// The seqs known to be on the peer's disk; seqs that may be missing there are never included.
     private(set) var confirmed = Vector()
-    /// The number of ranges confirmed since `confirmed` was last cut down to its limits.
+    /// The number of ranges confirmed since `confirmed` was last reduced to its limits.
     private var rangesUnchecked = 0
-    /// The seqs that the peer was lately asked to confirm.
+    /// The seqs in the `check` frames that were sent to the peer.
     var checked = Vector()
-    /// Seqs merged here that no push to the peer has named as a cause; the next push names them,
-    /// since its documents may answer those changes.
+    /// Seqs merged into this replica that no push to the peer has named as a cause; the next push
+    /// names them, since the documents in the push may depend on those changes.
     var untold = Vector()
-    /// The kind of replica that the peer last claimed to hold.
+    /// The kind of replica that the peer last claimed to have.
     var holding = Holding.unknown {
         didSet { hasClaimed = true }
     }
-    /// Whether the peer has said what it holds since it was last asked.
+    /// Whether a claim of the peer has arrived since this node last requested one.
     private var hasClaimed = false
-    /// The hash of what is on this disk, when the peer was last known to hold just that.
+    /// The hash of this replica's stored state when the peer was last known to have the same state.
     var caughtUpHash: UInt64?
-    /// Whether the peer last claimed that its replica may be shown.
+    /// Whether the peer's last claim reports that its replica may serve clients.
     var isServing = false
     /// Whether the peer owns the shard, as this node sees it.
     var isOwner = false
-    /// The mark of the replica that the peer wants to hand over and that has not been fetched
-    /// entirely.
+    /// The mark of the peer's handover offer whose replica this node has not fetched entirely.
     var wanted: UInt64?
-    /// When the peer was last asked what it holds, in milliseconds.
+    /// When this node last requested the peer's claim, in milliseconds.
     private(set) var askedAt: UInt64?
-    /// When the latest inquiry was sent that the peer has answered, in milliseconds.
+    /// When this node sent the latest inquiry that the peer has answered, in milliseconds.
     private var answeredInquiry: UInt64?
-    /// Whether the peer knows `inquiry`.
+    /// Whether the peer's version of the wire format has the frame `inquiry`.
     private let answersInquiries: Bool
-    /// Whether the peer knows `check`.
+    /// Whether the peer's version of the wire format has the frame `check`.
     let confirmsOnRequest: Bool
     /// The peer's pull that is being served.
     var serving: Serving?
-    /// The number of a pull of the peer's whose reply was dropped on the way; the peer is told so
-    /// with the next offer.
+    /// The number of the peer's pull whose reply was dropped; `broken` with this number is sent
+    /// before the next offer to the peer.
     var unserved: UInt64?
-    /// The earliest time of the next pull from the peer after one broke, in milliseconds.
+    /// The earliest time of the next pull from the peer after a pull from the peer broke, in
+    /// milliseconds.
     var pullableFrom: UInt64 = 0
     /// The number of unreadable frames since the last finished pull from the peer.
     var badFrames: UInt64 = 0
     /// The earliest time of the next full comparison after digests differed at equal vectors, and
-    /// the pause that led to it; in milliseconds.
+    /// the pause before that comparison; both in milliseconds.
     var comparableFrom: UInt64 = 0
     var comparisonPause: UInt64 = 0
 
@@ -58,32 +58,34 @@ struct PeerProgress: Sendable {
         confirmsOnRequest = wire >= Frame.checkWireVersion
     }
 
-    /// Returns the request for the peer's claim of a shard.
+    /// Returns the frame that requests the peer's claim of a shard, and records the time of the
+    /// request.
     mutating func ask(for shard: ShardID, now: UInt64) -> Frame {
         askedAt = now
         hasClaimed = false
         return answersInquiries ? .inquiry(shard, number: now) : .seek(shard)
     }
 
-    /// Records that the peer has answered the inquiry that was sent at this time; its claim is
-    /// noted separately.
+    /// Records that the peer has answered the inquiry that was sent at this time; the caller
+    /// records the peer's claim separately.
     mutating func onReport(_ number: UInt64) {
         guard let askedAt, number <= askedAt else { return }
         answeredInquiry = max(answeredInquiry ?? 0, number)
     }
 
-    /// Whether the peer has said what it holds after it was asked at this time or later.
+    /// Whether the peer has answered a request for its claim that was sent at this time or later.
     ///
-    /// A peer that knows no inquiries may have sent its offer before it was asked.
+    /// A peer without inquiries answers with an offer, and it may have sent that offer before the
+    /// request arrived.
     func hasAnswered(since time: UInt64) -> Bool {
         let answered = answersInquiries ? answeredInquiry : hasClaimed ? askedAt : nil
         return answered.map { $0 >= time } ?? false
     }
 
-    /// Whether the peer last claimed to hold a replica.
+    /// Whether the peer last claimed to have a replica.
     var isHolder: Bool { holding == .complete || holding == .incomplete }
 
-    /// Discards what is known of the peer's replica, which the peer may have given away since.
+    /// Discards the recorded state of the peer's replica, which the peer may have given away.
     mutating func forgetCopy() {
         confirmed = Vector()
         checked = Vector()
@@ -92,7 +94,7 @@ struct PeerProgress: Sendable {
         caughtUpHash = nil
     }
 
-    /// Records the peer's claim.
+    /// Records a claim that the peer has sent.
     ///
     /// - Parameter known: the vector of this node's replica.
     mutating func recordClaim(_ claim: Frame.VersionClaim, known: Vector) {
@@ -102,7 +104,7 @@ struct PeerProgress: Sendable {
     }
 
     /// Records that a full comparison with the peer begins, and doubles the pause until the next
-    /// one.
+    /// comparison.
     mutating func noteComparison(now: UInt64) {
         comparisonPause = min(
             max(2 * comparisonPause, PeerProgress.comparisonPauseMilliseconds),
@@ -112,9 +114,9 @@ struct PeerProgress: Sendable {
 
     /// Records an unreadable frame, and doubles the pause before the next pull from the peer.
     ///
-    /// - Returns: for how long the peer is not pulled from, in milliseconds.
+    /// - Returns: how long this node sends no pull to the peer, in milliseconds.
     mutating func noteBadFrame(now: UInt64) -> UInt64 {
-        // Frames that were on their way together with the first bad one count once.
+        // Unreadable frames that arrive during the pause count as one.
         guard badFrames == 0 || now >= pullableFrom else { return pullableFrom - now }
         let pause = min(
             Pull.pauseMilliseconds << min(badFrames, 8), Pull.pauseMillisecondsMax)
@@ -123,13 +125,13 @@ struct PeerProgress: Sendable {
         return pause
     }
 
-    /// Records that the peer is in sync with this replica.
+    /// Replaces the seqs that the peer has confirmed by this vector.
     mutating func confirmAll(of vector: Vector) { confirmed = vector }
 
-    /// Adds to the seqs that are on the peer's disk.
+    /// Adds a vector to the seqs that are known to be on the peer's disk.
     ///
-    /// Whatever the peer claims, memory is bounded by what this replica holds: of the seqs that are
-    /// unknown here, only so many are kept as show that there is something to fetch.
+    /// The vector in memory is bounded whatever the peer claims: of the seqs that this replica
+    /// lacks, only a limited number is kept, which is enough to open a pull.
     ///
     /// - Parameter known: the vector of this node's replica.
     mutating func confirm(_ vector: Vector, known: Vector) {
@@ -147,11 +149,11 @@ struct PeerProgress: Sendable {
     }
 
     private static let rangesUncheckedMax = 4_096
-    /// The limits for the seqs that the peer has confirmed and this replica does not hold.
+    /// The limits for the seqs that the peer has confirmed and this replica does not contain.
     static let unknownReplicasMax = 256
     static let unknownRangesMax = 1_024
 
-    /// The kinds of replica of a shard that a node can hold.
+    /// The kinds of replica of a shard that a node can have.
     enum Holding: Hashable, Sendable {
         case unknown
         case nothing
@@ -159,12 +161,12 @@ struct PeerProgress: Sendable {
         case complete
     }
 
-    /// How long an answer to `seek` may take before it is sent again, in milliseconds.
+    /// How long the answer to `seek` may take before `seek` is sent again, in milliseconds.
     static let seekMilliseconds: UInt64 = 500
-    /// The pause after the first full comparison, in milliseconds; meanwhile both nodes check their
-    /// disks.
+    /// The pause after the first full comparison, in milliseconds; both nodes check their disks
+    /// during the pause.
     ///
-    /// The pause doubles with each comparison, up to the maximum.
+    /// The pause doubles with each comparison, up to `comparisonPauseMillisecondsMax`.
     static let comparisonPauseMilliseconds: UInt64 = 1_000
     static let comparisonPauseMillisecondsMax: UInt64 = 60_000
 }
@@ -173,21 +175,21 @@ struct PeerProgress: Sendable {
 struct Pull: Sendable {
     let peer: NodeName
     let number: UInt64
-    /// The mark of the peer's handover that was known when the pull began; `done` of the pull
-    /// accepts it.
+    /// The mark of the peer's handover that was known when the pull began; the end of the pull
+    /// accepts that handover.
     let mark: UInt64?
     var batches: UInt64 = 0
     /// When a part of the reply last arrived, in milliseconds.
     var heardAt: UInt64
 
-    /// How long a pull may stay silent before another peer is asked, in milliseconds.
+    /// How long no part of the reply may arrive before the pull is ended, in milliseconds.
     static let patienceMilliseconds: UInt64 = 3_000
-    /// The same, in milliseconds, while a request waits for the pull; a request waits for one
-    /// second.
+    /// How long no part of the reply may arrive while a client's request waits for the pull, in
+    /// milliseconds; the request waits for at most one second.
     static let patienceOfBarrierRoundsMilliseconds: UInt64 = 200
-    /// How long a peer is not pulled from after a pull from it broke, in milliseconds.
+    /// How long a peer gets no new pull after a pull from that peer broke, in milliseconds.
     static let pauseMilliseconds: UInt64 = 300
-    /// The longest such pause after unreadable frames, in milliseconds.
+    /// The longest pause between pulls from a peer that sent unreadable frames, in milliseconds.
     static let pauseMillisecondsMax: UInt64 = 60_000
 }
 
@@ -195,9 +197,9 @@ struct Pull: Sendable {
 struct Serving: Sendable {
     let number: UInt64
     let theirs: Vector
-    /// The state on disk before the scan, which `done` will claim.
+    /// The claim of the state on disk before the scan began; `done` carries this claim.
     let claim: Frame.VersionClaim
-    /// The dot behind which the scan continues.
+    /// The dot after which the scan continues; nil at the beginning of the scan.
     var cursor: Dot?
     var batches: UInt64 = 0
 }

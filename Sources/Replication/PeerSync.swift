@@ -11,13 +11,14 @@ public struct PeerSync: Sendable {
     public private(set) var heardAt: UInt64
     /// When the two nodes were last known to be in sync, in milliseconds.
     private var levelAt: UInt64?
-    /// The summary hash at that time.
+    /// The summary hash of both nodes when they were last known to be in sync.
     private var caughtUpHash: UInt64?
     private var summarizedAt: UInt64?
 
-    /// How often a summary is sent, in milliseconds: a change that only one of two nodes received
-    /// from a third that died has to reach the other within a second, including the exchange that
-    /// follows.
+    /// The interval between summaries, in milliseconds.
+    ///
+    /// A change that only one node received from a node that died has to reach the other owners
+    /// within a second, including the exchange.
     public static let summaryMilliseconds: UInt64 = 500
     /// The silence after which a connection is closed, in milliseconds: longer than any pause that
     /// a node should survive without being considered dead.
@@ -40,7 +41,7 @@ public struct PeerSync: Sendable {
         return writer.withUnsafeBytes { checksum($0) }
     }
 
-    /// Whether a summary is to be sent now: at once on a new connection, then every
+    /// Returns whether a summary has to be sent now: at once on a new connection, then every
     /// `summaryMilliseconds`.
     public mutating func takesSummary(now: UInt64) -> Bool {
         if let summarizedAt, now < summarizedAt + PeerSync.summaryMilliseconds { return false }
@@ -57,7 +58,7 @@ public struct PeerSync: Sendable {
     /// Makes the next summary due at once, since a frame was dropped or a difference is likely.
     public mutating func compareNow() { summarizedAt = nil }
 
-    /// Compares the peer's summary with this node's.
+    /// Compares the peer's summary with this node's summary.
     ///
     /// - Returns: whether the two nodes are in sync.
     public mutating func onSummary(_ theirs: UInt64, ours: UInt64, now: UInt64) -> Bool {
@@ -67,17 +68,17 @@ public struct PeerSync: Sendable {
         return true
     }
 
-    /// How long a matching summary of the peer counts, in milliseconds.
+    /// How long two nodes count as in sync after a matching summary of the peer, in milliseconds.
     static let levelMilliseconds: UInt64 = 2_000
 
-    /// Whether the peer recently sent a summary equal to this hash.
+    /// Returns whether the peer recently sent a summary that equals this hash.
     public func isCaughtUp(with hash: UInt64, now: UInt64) -> Bool {
         guard let levelAt else { return false }
         return caughtUpHash == hash && now < levelAt + PeerSync.levelMilliseconds
     }
 
-    /// Whether the peer has been silent for so long that a new connection under its name may
-    /// replace this one; a living peer sends a summary every half second.
+    /// Returns whether the peer has been silent for so long that a new connection under its name
+    /// may replace the present connection; a living peer sends a summary every half second.
     public func isQuiet(now: UInt64) -> Bool { now >= heardAt + PeerSync.gapMilliseconds }
 
     public func isSilent(now: UInt64) -> Bool { now >= heardAt + PeerSync.silenceMilliseconds }

@@ -1,19 +1,19 @@
 import CRDT
 import Wire
 
-/// A round in which every node that may hold the shard is asked for what this replica lacks.
+/// A round in which this replica pulls its missing changes from every node that may have a replica
+/// of the shard.
 ///
-/// A change that a connection has seen may have been on one disk only. Once every holder has been
-/// pulled from since the round began and has answered `done`, whatever is still missing exists
-/// nowhere any more.
+/// A change that a connection has seen may have been on one disk only. Once every holder has
+/// answered a pull that began after the round, a missing change exists on no node any more.
 struct ReadBarrierRound: Sendable {
     let number: UInt64
-    /// The number of the last pull before the round; only later pulls count, since they ask for
-    /// everything that the holder had when the round began.
+    /// The number of the last pull before the round; only later pulls count, since a later pull
+    /// fetches everything that the holder had when the round began.
     let pullsBefore: UInt64
     var heard: Set<NodeName> = []
-    /// This replica's vector including all that the round has fetched; the round ends only once
-    /// that is on disk.
+    /// This replica's vector including all changes that the round has fetched; the round ends only
+    /// once that vector is on disk.
     var vector = Vector()
 }
 
@@ -34,10 +34,11 @@ extension ShardReplica {
         barrierRounds.removeAll { $0.number == number }
     }
 
-    /// Whether every node has answered since the round began, and all answers are on disk.
+    /// Whether every required node has answered a pull of the round, and all fetched changes are on
+    /// disk.
     ///
-    /// - Parameter isStrict: whether every other member has to answer; otherwise every connected
-    ///   node, and none where this node does not own the shard.
+    /// - Parameter isStrict: true if every other member has to answer; false if every connected
+    ///   node has to answer, or no node where this node does not own the shard.
     public func hasHeard(_ number: UInt64, isStrict: Bool) -> Bool {
         guard let barrierRound = barrierRounds.first(where: { $0.number == number }) else {
             return false
@@ -49,7 +50,7 @@ extension ShardReplica {
         return isOver && stored.vector.covers(barrierRound.vector)
     }
 
-    /// Returns the peer that the open rounds have to ask next, owners first.
+    /// Returns the index of the next peer to pull from for the open rounds, owners first.
     ///
     /// - Parameter sources: the indices of the peers that may be pulled from.
     func toBeHeard(of sources: [Int]) -> Int? {
@@ -60,8 +61,8 @@ extension ShardReplica {
         return unheard.first { peers[$0].isOwner } ?? unheard.first
     }
 
-    /// Records for all rounds older than this pull that a peer has answered it entirely, or holds
-    /// nothing.
+    /// Records for all rounds that began before this pull that a peer has answered the pull
+    /// entirely or has no replica.
     mutating func noteHeard(_ peer: NodeName, by pull: UInt64) {
         for index in barrierRounds.indices where pull > barrierRounds[index].pullsBefore {
             barrierRounds[index].heard.insert(peer)
@@ -69,7 +70,7 @@ extension ShardReplica {
         }
     }
 
-    /// Voids all answers after the documents that were fetched have been lost.
+    /// Discards all recorded answers after fetched documents have been lost.
     mutating func forgetHeard() {
         for index in barrierRounds.indices {
             barrierRounds[index].heard = []

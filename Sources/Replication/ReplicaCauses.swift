@@ -1,23 +1,24 @@
 import CRDT
 import Wire
 
-/// The causes that a replica waits for: changes that a sender had seen when it sent documents that
-/// are here, and that are not here themselves.
+/// The causes that a replica waits for: changes that the replica lacks and that a peer had seen
+/// when it sent documents to the replica.
 ///
 /// A reply to a message may arrive before the message if the two come from different nodes. The
-/// reply is merged and confirmed at once, but watchers are told of it only when the message is on
-/// disk too.
+/// replica merges and confirms the reply at once, but reports the reply to watchers only when the
+/// message is on disk too.
 public struct Causes: Sendable {
-    /// The default for how long causes are waited for, in milliseconds.
+    /// The default time for which watchers wait for causes, in milliseconds.
     public static let patienceMillisecondsDefault: UInt64 = 2_000
-    /// How long a cause may be on its way before the node that named it is asked for it, in
-    /// milliseconds.
+    /// How long a named cause may take to arrive before this node requests the cause from the node
+    /// that named it, in milliseconds.
     static let transitMilliseconds: UInt64 = 50
 
-    /// How long causes are waited for, in milliseconds; a cause may exist nowhere any more.
+    /// How long watchers wait for causes, in milliseconds; the wait is limited, since a cause may
+    /// exist on no node any more.
     let patienceMilliseconds: UInt64
-    /// The number of parts that the waiting time is divided into; causes that were named within one
-    /// part are given up together.
+    /// The number of parts that the waiting time is divided into; the waits for all causes that
+    /// were named within one part end together.
     private static let batchesMax: UInt64 = 20
 
     private struct Batch: Sendable {
@@ -28,19 +29,19 @@ public struct Causes: Sendable {
 
     /// The awaited causes, oldest batch first.
     private var batches: [Batch] = []
-    /// The nodes that named causes and have not been asked for them, and when the first of these
-    /// did so, in milliseconds.
+    /// The nodes that named causes and that this node has not asked for these causes, and the time
+    /// of the first naming in milliseconds.
     private var namers: [NodeName] = []
     private var namersSince: UInt64 = 0
-    /// The named causes that have not arrived, given up or not, and the changes that arrived and
-    /// were not kept.
+    /// The named causes that have not arrived, whether or not watchers still wait for them, and the
+    /// changes that arrived and were not kept.
     private var missing = Vector()
-    /// When the first of these was named, in milliseconds.
+    /// When the first of the missing causes was named, in milliseconds.
     private var missingSince: UInt64 = 0
-    /// How long a missing cause counts, in milliseconds; after that it exists nowhere any more.
+    /// How long a cause counts as missing, in milliseconds; then the cause is assumed to exist on
+    /// no node.
     private static let missingMilliseconds: UInt64 = 600_000
-    /// Whether watchers have to be told of documents that wait for causes; otherwise no node is
-    /// asked.
+    /// Whether watchers wait for documents whose causes are missing; if not, no cause is requested.
     var areWanted = true
 
     init(patienceMilliseconds: UInt64) { self.patienceMilliseconds = patienceMilliseconds }
@@ -52,7 +53,7 @@ public struct Causes: Sendable {
         return batches.reduce(into: Vector()) { $0.formUnion($1.vector) }
     }
 
-    /// - Parameter peer: the node that can be asked for the changes; nil for nobody in particular.
+    /// - Parameter peer: the node that can be asked for the changes; nil if no such node is known.
     mutating func await(_ vector: Vector, of peer: NodeName?, now: UInt64) {
         batches.removeAll { now >= $0.since + patienceMilliseconds }
         if let last = batches.last,
@@ -68,7 +69,7 @@ public struct Causes: Sendable {
         missing.formUnion(vector)
     }
 
-    /// Whether causes are missing from what a replica has, in memory or on disk.
+    /// Whether the vector `current` of a replica lacks a named cause.
     mutating func areMissing(from current: Vector, now: UInt64) -> Bool {
         guard !missing.isEmpty else { return false }
         let isOver = now >= missingSince + Causes.missingMilliseconds
@@ -76,10 +77,10 @@ public struct Causes: Sendable {
         return !missing.isEmpty
     }
 
-    /// Stops waiting for causes that are stored, or that were waited for long enough.
+    /// Stops waiting for causes that are stored, or whose waiting time has ended.
     ///
-    /// Each batch is given up by itself, since there may be no moment at which no cause is on its
-    /// way.
+    /// Each batch has its own waiting time, since under load there may be no moment at which no
+    /// cause is in transit.
     mutating func settle(having stored: Vector, now: UInt64) {
         for index in batches.indices {
             batches[index].vector = batches[index].vector.subtracting(stored)
@@ -87,7 +88,7 @@ public struct Causes: Sendable {
         batches.removeAll { $0.vector.isEmpty || now >= $0.since + patienceMilliseconds }
     }
 
-    /// Removes and returns the nodes to ask now; each is asked once.
+    /// Removes and returns the nodes to ask for causes now; each node is asked once.
     mutating func takeNamers(now: UInt64) -> [NodeName] {
         guard !namers.isEmpty, now >= namersSince + Causes.transitMilliseconds else {
             return []
@@ -101,9 +102,10 @@ extension ShardReplica {
     /// How long watchers wait for causes, in milliseconds.
     public var causePatienceMilliseconds: UInt64 { causes.patienceMilliseconds }
 
-    /// Whether watchers may be told of everything on disk, because its causes are on disk too.
+    /// Whether all documents on disk may be reported to watchers, because the causes of these
+    /// documents are on disk too.
     ///
-    /// - Returns: also true where the missing causes were waited for long enough.
+    /// - Returns: true also if the waiting time of the missing causes has ended.
     public mutating func hasCauses(now: UInt64) -> Bool {
         guard !causes.isEmpty else { return true }
         causes.areWanted = true
@@ -111,35 +113,38 @@ extension ShardReplica {
         return causes.isEmpty
     }
 
-    /// Whether all that the documents here may depend on is here too, as far as this replica knows:
+    /// Whether this replica has, as far as it knows, all changes that its documents may depend on:
     /// no pull is under way, and no named cause is missing.
     public mutating func isCausallyComplete(now: UInt64) -> Bool {
         pull == nil && !causes.areMissing(from: current.vector, now: now)
     }
 
-    /// Stops asking for causes while there are no watchers.
+    /// Stops requesting causes from other nodes while this node has no watchers.
     ///
-    /// The causes are kept, since each is named only once: a watcher that subscribes before a cause
-    /// has arrived is told of the answer after the cause.
+    /// The list of causes is kept, since a peer names each cause only once: a watcher that
+    /// subscribes before a cause has arrived still receives the cause before the documents that
+    /// depend on it.
     public mutating func leaveCauses() { causes.areWanted = false }
 
-    /// Waits for changes that documents here, or those to come, may answer.
+    /// Begins to wait for changes on which present or future documents of this replica may depend.
     ///
-    /// - Parameter peer: the node that can be asked for them; nil for nobody in particular.
+    /// - Parameter peer: the node that can be asked for the changes; nil if no such node is known.
     mutating func noteCause(_ cause: Vector, of peer: NodeName?, now: UInt64) {
         #if PlantedBugs
             if PlantedBug.causeForgotten.isOn { return }
         #endif
         guard !current.vector.covers(cause) else { return }
-        // What has arrived does not count, or the time of what has not would never end.
+        // `areMissing` removes causes that have arrived, so that `missingSince` restarts when none
+        // is missing.
         _ = causes.areMissing(from: current.vector, now: now)
         causes.await(cause, of: peer, now: now)
     }
 
-    /// Notes changes that arrived from a peer and are not kept here, because the disk is full or
+    /// Records changes that arrived from a peer and were not kept, because the disk is full or
     /// their document cannot be merged.
     ///
-    /// A pull brings them later. Until then, changes that depend on them may arrive and be kept.
+    /// A later pull fetches these changes. Before the pull, changes that depend on the missing
+    /// changes may arrive and be kept.
     public mutating func noteNotKept(
         _ changes: Context, superseding: Vector, of peer: NodeName, now: UInt64
     ) {
@@ -148,7 +153,8 @@ extension ShardReplica {
         noteCause(vector.subtracting(current.vector), of: peer, now: now)
     }
 
-    /// Asks the nodes that named causes for them if they have not arrived by themselves.
+    /// Sends `seek` to the nodes that named causes, if the causes have not arrived within
+    /// `transitMilliseconds`.
     mutating func seekCauses(now: UInt64) {
         guard !causes.isEmpty, !current.vector.covers(causes.awaited) else { return }
         for peer in causes.takeNamers(now: now) where index(of: peer) != nil {
@@ -156,7 +162,7 @@ extension ShardReplica {
         }
     }
 
-    /// Adds a merged change to what the next push to any other owner names as its cause.
+    /// Adds a merged change to the cause that the next push to every owner except `peer` names.
     mutating func noteUntold(_ context: Context, from peer: NodeName) {
         addUntold(from: peer) { untold in untold.insert(context) }
     }

@@ -4,9 +4,10 @@ import Wire
 // MARK: Peers
 
 extension ShardReplica {
-    /// Adds a connected node.
+    /// Adds a node to which a connection has been established.
     ///
-    /// The node has confirmed nothing yet: confirmations belong to one connection.
+    /// The set of seqs confirmed by the node starts empty, since confirmations count only on the
+    /// connection on which they arrived.
     ///
     /// - Parameter wire: the version of the wire format on the connection.
     public mutating func onPeerUp(_ name: NodeName, wire: UInt8 = Frame.wireVersion) {
@@ -45,7 +46,7 @@ extension ShardReplica {
     /// Whether a co-owner is connected.
     public var hasPeers: Bool { peers.contains(where: \.isOwner) }
 
-    /// Whether this node and the other one both own the shard, as this node sees the owners.
+    /// Whether this node and the node `name` both own the shard, as this node sees the owners.
     public func isShared(with name: NodeName) -> Bool {
         ownership.isOwnedHere && name != ownership.me && ownership.owners.contains(name)
     }
@@ -57,7 +58,7 @@ extension ShardReplica {
         index(of: name).map { peers[$0].confirmed }
     }
 
-    /// Returns how many changes on this disk are not known to be on the peer's.
+    /// Returns how many changes on this node's disk are not known to be on the peer's disk.
     public func changesLacked(by name: NodeName) -> UInt64 {
         stored.vector.subtracting(confirmed(by: name) ?? Vector()).count
     }
@@ -75,9 +76,10 @@ extension ShardReplica {
 // MARK: Frames
 
 extension ShardReplica {
-    /// Handles a frame of another node.
+    /// Handles a frame about this shard from another node.
     ///
-    /// - Returns: the encoded documents in the frame; the caller merges them before anything else.
+    /// - Returns: the encoded documents in the frame; the caller merges these documents before it
+    ///   does anything else.
     public mutating func receive(_ frame: Frame, from peer: NodeName, now: UInt64)
         -> [EncodedDocument]
     {
@@ -119,9 +121,10 @@ extension ShardReplica {
         return []
     }
 
-    /// Records that the peer's replica has the same vector, digest and completeness.
+    /// Records that the peer's replica has the same vector, digest and completeness as this node's
+    /// replica on disk.
     ///
-    /// - Parameter isServing: whether the peer's replica may be shown there.
+    /// - Parameter isServing: whether the peer reports that its replica may serve clients.
     public mutating func onCaughtUp(with peer: NodeName, isServing: Bool) {
         guard let index = index(of: peer) else { return }
         peers[index].confirmAll(of: stored.vector)
@@ -133,8 +136,8 @@ extension ShardReplica {
         serveBesideCaughtUpOwners()
     }
 
-    /// Handles the loss of a frame that was dropped because too many wait for the peer: a pull that
-    /// depended on the frame ends at once instead of timing out.
+    /// Handles the loss of a frame that was dropped because too many frames wait for the peer: a
+    /// pull that depended on the frame ends at once instead of timing out.
     public mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
         guard let index = index(of: peer) else { return }
         switch frame {
@@ -155,23 +158,23 @@ extension ShardReplica {
         }
     }
 
-    /// Sends a peer the claim of what is on this disk.
+    /// Sends a peer the claim of this replica's state on disk.
     public mutating func offer(to peer: NodeName, isAnswer: Bool = false) {
         if let index = index(of: peer) { tellBroken(to: index) }
         outbox.append(
             (peer, .offer(Frame.Offer(shard: shard, claim: claim, isAnswer: isAnswer))))
     }
 
-    /// Tells a peer that the reply to its pull was dropped on the way, if so.
+    /// Sends `broken` to a peer if the reply to the peer's pull was dropped.
     private mutating func tellBroken(to index: Int) {
         guard let number = peers[index].unserved else { return }
         outbox.append((peers[index].name, .broken(shard, number: number)))
         peers[index].unserved = nil
     }
 
-    /// Tells owners that may be waiting for a serving replica that this one serves.
+    /// Sends an offer to every owner that does not serve, to report that this replica serves.
     ///
-    /// A replica that is not complete on disk yet is offered once it is.
+    /// A replica that is not complete on disk yet is offered by `onCommitted` once it is complete.
     mutating func tellServing() {
         guard stored.isComplete else { return }
         for peer in peers where peer.isOwner && !peer.isServing {
@@ -179,19 +182,19 @@ extension ShardReplica {
         }
     }
 
-    /// The hash of the state on disk.
+    /// The frame entry with the hash of this replica's state on disk.
     public var shardHash: Frame.ShardHash {
         Frame.ShardHash(shard, storedHash, isServing: isVouching)
     }
 
-    /// The claim of the state on disk.
+    /// The claim that describes this replica's state on disk.
     var claim: Frame.VersionClaim {
         Frame.VersionClaim(
             vector: stored.vector, digest: stored.digest, isComplete: stored.isComplete,
             isServing: isVouching)
     }
 
-    /// Whether a peer's replica has the same vector and another digest.
+    /// Whether a peer claims the same vector as this replica with a different digest.
     func differs(from claim: Frame.VersionClaim) -> Bool {
         isSettled && claim.vector == stored.vector && claim.digest != stored.digest
     }

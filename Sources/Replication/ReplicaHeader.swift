@@ -3,41 +3,40 @@ import Wire
 
 /// The metadata of a shard replica: everything except its documents.
 ///
-/// The header is stored in the same transaction as the documents that changed it, so the disk holds
-/// what the header claims.
+/// The header is stored in the same transaction as the documents that changed it, so the disk has
+/// all changes that the header claims.
 public struct ReplicaHeader: Hashable, Sendable {
-    /// The seqs whose effect is in the replica.
+    /// The seqs of all changes whose effect is in the replica.
     public internal(set) var vector = Vector()
     /// The part of the vector that is stored in a row of its own, which is written only when it
     /// changes and not with every commit. Invariants:
     /// - The base claims nothing by itself: it counts only for a header that names the hash of
-    ///   exactly these bytes. A header whose base is missing, or is another one, is treated as
-    ///   damaged.
-    /// - The row is written in the transaction of the first header that names it, and a header that
-    ///   names no base needs no row. So header and base fit together in every state of the disk.
+    ///   exactly these bytes. A header whose base is missing or different is treated as damaged.
+    /// - The row of the base is written in the transaction of the first header that names the base.
+    ///   Therefore header and base match in every state of the disk.
     public private(set) var base = VectorBase()
     /// The sum of the documents' digests.
     public internal(set) var digest = Hash128.zero
     /// The number of documents of each kind, tombstones included; indexed by the kind's number.
     public internal(set) var counts: [UInt64] = []
-    /// The greatest time that this shard's clock has followed; the next process's clock starts
-    /// behind it.
+    /// The greatest time that this shard's clock has followed; the clock of the next process starts
+    /// after that time.
     public internal(set) var greatest = HybridTimestamp.zero
     /// An upper bound of the times in all documents, including times that are too far ahead for the
     /// clock to follow.
     public internal(set) var latest = HybridTimestamp.zero
-    /// Whether the replica has received `done` from a complete one, or existed from the beginning.
+    /// Whether the replica has finished a pull from a complete replica, or was declared complete.
     public internal(set) var isComplete: Bool
-    /// The version of the encoded header; a later version is kept when the header is written again,
-    /// as are its `unknown` bytes.
+    /// The version of the encoded header; a later version number is kept, together with the
+    /// `unknown` bytes, when the header is written again.
     private var version = ReplicaHeader.version
-    /// The bytes that a later version wrote behind the known fields.
+    /// The bytes that a later version wrote after the fields that this version knows.
     private var unknown: [UInt8] = []
 
     public init(isComplete: Bool) { self.isComplete = isComplete }
 
-    /// Creates the header of what remains after documents were set aside; not complete until a peer
-    /// has filled the gaps.
+    /// Creates the header of the documents that remain after damaged documents were set aside; the
+    /// header is incomplete until a pull from a complete replica has finished.
     ///
     /// - Parameter vector: the seqs that the remaining documents name, and no others.
     public init(
@@ -51,16 +50,15 @@ public struct ReplicaHeader: Hashable, Sendable {
         latest = greatest
     }
 
-    /// Restores the greatest time that the clock had followed, whatever the remaining documents
-    /// contain.
+    /// Restores the greatest time that the clock had followed before documents were set aside.
     ///
-    /// A time from the documents that is too far ahead to be believed is replaced by `stamp`.
+    /// A time from the documents that is too far in the future is replaced by `stamp`.
     public mutating func raise(to stamp: HybridTimestamp, at wall: WallTime) {
         let isFollowed = wall.believes(greatest) || stamp == .zero
         greatest = isFollowed ? max(greatest, stamp) : stamp
     }
 
-    /// Whether the documents of a recount are all that this header counts.
+    /// Whether a recount of the documents on disk found all documents that this header counts.
     public func isRemaining(_ counted: ReplicaHeader) -> Bool {
         digest == counted.digest && documents == counted.documents
             && vector.covers(counted.vector)
@@ -82,8 +80,8 @@ public struct ReplicaHeader: Hashable, Sendable {
     }
 
     /// Makes the whole vector the new base if more than `restRangesMax` ranges lie beyond the old
-    /// base, or if the vector does not cover it; so each commit writes only a small part of the
-    /// vector.
+    /// base, or if the vector does not contain the old base; so each commit writes only a small
+    /// part of the vector.
     mutating func rebase(restRangesMax: Int) {
         let rest = vector.rest(beyond: base.vector)
         if let rest, rest.rangesCount <= restRangesMax { return }
@@ -99,9 +97,9 @@ public struct ReplicaHeader: Hashable, Sendable {
 extension ReplicaHeader {
     /// Reads a header from its row and the row of its base.
     ///
-    /// - Parameter base: nil where there is no base row, or it cannot be read.
-    /// - Returns: nil where the base is not the one that the header was written with; the header's
-    ///   vector is unknown then.
+    /// - Parameter base: nil if the base row is missing or unreadable.
+    /// - Returns: nil if the base row is not the base that the header names; the header's vector is
+    ///   then unknown.
     public static func read(_ bytes: [UInt8], base: [UInt8]?) throws(WireError) -> ReplicaHeader? {
         var reader = ByteReader(bytes)
         var (header, name) = try read(from: &reader)
@@ -112,8 +110,8 @@ extension ReplicaHeader {
         return header
     }
 
-    /// - Returns: the header with only the part of the vector that is in its own row, and the name
-    ///   of the base that holds the other part.
+    /// - Returns: the header with only the part of the vector that is in the header's row, and the
+    ///   name of the base that contains the other part.
     private static func read(
         from reader: inout ByteReader
     ) throws(WireError) -> (ReplicaHeader, CheckpointID?) {
@@ -141,7 +139,7 @@ extension ReplicaHeader: WireValue {
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(version)
-        // A base that the vector does not cover is of no use.
+        // A vector that does not contain its base is written whole.
         let rest = base.name == nil ? nil : vector.rest(beyond: base.vector)
         writer.write(rest != nil)
         if rest != nil, let name = base.name { writer.write(fixed: name.bits) }
@@ -155,7 +153,7 @@ extension ReplicaHeader: WireValue {
         writer.write(raw: unknown)
     }
 
-    /// Reads a header without a base; `read` also accepts one with a base.
+    /// Reads a header without a base; `read` also accepts a header with a base.
     public init(from reader: inout ByteReader) throws(WireError) {
         let (header, name) = try ReplicaHeader.read(from: &reader)
         guard name == nil else { throw .invalid("a header without a base") }

@@ -4,17 +4,17 @@ import Wire
 // MARK: Changes on several owners
 
 extension ShardReplica {
-    /// Whether some of these changes are not known to be on a majority of the owners, though a
-    /// majority is not considered dead, so that they soon may be.
+    /// Whether some of these changes are not known to be on the disks of a majority of the owners,
+    /// although a majority is not considered dead, so that waiting can succeed.
     ///
-    /// An owner hears that a change is on another one's disk only where it made the change itself;
-    /// `check` has it told of others' changes, too.
+    /// Without a request, an owner receives confirmations only of changes that it has sent itself;
+    /// `check` requests confirmations of other changes.
     ///
-    /// What is on a majority of the owners is found as long as any majority of them lives, because
-    /// two majorities have an owner in common (Gifford, "Weighted Voting for Replicated Data",
-    /// 1979). Where no majority lives there is nothing to wait for.
+    /// A change on a majority of the owners is found as long as any majority of the owners lives,
+    /// because two majorities have an owner in common (Gifford, "Weighted Voting for Replicated
+    /// Data", 1979). If no majority lives, waiting cannot succeed.
     ///
-    /// - Parameter vector: changes that are on this disk, if this node owns the shard.
+    /// - Parameter vector: changes that are on this node's disk, if this node owns the shard.
     public func awaitsMajority(_ vector: Vector) -> Bool {
         #if PlantedBugs
             if PlantedBug.tokenLeavesAtOnce.isOn { return false }
@@ -26,7 +26,8 @@ extension ShardReplica {
 
     /// Asks the connected owners to confirm these changes.
     ///
-    /// - Parameter isAgain: whether those that were asked already are asked again.
+    /// - Parameter isAgain: whether owners are asked again about seqs that they were asked to
+    ///   confirm.
     public mutating func check(_ vector: Vector, isAgain: Bool) {
         for index in peers.indices where peers[index].isOwner && peers[index].confirmsOnRequest {
             if isAgain { peers[index].checked = Vector() }
@@ -48,7 +49,7 @@ extension ShardReplica {
         return on >= majority || copies(of: vector) >= majority
     }
 
-    /// Returns, over all of these seqs, the smallest number of owners that have one on disk.
+    /// Returns how many owners are known to have on disk the least replicated of these seqs.
     public func copies(of vector: Vector) -> Int {
         vector.entries.map { entry in
             let isHere = stored.vector.seqs(of: entry.replica).isSuperset(of: entry.seqs)
@@ -65,7 +66,7 @@ extension ShardReplica {
         }
     }
 
-    /// Returns, over all of these seqs, the smallest number of the given sets that contain one.
+    /// Returns how many of the given sets contain the seq that is in the fewest of them.
     private func fewest(_ seqs: SeqSet, in sets: [SeqSet]) -> Int {
         var rest = [(seqs: seqs, holders: 0)]
         for set in sets {

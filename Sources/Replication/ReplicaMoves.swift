@@ -6,8 +6,9 @@ import Wire
 extension ShardReplica {
     /// Adopts a changed view of the members.
     ///
-    /// A replica that does not belong here any more is handed over. One that belongs here again may
-    /// be older than the owners' replicas, so it catches up first.
+    /// If this node does not own the shard any more, its replica is handed over to the owners. If
+    /// this node owns the shard again, its replica may be older than the owners' replicas, so the
+    /// replica catches up first.
     public mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
         let before = self.ownership
         guard ownership != before else { return }
@@ -40,18 +41,18 @@ extension ShardReplica {
     /// Whether this node owns the shard and may show the replica.
     public var isReady: Bool { ownership.isOwnedHere && phase == .serving && !isDropping }
 
-    /// Whether the replica could answer where no owner can: it is complete, and nothing newer is
-    /// known to be elsewhere.
+    /// Whether the replica may answer requests when no owner can: the replica is complete, and no
+    /// owner is known to have a newer one.
     public var isServable: Bool {
         phase == .serving && current.isComplete && !isDropping
             && !(handover?.isSuperseded ?? false)
     }
 
-    /// Whether requests are answered from this replica.
+    /// Whether this replica may answer requests.
     public var mayAnswer: Bool { isReady || isServable }
 
-    /// Whether the replica can be dropped: every owner has all of it on disk, and nothing waits for
-    /// it.
+    /// Whether the replica can be dropped: every owner has accepted the handover, and no reply
+    /// waits for the replica.
     public var isHandedOver: Bool {
         guard let handover, isSettled, !isAwaited, !isDropping, !isSuspended,
             !ownership.owners.isEmpty
@@ -67,7 +68,7 @@ extension ShardReplica {
         return ownership.owners.allSatisfy(handover.accepted.contains)
     }
 
-    /// Stops taking and giving anything, while the disk is told to drop the replica.
+    /// Ends all pulls and reports the replica as absent, before the storage drops the replica.
     public mutating func beginDrop() {
         precondition(isHandedOver, "a copy goes once every owner has all of it")
         isDropping = true
@@ -85,17 +86,19 @@ extension ShardReplica {
 // MARK: Handing over
 
 extension ShardReplica {
-    /// Whether the disk has to be checked before the replica is given away: whether the documents
-    /// are all that the header counts, and the index finds each by the seqs that changed it.
+    /// Whether a check of the disk has to run before the replica is given away.
     ///
-    /// An owner is sent only what the index finds; the other documents would be dropped with the
-    /// replica.
+    /// The check verifies that every document that the header counts is on disk and that the index
+    /// finds it by its seqs.
+    ///
+    /// Only documents that the index finds are sent to an owner; other documents would be lost when
+    /// the replica is dropped.
     public var needsCheck: Bool {
         guard let handover, isSettled, !isDropping, !isSuspended else { return false }
         return !handover.isChecked(storedHash)
     }
 
-    /// Records that the disk holds all that this header counts and that every index leads to it.
+    /// Records that every document that this header counts is on disk and in the index.
     public mutating func onChecked(_ header: ReplicaHeader) {
         if header == stored { handover?.checked = storedHash }
     }
@@ -111,18 +114,18 @@ extension ShardReplica {
         }
     }
 
-    /// Handles the offer of a holder that does not own the shard.
+    /// Handles the handover offer of a holder that does not own the shard.
     ///
     /// The handover is accepted at the end of a pull that begins after the offer, so that the pull
     /// contains all of the offered state. A node that does not own the shard in its own view
-    /// accepts nothing.
+    /// accepts no handover.
     mutating func onHandover(
         _ mark: UInt64, _ claim: Frame.VersionClaim, from index: Int, now: UInt64
     ) {
         guard ownership.isOwnedHere, !peers[index].isOwner else { return }
         peers[index].recordClaim(claim, known: current.vector)
-        // At equal vectors a pull would fetch nothing, and the holder would drop the documents that
-        // differ.
+        // If the vectors are equal, a pull would fetch nothing, and the holder would drop the
+        // documents that differ.
         if differs(from: claim) {
             compareAll(with: index, now: now)
             return
@@ -132,7 +135,8 @@ extension ShardReplica {
         pullIfLacking(now: now)
     }
 
-    /// Accepts a handover that has been fetched entirely; the holder is told once that is on disk.
+    /// Accepts a handover whose replica has been fetched entirely; `accept` is sent to the holder
+    /// once the replica is on disk.
     mutating func accept(_ mark: UInt64, from index: Int) {
         owed.accepted[peers[index].name] = mark
         if peers[index].wanted == mark { peers[index].wanted = nil }
@@ -171,8 +175,8 @@ extension ShardReplica {
 // MARK: Time
 
 extension ShardReplica {
-    /// Advances time: ends silent pulls, looks for what the replica lacks, offers handovers, and
-    /// returns the replies that have waited long enough.
+    /// Advances time: ends silent pulls, requests missing changes, offers handovers, and returns
+    /// the replies that may be sent now.
     public mutating func onTick(now: UInt64) -> [(ReplySlot, Stored)] {
         guard !isDropping else { return takeSettled(now: now) }
         searchAnew(now: now)
@@ -186,30 +190,30 @@ extension ShardReplica {
         return takeSettled(now: now)
     }
 
-    /// How long a replica searches for a complete one after its start, in milliseconds.
+    /// How long a replica searches for a complete replica after its start, in milliseconds.
     private static let solitudeMilliseconds: UInt64 = 1_000
 
-    /// The time from which on it may be decided that no complete replica can be reached, in
-    /// milliseconds.
+    /// The earliest time to decide that no complete replica can be reached, in milliseconds.
     private var decidableFrom: UInt64 {
         phase == .serving ? 0 : catchingUpSince + ShardReplica.solitudeMilliseconds
     }
 
-    /// Whether a peer was asked what it holds late enough for that decision, and has answered.
+    /// Whether a peer has answered a request for its claim sent at `decidableFrom` or later.
     ///
-    /// An earlier answer decides nothing: the peer may have a complete replica by now.
+    /// An earlier answer does not count, since the peer may have fetched a complete replica
+    /// afterwards.
     private func isFresh(_ peer: PeerProgress) -> Bool {
         peer.hasAnswered(since: decidableFrom)
     }
 
-    /// Begins the search for a newer replica anew after one went out of sight: what the other peers
-    /// have answered before does not show that nobody has taken it over.
+    /// Restarts the search for a newer replica after a holder has disconnected or dropped its
+    /// replica: a peer may have fetched that replica after its last answer.
     private mutating func searchAnew(now: UInt64) {
         if hasLostHolder, phase != .serving { catchUp(now: now) }
         hasLostHolder = false
     }
 
-    /// Asks every connected node what it holds, if this replica cannot serve or is incomplete.
+    /// Requests the claim of every connected node, if this replica does not serve or is incomplete.
     private mutating func seek(now: UInt64) {
         guard pull == nil, phase != .serving || (ownership.isOwnedHere && !current.isComplete)
         else {
@@ -225,11 +229,11 @@ extension ShardReplica {
         }
     }
 
-    /// Serves, or lets owners rely on this replica, after no serving one could be reached for long
-    /// enough and the replicas that were reached hold nothing beyond this one.
+    /// Lets this replica serve, or lets owners rely on it, after no serving replica was reached for
+    /// one second and the reached replicas have no changes that this replica lacks.
     ///
-    /// Their documents have been fetched although none of them serves: they may have been complete
-    /// before they lost a record.
+    /// Documents of replicas that do not serve are fetched too, since such a replica may have been
+    /// complete before it lost a record.
     private mutating func serveWithoutVoucher(now: UInt64) {
         guard phase != .serving, now >= decidableFrom else { return }
         if !ownership.isOwnedHere { hasWaited = true }
@@ -239,8 +243,10 @@ extension ShardReplica {
         serve()
     }
 
-    /// Serves if all other owners are connected and complete and hold nothing beyond this replica,
-    /// though none of them serves; this happens after a start of all nodes.
+    /// Lets this replica serve if all other owners are connected and complete and have no changes
+    /// that this replica lacks.
+    ///
+    /// No owner serves after a start of all nodes.
     mutating func serveBesideCaughtUpOwners() {
         guard phase != .serving, !needsPull, current.isComplete, ownership.isOwnedHere,
             !isSuspended,
@@ -261,16 +267,16 @@ extension ShardReplica {
         peer.holding != .unknown && current.vector.covers(peer.confirmed)
     }
 
-    /// Serves, if complete, after no other node could be reached for long enough.
+    /// Lets a complete replica serve after no other node could be reached for long enough.
     public mutating func onNobodyReached() {
         if current.isComplete { serve() }
     }
 
     /// Declares the replica complete if every member has answered, no connected node has a complete
-    /// replica, and everything that they hold has been fetched.
+    /// replica, and this replica contains all changes that the connected nodes have reported.
     ///
-    /// This waits for `decidableFrom`, since a node that is not reached from here may be about to
-    /// fill one of the others.
+    /// The decision waits for `decidableFrom`, since a node that this node cannot reach may be
+    /// sending its replica to another member.
     private mutating func uniteWhatIsLeft(now: UInt64) {
         guard phase != .serving, peers.isEmpty || now >= decidableFrom, !current.isComplete,
             pull == nil, ownership.isOwnedHere, !isSuspended, !isDoubted

@@ -5,10 +5,10 @@ import Wire
 
 extension ShardReplica {
     /// Compares all documents with a peer whose vector is equal and whose digest is different,
-    /// which is a defect somewhere.
+    /// which can result only from a defect.
     ///
-    /// All of the peer's documents are fetched and merged; the peer detects the same and fetches
-    /// this node's documents.
+    /// All of the peer's documents are fetched and merged; the peer detects the same difference and
+    /// fetches this node's documents.
     mutating func compareAll(with index: Int, now: UInt64) {
         guard pull == nil, now >= peers[index].comparableFrom, ownership.isOwnedHere else { return }
         peers[index].noteComparison(now: now)
@@ -18,21 +18,21 @@ extension ShardReplica {
 }
 
 extension ShardReplica {
-    /// How long an open pull may stay silent, in milliseconds.
+    /// How long an open pull may receive no part of its reply, in milliseconds.
     ///
-    /// The time is shorter while a read barrier round or a cause is waited for, since another node
-    /// may have what is missing.
+    /// The time is shorter while a read barrier round or a watcher waits for missing changes, since
+    /// another node may have these changes.
     var patienceMilliseconds: UInt64 {
         let isAwaited = !barrierRounds.isEmpty || !current.vector.covers(causes.awaited)
         return isAwaited ? Pull.patienceOfBarrierRoundsMilliseconds : Pull.patienceMilliseconds
     }
 
-    /// Opens a pull from a peer that holds what is missing here, or that wants to hand over its
-    /// replica.
+    /// Opens a pull from a peer that has changes that this replica lacks, or that wants to hand
+    /// over its replica.
     mutating func pullIfLacking(now: UInt64) {
         guard pull == nil, ownership.isOwnedHere, !isDropping else { return }
-        // By index: each tick does this for every shard, and copying the state of a peer is
-        // expensive.
+        // The loop uses indices, since it runs for every shard on each tick, and copying the state
+        // of a peer is expensive.
         let sources = peers.indices.filter { now >= peers[$0].pullableFrom }
         let source =
             sources.first(where: holdsMore) ?? sources.first { peers[$0].wanted != nil }
@@ -74,8 +74,8 @@ extension ShardReplica {
         _ batch: UInt64, of number: UInt64, from peer: NodeName,
         _ encodedDocuments: [EncodedDocument], now: UInt64
     ) -> [EncodedDocument] {
-        // Documents may be merged in any order; only the claim at the end depends on an intact
-        // pull.
+        // Documents may be merged in any order; the claim in `done` is valid only if every batch
+        // has arrived.
         guard isOpen(number, from: peer) else { return encodedDocuments }
         if pull?.batches == batch {
             pull?.batches += 1
@@ -135,13 +135,13 @@ extension ShardReplica {
         if pull?.peer == peer { breakPull(now: now) }
     }
 
-    /// Handles a frame for this shard that cannot be read or cannot be valid.
+    /// Handles a frame for this shard that cannot be decoded or is invalid.
     ///
-    /// The bad frame ends an open pull from the peer. Later frames are accepted as before, but the
-    /// peer is pulled from only after a pause, which doubles each time: it would send the same
-    /// again.
+    /// The bad frame ends an open pull from the peer. Later frames of the peer are accepted, but
+    /// the next pull from the peer waits for a pause, which doubles with each bad frame, since the
+    /// peer would send the same bytes again.
     ///
-    /// - Returns: for how long the peer is not pulled from, in milliseconds.
+    /// - Returns: how long this node sends no pull to the peer, in milliseconds.
     public mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
         onMergeFailed(from: peer, now: now)
         guard let index = index(of: peer) else { return 0 }
@@ -156,7 +156,7 @@ extension ShardReplica {
         pull = nil
     }
 
-    /// Ends every pull from and into this replica.
+    /// Ends this replica's open pull, and all pulls of peers that this replica is answering.
     mutating func breakPulls() {
         pull = nil
         for index in peers.indices {
@@ -184,7 +184,8 @@ extension ShardReplica {
         peers[index].serving = Serving(number: number, theirs: theirs, claim: claim)
     }
 
-    /// Returns what to read next for a peer's pull.
+    /// Returns the parameters of the next disk read for a peer's pull; nil if the peer has no open
+    /// pull.
     public func nextScan(for peer: NodeName) -> Scan? {
         guard let index = index(of: peer), let serving = peers[index].serving else { return nil }
         return Scan(
@@ -194,7 +195,7 @@ extension ShardReplica {
 
     /// Sends the documents that a scan returned, and `done` after the last of them.
     ///
-    /// - Parameter cursor: the dot behind which the scan continues; nil at its end.
+    /// - Parameter cursor: the dot after which the scan continues; nil at the end of the scan.
     public mutating func onScanned(
         _ encodedDocuments: [EncodedDocument], next cursor: Dot?, for peer: NodeName
     ) {

@@ -1,13 +1,13 @@
-/// Counters of what a replica has fetched since it was opened.
+/// Counters of the pulls and merges of a replica since the replica was opened.
 public struct ReplicaTally: Hashable, Sendable {
     public var pullsBegun: UInt64 = 0
-    /// Pulls that fetched everything that the other side had.
+    /// Pulls that were answered entirely, with `done` at the end.
     public var pullsDone: UInt64 = 0
-    /// Pulls that ended otherwise.
+    /// Pulls that ended without `done`.
     public var pullsBroken: UInt64 = 0
     /// Documents of other nodes that were merged.
     public var merges: UInt64 = 0
-    /// Merges that changed a document here.
+    /// Merges that changed a document of this node.
     public var changingMerges: UInt64 = 0
 
     public init() {}

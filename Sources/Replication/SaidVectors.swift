@@ -1,19 +1,19 @@
 import CRDT
 import Wire
 
-/// A shard's vector in a frame: whole, or as the difference to a base that was sent in the same
-/// direction of the same connection before.
+/// A shard's vector in a frame: whole, or as the difference to a base vector that was sent earlier
+/// in the same direction of the same connection.
 public struct SaidVector: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case whole
-        /// The whole vector, which also becomes the base of later ones.
+        /// The whole vector, which also becomes the base of later vectors of the shard.
         case base
-        /// The ranges beyond the base of this name.
+        /// The ranges of the vector that the base with this name does not contain.
         case beyond(CheckpointID)
     }
 
-    /// The whole vector; but in the form `beyond`, between `SaidVectors.say` and `hear`, only the
-    /// ranges beyond the base, which claim less.
+    /// The whole vector; in the form `beyond`, from `SaidVectors.say` until `SaidVectors.hear`,
+    /// only the ranges that the base does not contain.
     public let vector: Vector
     let form: Form
 
@@ -33,26 +33,27 @@ public protocol VectorCarrier {
 /// The base vectors for one direction of a connection: the last base of each shard.
 ///
 /// Both ends keep the same bases, because frames arrive in the order in which they were sent, and a
-/// frame that is not sent does not change the table. A receiver that lacks a base nevertheless
-/// reports that, and is sent the whole vector. The name of a base is a hash of its bytes, so no
-/// base is mistaken for another.
+/// frame that is not sent does not change the table. A receiver that lacks a base after an error
+/// reports the shard, and the sender then sends the whole vector. The name of a base is a hash of
+/// its bytes, so no base is mistaken for another.
 public struct SaidVectors: Sendable {
     private var bases: [ShardID: VectorBase] = [:]
     private var rangesCount = 0
     private let restRangesMax: Int
 
-    /// The greatest number of ranges in all bases together, which bounds them to about 12 MB.
+    /// The greatest number of ranges in all bases together, which limits their memory to about 12
+    /// MB.
     ///
-    /// 64 shards with 2,000 processes each reach that number; further vectors are sent whole.
+    /// 64 shards with 2,000 replica ids each reach this limit; further vectors are sent whole.
     static let rangesMax = 1 << 17
 
-    /// - Parameter restRangesMax: how many ranges beyond a base are sent before the vector becomes
-    ///   a new base.
+    /// - Parameter restRangesMax: how many ranges that the base lacks are sent before the whole
+    ///   vector becomes a new base.
     public init(restRangesMax: Int) { self.restRangesMax = restRangesMax }
 
     /// Sends a frame with its vectors encoded for the other end.
     ///
-    /// - Parameter send: returns false where the frame was not sent; the bases remain as they were.
+    /// - Parameter send: returns false if the frame was not sent; the bases then remain unchanged.
     public mutating func say<Carrier: VectorCarrier>(
         in frame: Carrier, sending send: (Carrier) -> Bool
     ) -> Bool {
@@ -70,10 +71,10 @@ public struct SaidVectors: Sendable {
         frame.eachVector { shard, said in said = say(said.vector, of: shard) }
     }
 
-    /// Completes all vectors of a received frame.
+    /// Replaces all vectors of a received frame that refer to a base by whole vectors.
     ///
-    /// A shard may occur once in a frame. This bounds the decoded vectors to the size of the frame
-    /// plus the size of all bases.
+    /// A shard may occur only once in a frame, which limits the size of the decoded vectors to the
+    /// size of the frame plus the size of all bases.
     ///
     /// - Returns: the shards whose vectors could not be completed.
     public mutating func hear(in frame: inout some VectorCarrier) -> [ShardID] {
@@ -89,7 +90,8 @@ public struct SaidVectors: Sendable {
         return unheard
     }
 
-    /// - Returns: the vector to send; if the frame is not sent, the caller restores the old table.
+    /// - Returns: the vector to send; if the frame is not sent, the caller restores the old table
+    ///   of bases.
     mutating func say(_ vector: Vector, of shard: ShardID) -> SaidVector {
         if let base = bases[shard], let name = base.name,
             let rest = vector.rest(beyond: base.vector), rest.rangesCount <= restRangesMax
@@ -100,7 +102,7 @@ public struct SaidVectors: Sendable {
         return SaidVector(vector, isKept ? .base : .whole)
     }
 
-    /// - Returns: the whole vector; nil where its base is not known.
+    /// - Returns: the whole vector; nil if the receiver lacks the base that the vector names.
     mutating func hear(_ said: SaidVector, of shard: ShardID) -> Vector? {
         switch said.form {
         case .whole: return said.vector
@@ -113,12 +115,13 @@ public struct SaidVectors: Sendable {
         }
     }
 
-    /// Removes a base that the other end does not know; the next vector is sent whole.
+    /// Removes the base of a shard that the receiver reported as unknown; the next vector of the
+    /// shard is sent whole.
     public mutating func removeShard(_ shard: ShardID) {
         rangesCount -= bases.removeValue(forKey: shard)?.vector.rangesCount ?? 0
     }
 
-    /// - Returns: false where the vector exceeds the limits and does not become a base.
+    /// - Returns: false if the vector exceeds the limits and does not become a base.
     private mutating func keep(_ vector: Vector, of shard: ShardID) -> Bool {
         let ranges = vector.rangesCount
         let others = rangesCount - (bases[shard]?.vector.rangesCount ?? 0)

@@ -4,23 +4,23 @@ import Wire
 /// The replication state of one node's replica of a shard: its content as a vector and a digest,
 /// the part of it that is on disk, the progress of each connected node, and the open pull.
 ///
-/// A value that does no I/O: `receive` takes frames, `takeOutbox` returns the frames to send, and
-/// the documents themselves stay with the owner of this value.
+/// The value does no I/O: `receive` processes frames, `takeOutbox` returns the frames to send, and
+/// the caller stores the documents.
 ///
 /// Invariants:
 /// - `stored.vector` ⊆ `current.vector`; the difference is in commits that are in progress or about
 ///   to begin.
 /// - All claims to other nodes (offers, confirmations, `done`) come from `stored`, never from
-///   `current`: a crash takes back nothing that was claimed.
-/// - The part of a peer's vector that no document named is added only at `done` of the open pull,
-///   once every batch has arrived.
+///   `current`: a crash does not invalidate a claim.
+/// - Seqs of a peer's vector that no document names are added only at `done` of the open pull, once
+///   every batch has arrived.
 /// - The numbering of a replica id is never continued: not by another process, not after a failed
 ///   commit.
 public struct ShardReplica: Sendable {
-    /// The phase of a replica, which says whether its content may be shown to clients.
+    /// The phase of a replica, which determines whether its content may be shown to clients.
     public enum Phase: Hashable, Sendable {
         /// The replica is not shown until it is known to be up to date, since an old disk may
-        /// contain what has since been deleted.
+        /// contain documents that have since been deleted.
         case catchingUp
         case serving
     }
@@ -28,7 +28,7 @@ public struct ShardReplica: Sendable {
     struct Commit: Sendable {
         let ticket: UInt64
         let header: ReplicaHeader
-        /// Whether the replica serves with this content and has done so since the commit began.
+        /// Whether the replica has served without interruption since the commit began.
         var isServing: Bool
         /// The confirmations and acceptances to send once the commit is on disk.
         var owed: Owed
@@ -62,30 +62,29 @@ public struct ShardReplica: Sendable {
     /// The header that will be on disk once all commits in progress have succeeded.
     public internal(set) var current: ReplicaHeader
     public internal(set) var phase: Phase
-    /// Whether only `done` of a pull that is opened from now on may end the catching up.
+    /// Whether the replica may serve only after `done` of a pull that begins from now on.
     ///
-    /// Set when the shard returns to this node: a connection that was open meanwhile may still
-    /// deliver what a peer claimed before.
+    /// Set when this node owns the shard again, since an open connection may still deliver old
+    /// claims of a peer, and after some failed commits.
     var needsPull = false
     /// The owners of the shard and the other members, as this node sees them.
     public internal(set) var ownership: Ownership
-    /// The progress of giving the replica away; nil where this node owns the shard.
+    /// The progress of handing the replica over; nil if this node owns the shard.
     var handover: Handover?
     /// The last mark of the handovers that have ended; marks are not reused, so a late `accept` of
-    /// an ended handover does not count for a later one.
+    /// an ended handover does not count for a later handover.
     var lastMark: UInt64
-    /// Whether the disk has been told to drop the replica, which then ignores all frames.
+    /// Whether the storage is dropping the replica, which then ignores all frames.
     public internal(set) var isDropping = false
     /// Whether damaged documents are being set aside.
     private(set) var isSuspended = false
-    /// Whether this disk has lost acknowledged changes; the replicas that can be reached are then
-    /// not all that is left, until a complete one has filled this one.
+    /// Whether this disk has lost acknowledged changes; only a pull from a complete replica can
+    /// then make this replica complete.
     public private(set) var isDoubted = false
-    /// Whether a replica that does not belong here has searched for a serving one for long enough:
-    /// an owner that takes it over then counts as complete.
+    /// Whether a replica of a shard that this node does not own has searched for a serving replica
+    /// for long enough; an owner that fetches the replica may then serve.
     var hasWaited = false
-    /// Whether a peer that held the replica was lost, or has given the replica away, since the last
-    /// tick.
+    /// Whether a peer with a replica has disconnected or reported `absent` since the last tick.
     var hasLostHolder = false
 
     /// The connected nodes, ascending by name.
@@ -113,13 +112,13 @@ public struct ShardReplica: Sendable {
     /// When the replica last began to catch up, in milliseconds.
     private(set) var catchingUpSince: UInt64
     private let restRangesMax: Int
-    /// Whether the replica was serving with the content on disk; a failed commit returns to that.
+    /// Whether the replica served with the content on disk; if not, a failed commit ends serving.
     private var isServedByDisk = false
     private var replica: ReplicaID?
     private var lastSeq: UInt64 = 0
-    /// Whether a change is in no commit yet.
+    /// Whether the replica has a change that is not in any commit yet.
     ///
-    /// A change of the replica restarts its handover.
+    /// Each change of the replica restarts the replica's handover.
     var isDirty = false {
         didSet { if isDirty { handover?.restart() } }
     }
@@ -128,8 +127,8 @@ public struct ShardReplica: Sendable {
     /// The number of the last commit that was begun.
     private var lastTicket: UInt64 = 0
 
-    /// - Parameter life: how many replicas this process has dropped before; answers to a pull or a
-    ///   handover of one of them may still arrive, on a connection that outlives them all.
+    /// - Parameter life: how many replicas this process has dropped before; late answers to a pull
+    ///   or a handover of a dropped replica may still arrive on an open connection.
     public init(
         _ shard: ShardID, stored: ReplicaHeader, ownership: Ownership, life: UInt64, now: UInt64,
         restRangesMax: Int = VectorBase.restRangesMax,
@@ -153,22 +152,22 @@ public struct ShardReplica: Sendable {
         #endif
     }
 
-    /// The number of low bits of a pull number or a mark that count within one replica; the bits
-    /// above are its `life`.
+    /// The number of low bits of a pull number or a mark that count within one replica; the higher
+    /// bits are the replica's `life`.
     private static let numberBits = 32
 
-    /// Makes the replica complete: the cluster begins with it, or no reachable node has more.
+    /// Declares the replica complete: the cluster starts with it, or no reachable node has more
+    /// changes.
     public mutating func found() {
         current.isComplete = true
         isDirty = true
         serve()
     }
 
-    /// Whether another replica that has fetched all of this one may serve.
+    /// Whether another replica that has fetched all of this replica may serve.
     var isVouching: Bool { phase == .serving || hasWaited }
 
-    /// Marks the replica as incomplete, because the disk has lost acknowledged changes and it is
-    /// not known which ones.
+    /// Marks the replica as incomplete, because the disk has lost unknown acknowledged changes.
     public mutating func doubt(now: UInt64) {
         stored.isComplete = false
         current.isComplete = false
@@ -179,10 +178,10 @@ public struct ShardReplica: Sendable {
     /// Whether the whole content of the replica is on disk.
     public var isSettled: Bool { !isDirty && commits.isEmpty }
 
-    /// Whether a pull is open; if its answer was lost, the pull is repeated.
+    /// Whether a pull is open; if the reply is lost, the pull is repeated.
     public var isPulling: Bool { pull != nil }
 
-    /// Stops serving until it is known that other nodes hold nothing newer.
+    /// Stops serving until the replica has caught up with the other nodes.
     mutating func catchUp(now: UInt64) {
         phase = .catchingUp
         catchingUpSince = now
@@ -220,9 +219,9 @@ public struct Change: Sendable {
     public let before: Hash128?
     public let after: Hash128
     /// The value of the replica's clock after the change; the clock of the next process starts
-    /// behind it.
+    /// after that value.
     public let greatest: HybridTimestamp
-    /// The greatest time in the document.
+    /// The greatest time in the changed document.
     public let latest: HybridTimestamp
 
     public init(
@@ -240,8 +239,7 @@ public struct Change: Sendable {
 extension ShardReplica {
     /// Returns the dot of the next local mutation.
     ///
-    /// - Parameter mint: returns 128 random bits; called for the first mutation since the start and
-    ///   since the end of a numbering.
+    /// - Parameter mint: returns 128 random bits; called only at the start of a numbering.
     public mutating func nextDot(minting mint: () -> ReplicaID) -> Dot {
         let replica = self.replica ?? begin(mint())
         self.replica = replica
@@ -249,10 +247,10 @@ extension ShardReplica {
         return Dot(replica: replica, seq: lastSeq)
     }
 
-    /// The number of replica ids in a vector from which on this node begins no new numbering.
+    /// The number of replica ids in a vector from which on this node starts no new replica id.
     ///
-    /// The reserve of 1,024 up to the limit of a frame is for the numberings that other nodes may
-    /// begin meanwhile on their sides of a partition: ten for each node that a cluster can have.
+    /// The reserve of 1,024 up to the limit of a frame is for the replica ids that other nodes may
+    /// start meanwhile on their sides of a partition: ten for each node of the largest cluster.
     public static let replicasMax = Vector.sharedReplicasMax - 1_024
 
     /// Whether a local mutation can be given a dot.
@@ -260,7 +258,7 @@ extension ShardReplica {
         replica != nil || current.vector.entries.count < ShardReplica.replicasMax
     }
 
-    /// Whether this replica's vector united with another one stays within
+    /// Whether this replica's vector united with another vector stays within
     /// `Vector.sharedReplicasMax`, the limit of a frame, as the vectors of all nodes that follow
     /// the protocol do.
     public func hasCapacity(for vector: Vector) -> Bool {
@@ -269,8 +267,8 @@ extension ShardReplica {
             || current.vector.union(vector).entries.count <= Vector.sharedReplicasMax
     }
 
-    /// Whether this replica's vector united with the context of a document stays within the same
-    /// limit.
+    /// Whether this replica's vector united with the context of a document stays within
+    /// `Vector.sharedReplicasMax`.
     public func hasCapacity(for context: Context) -> Bool {
         let count = current.vector.entries.count
         if count + context.dots.count <= Vector.sharedReplicasMax { return true }
@@ -301,9 +299,9 @@ extension ShardReplica {
     /// Records that an encoded document of `peer` was merged.
     ///
     /// - Parameters:
-    ///   - change: nil where the merge changed nothing; its seqs are recorded all the same.
+    ///   - change: the effect of the merge; nil if the document did not change.
     ///   - context: the seqs that the encoded document names.
-    ///   - superseded: seqs whose effect the encoded document holds without naming them.
+    ///   - superseded: seqs whose effect the encoded document contains without naming them.
     public mutating func noteMerge(
         _ change: Change?, naming context: Context, superseding superseded: Vector = Vector(),
         from peer: NodeName
@@ -340,7 +338,7 @@ extension ShardReplica {
         isDirty = true
     }
 
-    /// Adds the vector that a finished pull proves to be covered by this replica.
+    /// Adds the claimed vector of a finished pull, whose changes this replica now contains.
     mutating func noteDone(_ claim: Frame.VersionClaim, from peer: NodeName) {
         if !current.vector.covers(claim.vector) {
             current.vector.formUnion(claim.vector)
@@ -361,8 +359,8 @@ extension ShardReplica {
     /// Begins a commit, and returns its header and whether the header's base has to be stored with
     /// it; nil if there is nothing to store.
     ///
-    /// The base of the previous header is on disk, or in an earlier commit whose failure fails this
-    /// one as well.
+    /// The base of the previous header is on disk, or in an earlier commit whose failure also fails
+    /// this commit.
     ///
     /// - Parameter ticket: the commit's number, greater than that of every commit before.
     public mutating func beginCommit(
@@ -399,8 +397,8 @@ extension ShardReplica {
     /// Records that every commit up to `ticket` is on disk, and returns the replies that may be
     /// sent.
     ///
-    /// A replica that has become complete offers itself to every peer, since others may be about to
-    /// go on without a complete replica.
+    /// A replica that has become complete offers itself to every peer, since a peer may be about to
+    /// serve without a complete replica.
     public mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
         let wasComplete = stored.isComplete
         while let commit = commits.first, commit.ticket <= ticket {
@@ -415,13 +413,13 @@ extension ShardReplica {
         return takeSettled(now: now)
     }
 
-    /// Returns to the state on disk after a commit failed, and with it all commits in progress.
+    /// Returns to the state on disk after a commit, and therefore every commit in progress, failed.
     ///
-    /// Documents of these commits may have reached other nodes. Therefore the numbering ends, and
-    /// so does every pull from or into this replica. A replica that had caught up only in memory
-    /// has to catch up again.
+    /// Documents of these commits may have reached other nodes. Therefore the replica id is not
+    /// used for further changes, and every pull from or into this replica ends. A replica that had
+    /// caught up only in memory has to catch up again.
     ///
-    /// - Returns: the replies that will not be sent.
+    /// - Returns: the slots of the replies whose changes are lost.
     public mutating func onCommitFailed(now: UInt64) -> [ReplySlot] {
         let lost = current.vector.subtracting(stored.vector)
         current = stored
@@ -432,7 +430,7 @@ extension ShardReplica {
         handover?.restart()
         if !isServedByDisk {
             phase = .catchingUp
-            // What made it serve is gone, and what the peers last said may be older.
+            // The changes that let it serve are lost, and the peers' last claims may be older.
             needsPull = true
         }
         endNumbering()
@@ -441,25 +439,24 @@ extension ShardReplica {
         return acknowledgements.takeFailed()
     }
 
-    /// Stops serving and accepting until damaged documents have been set aside.
+    /// Stops serving and handing over until damaged documents have been set aside.
     ///
-    /// Not called while the disk drops the replica.
+    /// The caller must not call this method while the storage drops the replica.
     public mutating func suspend(now: UInt64) {
         isSuspended = true
         catchUp(now: now)
     }
 
-    /// Continues with the remaining documents after damaged ones were set aside, or with all of
-    /// them if only an index was damaged and has been rebuilt.
+    /// Continues with the remaining documents after damaged documents were set aside, or with all
+    /// documents if only an index was damaged and has been rebuilt.
     ///
     /// The disk has to drop the damaged documents and store the new `stored` in one transaction.
-    /// The caller has to close the connections to all peers: changes that were confirmed on them
-    /// may be gone.
+    /// The caller has to close the connections to all peers: changes that were confirmed on these
+    /// connections may be lost.
     ///
-    /// - Parameter header: computed from the remaining documents alone and not complete; or the
-    ///   stored header, if the remaining documents are all that it counts.
-    /// - Returns: the replies that will not be sent, since the changes that they wait for may be
-    ///   gone.
+    /// - Parameter header: an incomplete header computed from the remaining documents; or the
+    ///   stored header, if no document that it counts is missing.
+    /// - Returns: the replies that will not be sent, since their changes may be lost.
     public mutating func onSetAside(_ header: ReplicaHeader, now: UInt64) -> [ReplySlot] {
         precondition(isSettled, "nothing is under way while a copy is counted anew")
         isSuspended = false

@@ -2,11 +2,11 @@ import CRDT
 import Wire
 
 extension ShardReplica {
-    /// Delays a reply until the disk, and as many co-owners as its level asks for, have stored what
-    /// it reports.
+    /// Delays a reply until this node, and as many co-owners as the acknowledgement level requires,
+    /// have stored the changes that the reply reports.
     ///
-    /// - Parameter context: the seqs that have to be stored; empty for a reply that only shows
-    ///   content.
+    /// - Parameter context: the seqs that have to be stored before the reply is sent; empty for a
+    ///   reply to a read.
     public mutating func wait(
         _ slot: ReplySlot, storing context: Context, level: AckLevel, now: UInt64
     ) {
@@ -17,7 +17,7 @@ extension ShardReplica {
             awaiting: awaitedCommit)
     }
 
-    /// The commit that stores all that was changed up to now.
+    /// The commit that stores all changes of this replica up to now.
     private var awaitedCommit: Acknowledgements.AwaitedCommit {
         if isPlantedEarly { return .none }
         if isDirty { return .next }
@@ -42,7 +42,7 @@ extension ShardReplica {
                 return Stored(on: 1, owners: owners, isEnough: true)
             }
             var on = ownership.isOwnedHere ? 1 : 0
-            // By index: a peer's state is large, and iterating over values would copy it.
+            // The loop uses indices, since iterating over the peers would copy their large states.
             for index in peers.indices where peers[index].isOwner {
                 if peers[index].confirmed.contains(waiter.context) { on += 1 }
             }
@@ -56,11 +56,11 @@ extension ShardReplica {
         }
     }
 
-    /// Whether replies wait for this replica.
+    /// Whether replies wait for a commit of this replica or for confirmations of co-owners.
     var isAwaited: Bool { !acknowledgements.isEmpty }
 
-    /// Whether all owners, this node among them, are known to hold just what is on this disk, and
-    /// no more is here.
+    /// Whether every other owner is known to be in sync with this replica's state on disk, and this
+    /// replica has no change that is not on disk.
     public var isCaughtUpWithAllOwners: Bool {
         isSettled
             && ownership.owners.allSatisfy { owner in

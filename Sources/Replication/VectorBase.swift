@@ -1,25 +1,24 @@
 import CRDT
 import Wire
 
-/// A vector that other vectors are encoded against, as its name and the ranges that they have
-/// beyond it.
+/// A vector against which other vectors are encoded: the encoding of a vector is the name of the
+/// base and the ranges that the base does not contain.
 ///
 /// Each process that ever wrote to a shard remains in the shard's vector for ever, and few of these
-/// entries change. Therefore a vector that is written again and again names a base that is written
+/// entries change. Therefore a vector that is written repeatedly refers to a base that is written
 /// once.
 ///
 /// The name is a hash of the base's bytes. A base claims nothing by itself: a vector that was
-/// encoded against it can be decoded only with exactly these bytes.
+/// encoded against it can be decoded only with exactly the bytes of the base.
 public struct VectorBase: Hashable, Sendable {
     public let vector: Vector
-    /// The hash of the vector; nil where the vector is empty.
+    /// The hash of the vector; nil if the vector is empty.
     let name: CheckpointID?
 
     /// The number of ranges beyond a base from which on the whole vector becomes a new base; a
-    /// vector with no more ranges than that has no base.
+    /// vector with at most this number of ranges has no base.
     ///
-    /// 64 ranges take about 1.3 KB; five nodes that are started twelve times each add nearly as
-    /// many.
+    /// 64 ranges take about 1.3 KB; five nodes started twelve times each add about 60 ranges.
     public static let restRangesMax = 64
 
     init() {
@@ -32,7 +31,7 @@ public struct VectorBase: Hashable, Sendable {
         name = vector.isEmpty ? nil : CheckpointID(of: vector)
     }
 
-    /// Decodes the base of that name; nil where these are not its bytes.
+    /// Decodes a base from its bytes; nil if the bytes do not have the hash `name`.
     init?(_ bytes: [UInt8], named name: CheckpointID) {
         guard CheckpointID(bits: checksum(bytes)) == name || VectorBase.isAnyTaken else {
             return nil

@@ -1,4 +1,4 @@
-/// Bytes that were read and have not been split into lines yet; at most those of one read.
+/// The received bytes that are not split into lines yet; at most the bytes of one read.
 struct Backlog: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -8,9 +8,9 @@ struct Backlog: Sendable {
 
     mutating func append(_ more: Slice<UnsafeRawBufferPointer>) { bytes.append(contentsOf: more) }
 
-    /// Feeds the bytes to `body`, which returns how many of them it has taken.
+    /// Feeds the bytes to `body`, which returns the number of bytes that it has consumed.
     ///
-    /// - Returns: whether it has taken any.
+    /// - Returns: true if `body` has consumed any bytes.
     mutating func feed(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
         let taken = bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         start += taken

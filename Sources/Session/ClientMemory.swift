@@ -1,9 +1,10 @@
-/// The memory budget and the turn's time that all sessions of a node share.
+/// The memory budget, and the time per iteration of the event loop, of all sessions of a node.
 package actor ClientMemory {
     private nonisolated let executor: any SerialExecutor
     private var held = HeldBytes()
     private var queue = TurnQueue()
-    /// Called at once when memory becomes tight (true), and when that is over (false).
+    /// The function that is called with true when memory becomes tight, and with false when enough
+    /// memory is free again.
     private let onTight: @Sendable (Bool) -> Void
 
     package init(executor: any SerialExecutor, onTight: @escaping @Sendable (Bool) -> Void) {
@@ -31,7 +32,8 @@ package actor ClientMemory {
         }
     }
 
-    /// Notes that shared lines of events wait, or have left; each line counts once.
+    /// Adds the bytes of a shared event line, which counts once; negative when its last session
+    /// releases it.
     func addBytes(shared bytes: Int) { change { $0.addBytes(shared: bytes) } }
 
     package func removeSession(_ id: UInt64) { change { $0.removeSession(id) } }
@@ -46,25 +48,26 @@ package actor ClientMemory {
 
     // MARK: Turns
 
-    /// The share of the turn that a session may use.
+    /// The lines and the time that a session may use in this iteration of the event loop.
     var grant: TurnShare.Grant { queue.grant }
 
     /// - Parameter time: the time that a session has used, in microseconds.
     func subtract(used time: UInt64) { queue.subtract(used: time) }
 
-    /// Queues a session that has more to do than its share of the turn.
+    /// Queues a session that has used up its share, so that it continues in the next iteration.
     func standBack(_ id: UInt64, of source: TurnSource) { queue.wait(id, of: source) }
 
-    /// Ends a turn.
+    /// Ends an iteration of the event loop ("turn").
     ///
-    /// The caller then calls `takeTurn` until it returns nil, and then `openTurn`.
+    /// The caller then calls `takeTurn` until that returns nil, and then calls `openTurn`.
     package func endTurn() { queue.endTurn() }
 
-    /// Takes the next session that may continue in this turn; its `Session.onTurn` has to be
-    /// called.
+    /// Removes and returns the next session that may continue in this iteration.
+    ///
+    /// The caller then calls the session's `onTurn`.
     package func takeTurn() -> UInt64? { queue.takeWaiting() }
 
-    /// - Returns: whether sessions wait for the next turn.
+    /// - Returns: true if sessions wait for the next iteration of the event loop.
     package func openTurn() -> Bool {
         queue.open()
         return !queue.isEmpty
@@ -72,11 +75,12 @@ package actor ClientMemory {
 
     // MARK: Memory
 
-    /// Takes the next session for whose waiting request there is memory now; its
-    /// `Session.onMemoryFreed` has to be called.
+    /// Removes and returns the next session whose waiting request now has enough memory.
+    ///
+    /// The caller then calls the session's `onMemoryFreed`.
     package func takeWaiting() -> UInt64? { held.takeWaiting() }
 
-    /// Returns the sessions that hold too much; their `Session.onStalled` has to be called.
+    /// Returns the stalled sessions that use too much memory; the caller calls their `onStalled`.
     package func takeStalled(now: UInt64) -> [UInt64] { held.takeStalled(now: now) }
 
     private func change(_ body: (inout HeldBytes) -> Void) {

@@ -1,21 +1,21 @@
-/// The memory that the sessions of a node hold together, and the requests that wait for memory.
+/// The memory that the sessions of a node use together, and the requests that wait for memory.
 ///
-/// Only sessions that hold more than `SessionLimits.freeBytes` are counted. A session holds
-/// unfinished lines, lines that wait, replies that wait or were not taken, and estimates for
-/// replies on their way. The line of an event that waits for many clients counts once, whoever
-/// holds it.
+/// Only sessions that use more than `SessionLimits.freeBytes` are counted. The memory of a session
+/// consists of unfinished lines, waiting lines, replies that wait or are unread, and estimates for
+/// replies that are not made yet. The line of an event that waits for many clients counts once, in
+/// whichever sessions it waits.
 struct HeldBytes: Sendable {
     private struct Entry {
         let source: TurnSource
         var bytes: Int
-        /// The bytes of lines that other sessions may hold, too; not contained in `bytes`.
+        /// The bytes of event lines that other sessions may share; not contained in `bytes`.
         var sharing: Int
-        /// Whether the session waits for nothing but its client.
+        /// Whether the session waits only for its client, to read replies or to finish a line.
         var isItsTurn: Bool
-        /// The number of bytes that the client has taken since it connected.
+        /// The number of bytes that the client has read since it connected.
         var taken: UInt64
-        /// The value of `taken`, and the time in milliseconds, when the client last had taken
-        /// enough.
+        /// The value of `taken` at the time `since`, in milliseconds, from which the progress of
+        /// the client is measured.
         var takenBefore: UInt64
         var since: UInt64
     }
@@ -27,17 +27,17 @@ struct HeldBytes: Sendable {
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// In the order of arrival.
+    /// The waiting requests in the order of arrival.
     private var waiting: [Waiting] = []
-    /// The sum of `bytes` over the entries.
+    /// The bytes of all counted sessions, without shared event lines.
     private var own = 0
-    /// The bytes of the lines that sessions share.
+    /// The bytes of the event lines that sessions share.
     private var shared = 0
-    /// The sum of `sharing` over the entries, as if each held all of it alone.
+    /// The sum of `sharing` over the entries, in which a line counts once for each session.
     private var sharing = 0
-    /// The sum of `bytes` over the entries of each source.
+    /// The bytes of each source's counted sessions, without shared event lines.
     private var bySource: [TurnSource: Int] = [:]
-    /// The sum over the sources of what each holds, but `lightBytesMax` of each at most.
+    /// The sum of all sources' bytes, in which each source counts with at most `lightBytesMax`.
     private var light = 0
 
     var total: Int { own + shared }
@@ -46,13 +46,13 @@ struct HeldBytes: Sendable {
 
     var isSpent: Bool { total >= SessionLimits.heldBytesMax }
 
-    /// Notes what a session holds.
+    /// Records the memory that a session uses.
     ///
     /// - Parameters:
-    ///   - bytes: the bytes that the session holds alone.
-    ///   - sharing: the bytes of lines that wait for its client and that others may hold, too.
-    ///   - taken: the number of bytes that its client has taken since it connected.
-    ///   - source: whose session it is, which it stays while it holds something.
+    ///   - bytes: the bytes that only this session stores.
+    ///   - sharing: the bytes of waiting event lines that other sessions may share.
+    ///   - taken: the number of bytes that the client has read since it connected.
+    ///   - source: the user or connection for the bytes; an existing entry keeps its source.
     mutating func recordHeld(
         _ id: UInt64, of source: TurnSource, holds bytes: Int, sharing: Int = 0, isItsTurn: Bool,
         taken: UInt64, now: UInt64
@@ -73,7 +73,7 @@ struct HeldBytes: Sendable {
         entries[id] = entry
     }
 
-    /// Notes that shared lines wait, or that the last session has let go of them.
+    /// Adds the bytes of a shared line; negative after the last session has released the line.
     mutating func addBytes(shared bytes: Int) { shared += bytes }
 
     mutating func removeSession(_ id: UInt64) {
@@ -95,13 +95,13 @@ struct HeldBytes: Sendable {
         light += min(after, SessionLimits.lightBytesMax) - min(before, SessionLimits.lightBytesMax)
     }
 
-    /// Whether there is memory for a reply of that many bytes to a source, as far as is known.
+    /// Whether the estimates leave memory for a reply of that many bytes to a source.
     ///
-    /// A reply longer than half of the limit counts as half of it: otherwise it might wait for
-    /// ever. A source that holds little does not wait for those that hold much: their replies may
-    /// be several times as large as was estimated.
+    /// A reply longer than half of the limit counts as half of the limit, since it might otherwise
+    /// wait for ever. A source that uses little memory does not wait for sources that use much,
+    /// whose replies may be several times as large as estimated.
     ///
-    /// - Parameter isMeasured: whether the size is known, and not the greatest that is likely.
+    /// - Parameter isMeasured: whether `bytes` is the actual size, not the greatest likely size.
     func hasCapacity(
         for bytes: Int, of source: TurnSource, isMeasured: Bool = false
     ) -> Bool {
@@ -121,8 +121,8 @@ struct HeldBytes: Sendable {
         waiting.append(Waiting(id: id, source: source, bytes: bytes))
     }
 
-    /// Takes the waiting session with the smallest reply of those for which there is memory, so
-    /// that large requests do not hold up all others.
+    /// Removes and returns the waiting session with the smallest reply for which there is memory,
+    /// so that large requests do not delay all other requests.
     mutating func takeWaiting() -> UInt64? {
         let possible = waiting.indices.lazy.filter { [self] index in
             hasCapacity(for: waiting[index].bytes, of: waiting[index].source)
@@ -133,11 +133,12 @@ struct HeldBytes: Sendable {
         return waiting.remove(at: least).id
     }
 
-    /// Returns sessions that have to give up memory until it is not tight any more: of those whose
-    /// clients stall, the ones for which the most bytes wait.
+    /// Returns the sessions that have to release memory until memory is not tight any more: of the
+    /// sessions whose clients stall, those for which the most bytes wait.
     ///
-    /// A shared line is freed once the last session that holds it has gone, so each session counts
-    /// for its part of it. If that was too little, more sessions are returned the next time.
+    /// A shared line is freed once the last session has released it, so each session is assumed to
+    /// free its fraction of the shared bytes. If less is freed, the next call returns further
+    /// sessions.
     mutating func takeStalled(now: UInt64) -> [UInt64] {
         guard isTight else { return [] }
         var stalled: [(waiting: Int, frees: Int, id: UInt64)] = []

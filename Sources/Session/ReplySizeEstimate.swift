@@ -7,7 +7,7 @@ extension RequestTrace {
     func replyBytesEstimated(of request: Request) -> Int {
         switch (reply, request.query) {
         case (.page, let history as HistoryQuery):
-            // A page has one message at least.
+            // A page has at least one message, however long the message is.
             min(
                 history.limit * SessionLimits.messageBytesEstimated,
                 max(history.bytesMax ?? .max, SessionLimits.messageBytesEstimated))
@@ -19,7 +19,7 @@ extension RequestTrace {
 }
 
 extension Request {
-    /// The query that the request asks; nil for another request.
+    /// The query of a request that reads or lists; nil for another request.
     var query: (any Query)? {
         switch self {
         case .read(let query, _), .list(let query, _, _): query.base
@@ -28,9 +28,9 @@ extension Request {
     }
 }
 
-/// The estimated bytes of a session's replies that are being made elsewhere.
+/// The estimated bytes of a session's replies that another node or a task of this node makes.
 struct ReplySizeEstimate: Sendable {
-    /// By the numbers of the slots.
+    /// The estimated bytes of each reply, by the slot number of its request.
     private var bytesBySlot: [UInt64: Int] = [:]
     private(set) var bytes = 0
 

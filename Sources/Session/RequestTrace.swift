@@ -2,19 +2,19 @@ import Admin
 import LineProtocol
 import Node
 
-/// The request to which a reply belongs, for the counts of requests.
+/// The properties of a request that its reply and the node's request metrics need.
 struct RequestTrace: Sendable {
-    /// The index of its verb in `Verb.all`; nil for an unknown verb.
+    /// The index of the request's verb in `Verb.all`; nil for an unknown verb.
     let verb: UInt8?
     let kind: RequestKind
     let reply: Verb.ReplySize
-    /// When it was read, in microseconds.
+    /// The time at which the request was read, in microseconds.
     let readAt: UInt64
-    /// Whether it was a line, so that the response is lines.
+    /// Whether the request was a line, so that the response is sent as lines.
     var isLine = true
-    /// Whether the node counts it: it is no request of the node itself.
+    /// Whether the node's metrics count the request; requests of the node itself are not counted.
     var isCounted = true
-    /// The code of the error with which it was answered; nil for none.
+    /// The error code of the response; nil for a success.
     var code: UInt16?
 
     init(of request: Request, _ traits: Verb.Traits?, readAt: UInt64) {
@@ -29,7 +29,7 @@ struct RequestTrace: Sendable {
             }
     }
 
-    /// - Parameter traits: nil where the line has no known verb.
+    /// - Parameter traits: the traits of the line's verb; nil for a line without a known verb.
     init(ofWrongLine traits: Verb.Traits?, readAt: UInt64) {
         verb = traits?.index
         reply = .short
@@ -37,19 +37,19 @@ struct RequestTrace: Sendable {
         kind = .other
     }
 
-    /// The trace of bytes that are no line.
+    /// The trace of input that is no complete line, such as a line that is too long.
     static func nothing(readAt: UInt64) -> RequestTrace {
         RequestTrace(ofWrongLine: nil, readAt: readAt)
     }
 
-    /// Makes of a response the form in which it leaves.
+    /// Converts a response to the form in which the session sends it.
     mutating func make(_ response: Response) -> MadeResponse {
         let (bytes, error) = isLine ? response.lines : ([], response.error)
         code = error.map { UInt16($0.code) }
         return isLine ? .lines(bytes) : .value(response, bytes: response.roughBytes)
     }
 
-    /// The request as the node counts it, once its response has left.
+    /// The entry in the node's request metrics, which is recorded after the response was sent.
     var answered: AnsweredRequest {
         AnsweredRequest(verb: verb, kind: kind, readAt: readAt, code: code)
     }

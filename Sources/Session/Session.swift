@@ -6,8 +6,8 @@ import Replication
 /// A client's connection without its socket: requests come in, as lines or as values, and responses
 /// leave in the order of the requests.
 ///
-/// Each request has a slot in a ring; its response leaves when it is settled and at the head. While
-/// a client does not read, or has asked for too much at once, its requests wait.
+/// Each request has a slot in a ring; a settled response is sent after all earlier responses.
+/// Requests wait while the client does not read, or while too much waits for the client.
 package actor Session: ReplySink, SessionInput {
     package nonisolated let id: UInt64
     private nonisolated let executor: any SerialExecutor
@@ -23,34 +23,34 @@ package actor Session: ReplySink, SessionInput {
 
     var cutter = LineCutter()
     var ring = SlotRing()
-    /// When the last bytes were read, in microseconds: all unanswered lines came with them.
+    /// The time of the last read, in microseconds; all unparsed lines ended in that read.
     var readAt: UInt64 = 0
-    /// Replies that have left and are not reported to the node yet; empty between turns.
+    /// The requests whose replies were sent but are not reported to the node's metrics yet.
     private var answered: [AnsweredRequest] = []
-    /// The number of bytes of the reply at the head that have left.
+    /// The number of bytes that were already sent of the reply at the head.
     var headSent = 0
     var waiting: WaitingEvents
     var backlog = Backlog()
-    /// Requests that are no lines and wait to be answered; whoever submits them stops where the
+    /// The requests submitted as values that wait to be answered; the submitter stops while the
     /// session pauses reading.
     private(set) var submitted: [(request: Request, asked: RequestTrace)] = []
-    /// A request that waits for memory for its reply; all that follows it waits, too.
+    /// A request that waits for memory for its reply; the session's later requests wait, too.
     private var crowdedOut: (request: Request, asked: RequestTrace)?
     var estimated = ReplySizeEstimate()
     var share = TurnShare()
-    /// The number of bytes ever written.
+    /// The number of bytes written since the client connected.
     var written: UInt64 = 0
-    /// The bytes that `ClientMemory` was last told of.
+    /// The number of bytes that was last reported to `ClientMemory`.
     var notedBytes = 0
-    /// The number of an unanswered request that must not see the effects of later ones.
+    /// The number of an unanswered request that must not see the effects of later requests.
     private var moving: UInt64?
     private var isPaused = false
     private var isHeld = false
     var isEnding = false
     var hasCutEnd = false
-    /// Whether nothing more is written.
+    /// Whether the session writes nothing more to its client.
     var hasFinished = false
-    /// Whether further lines are ignored.
+    /// Whether the session ignores all further lines, since it is closing the connection.
     var isTurnedAway = false
 
     package init(
@@ -91,10 +91,10 @@ package actor Session: ReplySink, SessionInput {
         finishInput()
     }
 
-    /// Answers a request that is no line; the output receives the response.
+    /// Answers a request that was submitted as a value; the output receives the response.
     ///
-    /// - Parameter traits: those of its verb; nil for a request of the node itself, which is not
-    ///   counted.
+    /// - Parameter traits: the traits of the request's verb; nil for a request of the node itself,
+    ///   which is not counted.
     package func submit(_ request: Request, _ traits: Verb.Traits?) {
         readAt = clock.microseconds
         var asked = RequestTrace(of: request, traits, readAt: readAt)
@@ -107,10 +107,10 @@ package actor Session: ReplySink, SessionInput {
         finishInput()
     }
 
-    /// Forgets what was set, written and seen, as before the first request.
+    /// Resets the client's settings and the record of its writes and reads to their initial state.
     ///
-    /// - Returns: false where a request waits for its response, or events may follow: then the
-    ///   session stays as it is.
+    /// - Returns: false if a request waits for its response, or if events may follow; the session
+    ///   is then unchanged.
     package func startAnew() -> Bool {
         guard ring.isEmpty, !hasBacklog, crowdedOut == nil, !waiting.hasWatched, !isEnding,
             !hasFinished, !node.assumeIsolated({ [id] in $0.hasReadBarriers(of: id) })
@@ -119,7 +119,7 @@ package actor Session: ReplySink, SessionInput {
         return true
     }
 
-    /// Sends what may leave after input was taken.
+    /// Sends the replies that are ready after new input was processed.
     private func finishInput() {
         if isMovedOnBySending(), hasBacklog { return continueBacklog() }
         endShare()
@@ -127,22 +127,22 @@ package actor Session: ReplySink, SessionInput {
         updateReading()
     }
 
-    /// Handles the end of the client's input; its requests are still answered.
+    /// Handles the end of the client's input; the client's earlier requests are still answered.
     package func onEnd() {
         isEnding = true
         continueBacklog()
     }
 
-    /// Continues after the client has taken some of what was written.
+    /// Continues with waiting requests after the client has read some of the written bytes.
     package func onDrained() { continueBacklog() }
 
-    /// Continues in the next turn, after the session had used its share of one.
+    /// Continues in the next iteration of the event loop, after the session had used up its share.
     package func onTurn() {
         share.isWaiting = false
         continueBacklog()
     }
 
-    /// Continues with the request that waited for memory.
+    /// Answers the request that waited for memory, and continues with later requests.
     package func onMemoryFreed() {
         guard let (request, asked) = crowdedOut else { return }
         crowdedOut = nil
@@ -151,7 +151,7 @@ package actor Session: ReplySink, SessionInput {
         continueBacklog()
     }
 
-    /// Disconnects the client or refuses its line: memory is tight, and the client stalls.
+    /// Disconnects a stalled client or refuses its unfinished line, because memory is tight.
     package func onStalled() {
         guard !hasFinished else { return }
         if output.queuedBytes > 0 {
@@ -162,15 +162,15 @@ package actor Session: ReplySink, SessionInput {
         }
     }
 
-    /// Sets whether lines wait unread because the node has too much to do.
+    /// Sets whether the session stops reading lines because the node is overloaded.
     ///
-    /// It may be called while a line is answered, and touches nothing that answering uses.
+    /// With true, this method may be called while a line is answered: it only pauses reading.
     package func setHeld(_ isHeld: Bool) {
         self.isHeld = isHeld
         if isHeld { updateReading() } else { continueBacklog() }
     }
 
-    /// Ends the connection with this error, once all earlier requests are answered.
+    /// Ends the connection with this error, after all earlier requests were answered.
     package func turnAway(_ error: LineError) {
         append(.failed(error), to: .nothing(readAt: readAt))
         isTurnedAway = true
@@ -179,7 +179,7 @@ package actor Session: ReplySink, SessionInput {
         continueBacklog()
     }
 
-    /// Whether replies wait for the disk, for co-owners or for time.
+    /// Whether a request is unanswered: its reply may wait for the disk, for co-owners or for time.
     package var isAnswering: Bool { !ring.isEmpty }
 
     /// Handles the end of the connection.
@@ -206,7 +206,7 @@ extension Session {
             || ring.count >= SessionLimits.slotsMax || isHoldingMuch
     }
 
-    /// Whether the session has used its share of the turn.
+    /// Whether the session has used up its share of this iteration of the event loop.
     private var isTired: Bool { memory != nil && share.isSpent }
 
     private func beginShare() {
@@ -214,7 +214,7 @@ extension Session {
         share.begin(grant, now: clock.microseconds)
     }
 
-    /// Ends the measurement; a session without share left continues in the next turn.
+    /// Ends the measurement; a session that has used up its share continues in the next iteration.
     private func endShare() {
         guard let memory else { return }
         share.measure(now: clock.microseconds)
@@ -228,7 +228,7 @@ extension Session {
         }
     }
 
-    /// Whether so much waits here that no more lines are taken.
+    /// Whether so many bytes wait for the client that the session processes no more requests.
     private var isHoldingMuch: Bool {
         let bytes = ring.bytes + waiting.bytesUntaken
         guard bytes >= SessionLimits.freeBytes else { return false }
@@ -289,9 +289,9 @@ extension Session {
         updateReading()
     }
 
-    /// Sends replies.
+    /// Sends the replies that are ready.
     ///
-    /// - Returns: whether that answered a request on which later ones had to wait.
+    /// - Returns: true if this answered a request for which later requests had to wait.
     private func isMovedOnBySending() -> Bool {
         let wasMoving = moving != nil
         sendReplies()
@@ -300,7 +300,7 @@ extension Session {
 
     var hasBacklog: Bool { !backlog.isEmpty || !submitted.isEmpty }
 
-    /// - Returns: whether any requests were taken.
+    /// - Returns: true if the session has processed any of the waiting input.
     private func takeBacklog() -> Bool {
         guard hasBacklog, !isFull else { return false }
         let hasTaken = takeSubmitted()
@@ -363,7 +363,7 @@ extension Session {
         }
     }
 
-    /// Sends what may leave after replies were settled, and continues with waiting lines.
+    /// Sends the replies that were settled, and continues with waiting requests.
     func sendSettled() {
         if share.isSpent { beginShare() }
         guard ring.isHeadReady else { return noteHeld() }
@@ -378,7 +378,7 @@ extension Session {
         if moving == number { moving = nil }
     }
 
-    /// Writes every settled reply that has no unsettled one before it.
+    /// Sends every settled reply that no unsettled reply precedes, and the events between them.
     private func sendReplies() {
         sendEvents()
         while !ring.isEmpty {
@@ -402,7 +402,7 @@ extension Session {
         output.finish()
     }
 
-    /// Begins a request that had to wait until it was at the head.
+    /// Begins the request at the head if the request had to wait for all earlier replies.
     private func beginHead() {
         switch ring.head {
         case .ready, .held, .pending, .token, .waiting: return
@@ -410,7 +410,7 @@ extension Session {
             ring.head = .waiting
             wait(for: copies, until: deadline)
         case .report(let request):
-            // While the client's queue is full, a report waits to be made.
+            // A report is not made while the client's output queue is full.
             guard output.queuedBytes < SessionLimits.replyBytesMax, !isTired else { return }
             if case .token = request, awaitsMajority() { return }
             fill(ring.headNumber, with: admin.report(request, to: state))
@@ -420,9 +420,9 @@ extension Session {
         }
     }
 
-    /// Hands the response at the head to the output.
+    /// Passes the response at the head to the output.
     ///
-    /// - Returns: whether all of it has left.
+    /// - Returns: true if the whole response was passed on.
     private func send(_ made: MadeResponse) -> Bool {
         switch made {
         case .lines(let bytes): return send(bytes)
@@ -434,9 +434,9 @@ extension Session {
         }
     }
 
-    /// Hands lines to the network; many in pieces.
+    /// Passes lines to the network, a long reply in pieces.
     ///
-    /// - Returns: whether all of them have left.
+    /// - Returns: true if all lines were passed on.
     private func send(_ bytes: [UInt8]) -> Bool {
         while headSent < bytes.count {
             guard output.queuedBytes < SessionLimits.aheadBytesMax else { return false }
@@ -469,7 +469,7 @@ extension Session {
         node.assumeIsolated { $0.wait(slot, for: writes, copies: copies, until: deadline) }
     }
 
-    /// Has the token at the head wait for a majority of the owners, if it has to.
+    /// Delays the token at the head until a majority of the owners stores all that it names.
     private func awaitsMajority() -> Bool {
         let slot = ReplySlot(session: id, number: ring.headNumber)
         guard admin.awaitMajority(for: slot, on: state) else { return false }

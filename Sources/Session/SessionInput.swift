@@ -1,10 +1,10 @@
-/// The receiver of the events of a client's connection, on the loop's thread.
+/// The receiver of a client connection's events, called on the event loop's thread.
 package protocol SessionInput: Actor {
-    /// - Parameter bytes: valid during the call only.
+    /// - Parameter bytes: the received bytes, valid only during the call.
     func onBytes(_ bytes: UnsafeRawBufferPointer)
-    /// Handles the end of the client's input; its requests are still answered.
+    /// Handles the end of the client's input; the client's earlier requests are still answered.
     func onEnd()
-    /// Continues after the client has taken some of what was written.
+    /// Continues with waiting requests after the client has read some of the written bytes.
     func onDrained()
     /// Handles the end of the connection.
     func onClosed()

@@ -1,7 +1,7 @@
 import Node
 
 extension SessionLimits {
-    /// The limits of a connection; each is one line of `HELP limits`.
+    /// The limits of a client's connection; each limit is one line of the reply to `HELP limits`.
     static let all: [Limit] = [
         Limit(
             "unsent-replies", slotsMax, "replies",

@@ -2,7 +2,7 @@ import Admin
 import LineProtocol
 import Node
 
-/// The lines that a session reads, and what a client may ask.
+/// The parsing of a session's lines, and the check of the client's right to make a request.
 extension Session {
     func answer(_ cut: LineCutter.LineEvent) {
         guard !isTurnedAway else { return }
@@ -27,7 +27,7 @@ extension Session {
         }
     }
 
-    /// Whether the request may be answered; if not, the client has been told so.
+    /// Whether the request may be answered; otherwise this method has replied to the client.
     func isHeard(_ request: Request, _ asked: RequestTrace) -> Bool {
         let verdict: SignIn.Verdict
         if case .auth(let secret) = request {

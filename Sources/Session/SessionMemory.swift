@@ -4,7 +4,7 @@ import LineProtocol
 import Node
 import Wire
 
-/// The memory that a session holds for its client.
+/// The memory that a session uses for its client.
 extension Session {
     func hasMemory(for bytes: Int, isMeasured: Bool = false) -> Bool {
         memory?.assumeIsolated { [source] in
@@ -14,7 +14,7 @@ extension Session {
 
     private var submittedBytes: Int { submitted.reduce(0) { $0 + $1.request.roughBytes } }
 
-    /// Reports to `ClientMemory` what this session holds.
+    /// Reports the number of bytes that this session stores to `ClientMemory`.
     func noteHeld() {
         guard let memory, !hasFinished else { return }
         let queued = output.queuedBytes
@@ -24,7 +24,7 @@ extension Session {
         let shared = waiting.sharedBytes
         guard max(held + shared, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held + shared
-        // More may be queued than was written, since TLS may add to it.
+        // The output may have more bytes queued than the session has written, since TLS adds bytes.
         let (taken, now) = (written - min(written, UInt64(queued)), clock.milliseconds)
         let isItsTurn = queued > 0 || cutter.keptCount > SessionLimits.freeBytes
         memory.assumeIsolated { [id, source] in
@@ -34,13 +34,13 @@ extension Session {
         }
     }
 
-    /// Forgets what was estimated for a reply before its size was known.
+    /// Removes the estimated size of a list, for which memory is then reserved part by part.
     func dropEstimate(of number: UInt64) {
         estimated.remove(number)
         noteHeld()
     }
 
-    /// Reserves memory for a list or a part of it; false where there is none (`ReplySink`).
+    /// Reserves memory for a list or a part of a list; returns false if there is not enough memory.
     func reserve(_ bytes: Int, for number: UInt64, isFurther: Bool) -> Bool {
         let held = min(bytes * SessionLimits.listBytesHeld, SessionLimits.heldBytesMax / 2)
         guard isFurther || hasMemory(for: held, isMeasured: true) else { return false }
@@ -49,7 +49,8 @@ extension Session {
         return true
     }
 
-    /// Whether there is no memory for the line that has not ended.
+    /// Whether all memory is used and the client's unfinished line exceeds
+    /// `SessionLimits.freeBytes`.
     var isLineTooMuch: Bool {
         guard let memory, cutter.keptCount > SessionLimits.freeBytes else { return false }
         return memory.assumeIsolated { $0.isSpent }
@@ -64,7 +65,7 @@ extension Session {
 }
 
 extension Request {
-    /// About as many bytes as the request holds; 0 for few.
+    /// The approximate size of the request in bytes; 0 for a small request.
     var roughBytes: Int {
         guard case .write(let mutation, _) = self else { return 0 }
         return mutation.action.roughBytes

@@ -5,24 +5,24 @@ import Node
 /// The destination of a session's responses, and the control of reading from its client.
 package protocol SessionOutput: AnyObject, Sendable {
     func write(_ bytes: [UInt8])
-    /// Takes the response to a request that was no line, in the order of the requests.
+    /// Receives the response to a request submitted as a value, in the order of the requests.
     ///
-    /// It is called while the session works: the receiver asks nothing of the session meanwhile.
+    /// The session calls this method during its work, so the receiver must not call the session.
     ///
-    /// - Returns: the bytes that were written for the client.
+    /// - Returns: the number of bytes that were written for the client.
     func receive(_ response: Response) -> Int
-    /// The form in which events are written.
+    /// The form in which the output writes events.
     var eventForm: EventForm { get }
-    /// - Returns: the bytes that were written for the client.
+    /// - Returns: the number of bytes that were written for the client.
     func write(_ events: [ToldEvent]) -> Int
-    /// Sends what was written now, as far as the client takes it.
+    /// Sends the written bytes now, as far as the network accepts them.
     func flush()
-    /// The number of bytes that the client has not taken yet.
+    /// The number of written bytes that the network has not accepted yet.
     var queuedBytes: Int { get }
     func setReadingPaused(_ isPaused: Bool)
-    /// Ends the connection once everything written has been sent.
+    /// Ends the connection after all written bytes have been sent.
     func finish()
-    /// Ends the connection at once.
+    /// Ends the connection at once, without sending the remaining bytes.
     func abort()
 }
 

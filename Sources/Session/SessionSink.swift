@@ -3,7 +3,7 @@ import Node
 import Replication
 import Wire
 
-/// The node's calls to a session: results of requests, what the session has seen, and events.
+/// The node's calls to a session: results of requests, observations of replicas, and events.
 extension Session {
     package nonisolated func sessionVector(of shard: ShardID) -> SessionVector? {
         assumeIsolated { $0.state.sessionVector(of: shard) }

@@ -5,54 +5,55 @@ import Wire
 
 /// The rights of a client that has signed in.
 package enum SignedIn: Hashable, Sendable {
-    /// Those of an operator, who may act as any user.
+    /// The rights of an operator, who may act as any user.
     case asOperator
     ///
-    /// - signIn: the one that the access token was issued for; nil for a token of an app's own.
+    /// - signIn: the sign-in for which the access token was issued; nil for an app's own token.
     case asUser(UserID, signIn: DeviceSignIn?)
 }
 
 /// The keys that admit clients to a node.
 package protocol AuthKeys: AnyObject, Sendable {
-    /// Returns the rights that a secret gives, or nil for a wrong one; the session is remembered
-    /// with its key.
+    /// Returns the rights that a secret gives; nil for a wrong secret. The implementation remembers
+    /// the session together with the key of its secret.
     func admission(by secret: String, as session: UInt64) -> SignedIn?
 }
 
 /// The condition on which a client's requests are answered.
 package enum AuthPolicy: Sendable {
-    /// None, and the node has no key.
+    /// No condition, on a node that has no key.
     case none
-    /// None; a client that presents a secret is told whether it is right.
+    /// No condition, but a client that presents a secret learns whether the secret is right.
     case open(any AuthKeys)
-    /// The client has presented the secret of a key.
+    /// The client must have presented the secret of a key.
     case closed(any AuthKeys)
-    /// The client has signed in elsewhere, as this user.
+    /// No condition: the client has already signed in elsewhere, as this user.
     case user(UserID, signIn: DeviceSignIn?)
 }
 
 /// The sign-in of one client.
 struct SignIn: Sendable {
-    /// The most wrong secrets that a client may present; more are no typing errors.
+    /// The number of wrong secrets at which a client is disconnected: so many are no typing errors.
     static let wrongSecretsMax = 3
-    /// The most requests that a client may make before it signs in: enough for a script without
-    /// `AUTH`.
+    /// The number of requests without a sign-in at which a client is disconnected.
+    ///
+    /// The limit is high enough for a script that omits `AUTH`.
     static let unheardMax = 100
 
     enum Verdict: Equatable {
-        /// The request is answered like any other.
+        /// The node answers the request.
         case heard
         case told(LineError)
-        /// The last reply to the client, whose connection is then closed.
+        /// The last reply to a client, whose connection is then closed.
         case turnedAway(LineError)
         case signedIn
     }
 
-    /// Whether requests are answered.
+    /// Whether the client's requests are answered.
     private(set) var isDone: Bool
     /// The user as whom the client acts; nil for an operator.
     private(set) var user: UserID?
-    /// The sign-in of that user, to which the devices belong that they register.
+    /// The sign-in of `user`; devices that the client registers belong to this sign-in.
     private var ofUser: DeviceSignIn?
     var clientKind: ClientKind {
         user == nil ? .operator : ofUser == nil ? .appUser : .accountUser
@@ -82,7 +83,7 @@ struct SignIn: Sendable {
         }
         switch signedIn {
         case .asOperator: user = nil
-        // What it watches belongs to the user so far.
+        // The events that the client watches belong to the first user.
         case .asUser(let other, _) where user.map { $0 != other } ?? false:
             return .told(.otherUser)
         case .asUser(let signedIn, let signIn): (user, ofUser) = (signedIn, signIn)
@@ -91,8 +92,9 @@ struct SignIn: Sendable {
         return .signedIn
     }
 
-    /// Returns the request as it is made by this sign-in: a user's device belongs to the sign-in
-    /// that registers it, whatever the line says, and a conversation to the account.
+    /// Returns the request with the client's identity inserted: a user's device belongs to the
+    /// sign-in that registers the device, whatever the line specifies, and a new conversation to
+    /// the account.
     func made(_ request: Request) -> Request {
         guard user != nil, case .write(let mutation, let isMinted) = request else {
             return request
@@ -120,10 +122,10 @@ struct SignIn: Sendable {
         return onNonsense(.signInFirst)
     }
 
-    /// Handles a line that is no request; until the client has signed in, it counts as one.
+    /// Handles a line that is no valid request; before the sign-in, the line counts as a request.
     ///
-    /// A line of HTTP is always the last, signed in or not: a page in a browser must not control
-    /// the port.
+    /// After a line of HTTP the connection is always closed, even after the sign-in, so that a page
+    /// in a browser cannot control the port.
     mutating func onNonsense(_ error: LineError) -> Verdict {
         guard error != .speaksHTTP else { return .turnedAway(error) }
         guard !isDone else { return .told(error) }

@@ -2,10 +2,10 @@ import Admin
 import LineProtocol
 import Node
 
-/// A response in the form in which it leaves.
+/// A response in the form in which the session sends it.
 enum MadeResponse {
     case lines([UInt8])
-    /// - bytes: about as many as it will have.
+    /// - bytes: the approximate size of the encoded response.
     indirect case value(Response, bytes: Int)
 
     var bytesCount: Int {
@@ -17,23 +17,24 @@ enum MadeResponse {
 }
 
 extension Session {
-    /// The place of one request in the order of responses.
+    /// The place of one request in the order in which a session sends responses.
     enum Slot {
         case ready(MadeResponse)
-        /// The response may leave once it is on disk.
+        /// A response that the session may send once the changes shown are on disk.
         case held(MadeResponse, seen: [Observation])
         case pending(DeferredReply)
-        /// A `WAIT`, which begins when it is at the head.
+        /// A `WAIT` request, which begins after all earlier responses were sent.
         case whenFirst(copies: Int, deadline: UInt64)
-        /// A report, which is made when it is at the head.
+        /// A request for a report, which is answered after all earlier responses were sent.
         indirect case report(Request)
-        /// A `TOKEN` of what this connection had seen, which waits until a majority has that.
+        /// A `TOKEN` request, which waits until a majority of the owners stores all that the
+        /// connection had seen.
         indirect case token(ConnectionState)
-        /// A request that begins when it is at the head and is answered later.
+        /// A request that begins after all earlier responses were sent, and is answered later.
         indirect case work(Request)
         case waiting
 
-        /// The bytes of the reply that it holds, sent or not.
+        /// The bytes of the response that the slot contains, whether they were sent or not.
         var bytesCount: Int {
             switch self {
             case .ready(let made), .held(let made, _): made.bytesCount
@@ -42,7 +43,7 @@ extension Session {
             }
         }
 
-        /// Takes out the content.
+        /// Returns the slot's content and leaves `waiting` in its place.
         mutating func exchange() -> Slot {
             var taken = Slot.waiting
             swap(&self, &taken)

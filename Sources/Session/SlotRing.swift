@@ -1,27 +1,26 @@
 import Admin
 import Node
 
-/// The requests of a session that are not answered, in order, each with what is known of its
-/// response.
+/// The unanswered requests of a session in order, each with the state of its response.
 struct SlotRing {
     typealias Slot = Session.Slot
 
     private var slots: [Slot] = []
-    /// The requests of `slots`.
+    /// The traces of the requests in `slots`, at the same indexes.
     private var asked: [RequestTrace] = []
-    /// The index in `slots` of the head, whose response is the next one to leave.
+    /// The index in `slots` of the head, whose response is the next that the session sends.
     private var first = 0
-    /// The number of the slot at the head.
+    /// The slot number of the head, which is the oldest unanswered request.
     private(set) var headNumber: UInt64 = 0
-    /// The bytes of responses that have not left.
+    /// The bytes of the responses that were not sent yet.
     private(set) var bytes = 0
 
     var count: Int { slots.count - first }
     var isEmpty: Bool { count == 0 }
-    /// The number of the next request.
+    /// The number that the next request will get.
     var nextNumber: UInt64 { headNumber + UInt64(count) }
 
-    /// The content of the slot at the head, which has to exist.
+    /// The content of the slot at the head; the ring must not be empty.
     var head: Slot {
         get { slots[first] }
         set {
@@ -38,7 +37,8 @@ struct SlotRing {
         asked.append(trace)
     }
 
-    /// Takes the content out of a slot, which waits from then on; nil for one that has left.
+    /// Removes and returns the content of a slot, which is `waiting` afterwards; nil if its
+    /// response was sent.
     mutating func take(_ number: UInt64) -> Slot? {
         guard let index = index(of: number) else { return nil }
         let taken = slots[index].exchange()
@@ -46,25 +46,25 @@ struct SlotRing {
         return taken
     }
 
-    /// Puts back what was taken out of a slot.
+    /// Puts content into a slot from which `take` has removed the content.
     mutating func put(_ slot: consuming Slot, at number: UInt64) {
         guard let index = index(of: number) else { return }
         bytes += slot.bytesCount - slots[index].bytesCount
         slots[index] = slot
     }
 
-    /// Makes of a response the form in which it leaves, once it is at the head.
+    /// Stores a response in the form in which the session sends it as soon as it is at the head.
     mutating func fill(_ number: UInt64, with response: Response) {
         guard let index = index(of: number) else { return }
         put(.ready(asked[index].make(response)), at: number)
     }
 
-    /// Notes that bytes of the response at the head have left.
+    /// Subtracts bytes of the response at the head that were sent.
     mutating func subtractSent(_ count: Int) { bytes -= count }
 
-    /// Removes the request at the head, whose response has left.
+    /// Removes the request at the head, whose response was sent.
     ///
-    /// - Returns: nil for one that is not counted.
+    /// - Returns: the entry for the node's request metrics; nil for a request that is not counted.
     mutating func removeHead() -> AnsweredRequest? {
         let answered = asked[first].isCounted ? asked[first].answered : nil
         slots[first] = .waiting
@@ -73,7 +73,7 @@ struct SlotRing {
         return answered
     }
 
-    /// Gives back the memory of the requests that were removed.
+    /// Frees the memory of the requests that were removed.
     mutating func compact() {
         if first == slots.count {
             slots.removeAll(keepingCapacity: slots.count <= SessionLimits.slotsMax)

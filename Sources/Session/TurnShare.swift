@@ -1,30 +1,30 @@
-/// The share of one session in a turn of the event loop: the lines it may answer, and the time.
+/// The share of one session in an iteration of the event loop: a number of lines, and a time.
 struct TurnShare: Sendable {
-    /// The lines and the time that `ClientMemory` grants a session in a turn.
+    /// The lines and the time granted to a session in one iteration of the event loop.
     struct Grant: Sendable {
         let turn: UInt64
         let lines: Int
-        /// In microseconds; 0 if the turn's time is used up.
+        /// The granted time in microseconds; 0 if the time of the iteration is used up.
         let time: UInt64
     }
 
     private var grant = Grant(turn: 0, lines: SessionLimits.slotsMax, time: .max)
     private var lines = 0
-    /// The part of the granted time that was used, in microseconds.
+    /// The part of the granted time that the session has used, in microseconds.
     private var time: UInt64 = 0
-    /// The part of that which `ClientMemory` has not been told of, in microseconds.
+    /// The part of the used time that was not reported to `ClientMemory` yet, in microseconds.
     private var untold: UInt64 = 0
-    /// When the work that is being measured began, in microseconds.
+    /// The time at which the current measurement began, in microseconds; nil for none.
     private var since: UInt64?
-    /// Whether the session is queued for the next turn.
+    /// Whether the session is queued for the next iteration of the event loop.
     var isWaiting = false
 
-    /// Whether the session has to wait for the next turn.
+    /// Whether the session has used up its share and has to wait for the next iteration.
     var isSpent: Bool { lines >= grant.lines || time >= grant.time }
 
-    /// Begins to measure.
+    /// Begins to measure the session's time.
     ///
-    /// What the session has used in the same turn before still counts.
+    /// The lines and the time that the session has already used in the same iteration still count.
     mutating func begin(_ grant: Grant, now: UInt64) {
         if grant.turn != self.grant.turn {
             (lines, time) = (0, 0)
@@ -43,7 +43,7 @@ struct TurnShare: Sendable {
         measure(now: now)
     }
 
-    /// Counts the time since the last call.
+    /// Adds the time since the last measurement to the used time.
     mutating func measure(now: UInt64) {
         guard let since, now > since else { return }
         time += now - since
@@ -51,9 +51,9 @@ struct TurnShare: Sendable {
         self.since = now
     }
 
-    /// Ends the measurement.
+    /// Ends the measurement of the session's time.
     ///
-    /// - Returns: the time that `ClientMemory` has to be told of, in microseconds.
+    /// - Returns: the used time that the caller reports to `ClientMemory`, in microseconds.
     mutating func finishMeasuring() -> UInt64 {
         since = nil
         defer { untold = 0 }

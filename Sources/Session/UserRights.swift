@@ -2,11 +2,11 @@ import Chat
 import LineProtocol
 import Wire
 
-/// The requests of a client that signed in as a user, and not as an operator.
+/// The rights of a client that signed in as a user and not as an operator.
 extension Request {
-    /// Returns the reason why a user may not make the request; nil if he may.
+    /// Returns the error that refuses a user's request; nil if the user may make the request.
     ///
-    /// What he may do in a conversation is decided where it is stored.
+    /// The shard that stores a conversation checks the user's rights in that conversation.
     func refusal(for user: UserID) -> LineError? {
         switch self {
         case .write(let mutation, _) where mutation.action.isForOperators: .operatorsOnly

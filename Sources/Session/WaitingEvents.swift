@@ -2,13 +2,13 @@ import Admin
 import LineProtocol
 import Node
 
-/// An event with what one session adds to it: the token.
+/// An event with the token that one session adds to it.
 package struct ToldEvent: Sendable {
-    /// The part that all sessions share.
+    /// The rendered event, which all sessions share.
     package let rendered: RenderedEvent
     package let token: String?
 
-    /// The size of an entry without the token's text, in bytes: four words, and a string's header.
+    /// The assumed memory of a waiting event without its token's text and shared bytes, in bytes.
     private static let entryBytes = 64
 
     init(_ event: WatchedEvent, token: String?, as form: EventForm) {
@@ -26,60 +26,60 @@ package struct ToldEvent: Sendable {
 
     var sharedBytes: Int { rendered.bytes.count }
 
-    /// The length of the event with its token, in bytes; framing comes on top.
+    /// The length of the event with its token, in bytes, without the framing of the connection.
     var count: Int { sharedBytes + tokenBytes }
 
-    /// The bytes that the session alone holds.
+    /// The bytes that only this session stores for the event.
     var ownBytes: Int { Self.entryBytes + tokenBytes }
 
-    /// Whether the event may be written behind that many bytes that the client has not taken.
+    /// Whether the event may be written while the client has not read `queuedBytes` written bytes.
     ///
-    /// A written event is held for this connection alone: at most `SessionLimits.freeBytes` are, or
-    /// one event.
+    /// Each connection stores its own copy of a written event, so at most `SessionLimits.freeBytes`
+    /// of unread events are written, or one larger event.
     func fits(besides queuedBytes: Int) -> Bool {
         queuedBytes == 0 || queuedBytes + count <= SessionLimits.freeBytes
     }
 
-    /// Appends the whole line.
+    /// Appends the event's line with the token and the line end.
     func appendLine(to writer: inout ReplyWriter) {
         writer.raw(rendered.bytes)
         writer.line("") { $0.pair("token", token) }
     }
 
-    /// The length of ` token=`, the token, and the end of the line.
+    /// The length of ` token=`, the token and the line end, in bytes.
     private var tokenBytes: Int { 1 + (token.map { 7 + $0.utf8.count } ?? 0) }
 }
 
-/// The events that wait for one client, and their place among its replies.
+/// The events that wait for one client, and their places among the client's replies.
 ///
-/// What is rendered of them is shared by all sessions that keep it: `ClientMemory` counts it once,
-/// until the last session has let go of it. `SessionLimits.eventBytesMax` limits their number, too,
-/// since each counts at least the bytes that are rendered.
+/// All sessions share the rendered bytes of an event: `ClientMemory` counts the bytes once, until
+/// the last session has released them. `SessionLimits.eventBytesMax` also limits the number of
+/// events, since each event counts with at least its rendered bytes.
 struct WaitingEvents {
     enum Pace { case enough, tooLittle, tooLittleForLong }
 
     private let output: any SessionOutput
     /// The memory budget of all sessions; nil if there is no limit.
     private let memory: ClientMemory?
-    /// An entry is nil once it has left.
+    /// The waiting events; the entry of an event that was sent is nil.
     private var entries: [ToldEvent?] = []
-    /// The index in `entries` of the next one to leave.
+    /// The index in `entries` of the next event to send.
     private var next = 0
-    /// How many events stand before the reply at the head; nil if no reply is ready to leave.
+    /// The number of events to send before the reply at the head; nil if no reply is ready.
     private var beforeReply: Int?
-    /// The slot number of the last `WATCH`: events may only follow its reply.
+    /// The slot number of the last `WATCH` request: its events may only follow its reply.
     private var watchNumber: UInt64?
-    /// Since when the client has been full, in milliseconds.
+    /// The time at which the client became full, in milliseconds; nil while the client is not full.
     private var fullSince: UInt64?
 
-    /// The bytes that wait for the client, as if nothing were shared.
+    /// The bytes of the waiting events, counted as if sessions shared nothing.
     private(set) var bytes = 0
-    /// The bytes that other sessions may hold, too.
+    /// The bytes of the waiting events that other sessions may share.
     private(set) var sharedBytes = 0
-    /// The bytes that this session alone holds: tokens and entries.
+    /// The bytes that only this session stores for the waiting events: tokens and entries.
     private(set) var ownBytes = 0
 
-    /// The number of empty entries at which the others move up.
+    /// The number of empty entries at which `entries` may be compacted.
     private static let emptyMax = 64
 
     init(on output: any SessionOutput, sharing memory: ClientMemory?) {
@@ -91,17 +91,17 @@ struct WaitingEvents {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Whether a request has begun to watch a user.
+    /// Whether the client has made a request to watch a user.
     var hasWatched: Bool { watchNumber != nil }
 
-    /// The bytes that the client has not taken, written or not.
+    /// The bytes that the client has not read: waiting events, and bytes already written.
     var bytesUntaken: Int { bytes + output.queuedBytes }
 
     // MARK: Entries
 
-    /// Sends the client an event, at once or behind the events that wait.
+    /// Sends the client an event, at once or after the events that already wait.
     ///
-    /// - Parameter mayLeave: whether an event may be written at this point.
+    /// - Parameter mayLeave: whether an event may be written now.
     /// - Returns: the number of bytes written.
     mutating func appendEvent(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
         let told = ToldEvent(event, token: token, as: output.eventForm)
@@ -116,7 +116,7 @@ struct WaitingEvents {
         return written
     }
 
-    /// Writes waiting events, as far as the client takes them.
+    /// Writes waiting events until the output has enough unread bytes queued.
     ///
     /// - Returns: the number of bytes written.
     mutating func send(mayLeave: Bool) -> Int {
@@ -142,7 +142,7 @@ struct WaitingEvents {
         memory.assumeIsolated { [bytes = told.sharedBytes] in $0.addBytes(shared: bytes) }
     }
 
-    /// Takes the events that may be written behind that many bytes that the client has not taken.
+    /// Removes and returns the events that may be written behind `queuedBytes` unread bytes.
     private mutating func removeWritable(besides queuedBytes: Int) -> [ToldEvent] {
         var events: [ToldEvent] = []
         var bytesTaken = 0
@@ -157,7 +157,7 @@ struct WaitingEvents {
         return events
     }
 
-    /// Drops all events.
+    /// Drops all waiting events.
     mutating func removeAll() {
         while !isEmpty { removeFirst() }
         beforeReply = nil
@@ -185,36 +185,36 @@ struct WaitingEvents {
 
     // MARK: Replies
 
-    /// Whether a request may begin: before a `WATCH`, the events of the user watched so far leave.
+    /// Whether a request may begin; a `WATCH` waits until all events of the earlier watch are sent.
     func mayBegin(_ request: Request) -> Bool {
         if case .watch = request { isEmpty } else { true }
     }
 
-    /// Notes that a request has begun at the head: events wait for the reply to a `WATCH`.
+    /// Records that a request has begun at the head: new events wait for the reply to a `WATCH`.
     mutating func begin(_ request: Request, at number: UInt64) {
         if case .watch = request { watchNumber = number }
     }
 
-    /// Whether an event may stand before the reply with this number.
+    /// Whether an event may be sent before the reply to the request with this slot number.
     func mayLeave(before number: UInt64) -> Bool {
         guard let watchNumber else { return false }
         return number > watchNumber
     }
 
-    /// Whether the next event comes before the reply at the head.
+    /// Whether the next event has to be sent before the reply at the head.
     var isNextDue: Bool { !isEmpty && beforeReply != 0 }
 
-    /// Notes that the reply at the head is ready: later events follow it.
+    /// Records that the reply at the head is ready: events that arrive later follow this reply.
     mutating func holdReply() { if beforeReply == nil { beforeReply = count } }
 
-    /// Notes that the reply at the head has left.
+    /// Records that the reply at the head was sent.
     mutating func passReply() { beforeReply = nil }
 
     // MARK: Time
 
-    /// Determines whether the client takes enough of its events.
+    /// Determines whether the client reads its events fast enough.
     ///
-    /// - Parameter isEnding: whether the connection ends after the events that wait.
+    /// - Parameter isEnding: whether the connection ends after the waiting events.
     mutating func pace(isEnding: Bool, now: @autoclosure () -> UInt64) -> Pace {
         guard isEnding || bytesUntaken >= SessionLimits.eventBytesFull else {
             fullSince = nil

@@ -5,7 +5,7 @@ import LineProtocol
 import Wire
 
 extension Event {
-    /// Writes the fields of the event, but for its token.
+    /// Writes the fields of the event without its token.
     func write(to fields: inout some ViewWriter) {
         fields.write(self, Event.common)
         switch kind {
@@ -29,7 +29,7 @@ extension Event {
         }
     }
 
-    /// The word for the kind of the event.
+    /// The word that identifies the kind of the event.
     package var word: String {
         switch kind {
         case .message: "message"
@@ -68,7 +68,7 @@ extension Event {
     /// The message of an event, without its content.
     struct NamedMessage {
         let view: MessageView
-        /// When the message was sent.
+        /// The time at which the message was sent.
         let sentAt: HybridTimestamp?
 
         static let fields: [Field<NamedMessage>] = [
@@ -78,7 +78,7 @@ extension Event {
         ]
     }
 
-    /// A message that an event names.
+    /// A message that an event names by its id only.
     struct MessagePlace {
         let message: MessageID
         let sentAt: HybridTimestamp?
@@ -114,15 +114,14 @@ extension Event {
 }
 
 extension Event {
-    /// The line of the event without its token and its end, the same for all who receive it.
+    /// The line of the event without its token and its line end, the same for all receivers.
     package var line: [UInt8] {
         var writer = ReplyWriter(reserving: 512)
         writer.line("EVENT") { write(to: &$0) }
         return Array(writer.removeAll().dropLast())
     }
 
-    /// The event as an object of JSON without its token and its end, the same for all who receive
-    /// it.
+    /// The event's JSON object without its token and closing brace, the same for all receivers.
     package var json: [UInt8] {
         var writer = JSONWriter(reserving: 512)
         writer.begin("{")

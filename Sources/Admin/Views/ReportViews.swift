@@ -7,7 +7,7 @@ import StorePort
 import Wire
 
 extension View where Subject == NodeReport {
-    /// The state of this node.
+    /// The state of the node that makes the report.
     static let node = View(
         "NODE",
         [
@@ -36,9 +36,9 @@ extension View where Subject == MemberReport {
         "MEMBER",
         [
             .name("name") { $0.member.name.text },
-            // An evicted member is out of the ring and so has left it, too.
+            // Eviction removes a member from the ring, so the member is shown as `left`.
             .text("state") { $0.state == .evicted ? "left" : $0.state.description },
-            // Until it is forgotten, other nodes wait for what it may hold.
+            // Until an evicted member is forgotten, nodes wait for changes that only it may store.
             .flag("evicted") { $0.state == .evicted },
             .flag("self") { $0.isSelf },
             .text("gossip") { $0.member.gossip },
@@ -72,12 +72,12 @@ extension View where Subject == DigestReport {
         ])
 }
 
-/// The changes of a replica that a shard holds.
+/// The changes with one replica id that a shard contains.
 package struct ReplicaChanges: Sendable {
     let replica: ReplicaID
-    /// The changes from the first on without a gap.
+    /// The last seq of the changes that the shard contains from seq 1 on without a gap.
     let seq: UInt64
-    /// The ranges of changes behind a gap.
+    /// The ranges of seqs that the shard contains after the first gap.
     let above: [ClosedRange<UInt64>]
 }
 
@@ -110,17 +110,17 @@ extension View where Subject == Subscriber {
         ])
 }
 
-/// A device whose user is notified on it.
+/// A registered device, on which its user is notified.
 package struct Subscriber: Sendable {
     package let device: RegisteredDevice
     /// Whether this node is the first of the living owners of the user's shard.
     package let isFirst: Bool
 }
 
-/// A file that an owner of its shard has to look after.
+/// A file that an owner of the file's shard has to close or purge.
 package struct DueFileReport: Sendable {
     let file: DueFile
-    /// Whether this replica has caught up with all owners.
+    /// Whether this replica of the shard has caught up with all owners.
     let isInSync: Bool
     /// Whether this node is the first of the living owners of the file's shard.
     let isFirst: Bool
@@ -187,7 +187,7 @@ extension View where Subject == BackupReport {
         ])
 }
 
-/// Returns seconds with three decimals.
+/// Returns a number of milliseconds as seconds with three decimals.
 private func seconds(_ milliseconds: UInt64) -> String {
     let rest = String(milliseconds % 1_000)
     return "\(milliseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest

@@ -2,9 +2,9 @@ import Chat
 import LineProtocol
 import Node
 
-/// The views of which answers to users' requests consist.
+/// The views of the rows that answers to users' requests can contain.
 extension ViewDescription {
-    /// Of events of all kinds.
+    /// The fields of events of all kinds.
     package static let event = ViewDescription("EVENT", keys(Event.common)).including(
         keys(View<String>.token.fields), [Key(Event.Deletion.scopeField)], keys(Event.typing),
         [Key(Event.deletedField)], keys(Event.MemberChange.fields),
@@ -16,12 +16,12 @@ extension ViewDescription {
         keys(View<Response.Acknowledgement>.acknowledgement.fields),
         keys(View<Listing>.listing.fields), keys(View<String>.token.fields))
 
-    /// Of the rows of the API, in the order of the verbs that they answer.
+    /// The views of the API's rows, in the order of the verbs whose answers contain the rows.
     private static let ofAPI = eachOnce(Verb.all.flatMap(\.endpoints).compactMap(\.answer.view))
 
     package static let all = ofAPI + [event, status]
 
-    /// Of all data lines, in the order in which the page of the protocol lists them.
+    /// The views of all data lines, in the order in which the protocol's documentation lists them.
     package static let lines: [ViewDescription] =
         eachOnce(ofAPI + [event] + ofQueries) + [
             ViewDescription(View<Subscriber>.subscriber),

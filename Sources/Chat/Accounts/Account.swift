@@ -2,32 +2,37 @@ import CRDT
 import Wire
 
 extension Credentials {
-    /// The account of one user: the password, and the sign-ins.
+    /// An account of one user: the e-mail address, the password and the sign-ins.
     ///
-    /// An account lives from a sign-up to the next removal. As with devices, a removal wins over
-    /// everything that had not seen it, and the next life starts empty: of two states, the one with
-    /// the later removal is the result, and only states of one life merge field by field. The ends
-    /// of sign-ins are of no life: a node that ends one need not know in which life it began.
+    /// A life of an account lasts from a sign-up to the next removal. As with devices, a removal
+    /// wins over all concurrent changes, and the next life starts empty: of two states with
+    /// different removals, a merge keeps the one with the later removal; only states of the same
+    /// life merge field by field. The ends of sign-ins belong to no life: a node can end a sign-in
+    /// without knowing in which life it began.
     public struct Account: Hashable, Sendable {
         public let user: UserID
-        /// The stamp of the last removal; nil before the first.
+        /// The stamp of the last removal of the account; nil before the first removal.
         public private(set) var removed: Stamp?
         /// The stamp of the sign-up; nil while the account is removed.
         public private(set) var created: Stamp?
-        /// The address as it was typed.
+        /// The e-mail address as the user typed it.
         private(set) var emailField: Register<FieldText>?
         /// The password as a hash that names its algorithm, parameters and salt.
         private(set) var passwordField: Register<FieldText>?
         private(set) var accessField: Register<Access>?
-        /// The stamp of the last sign-out of all devices: sign-ins that began no later have ended.
+        /// The stamp of the last sign-out of all devices: all sign-ins that began no later than
+        /// this stamp have ended.
         public private(set) var ended: Stamp?
-        /// Ascending by beginning; those that have ended are in `ends`, unless an earlier version
-        /// ended them.
+        /// The sign-ins, ascending by the stamp of their beginning.
+        ///
+        /// All are open, except sign-ins that a node of an earlier version ended; other ended
+        /// sign-ins are in `ends`.
         public private(set) var signIns: [SignIn]
-        /// The ends of sign-ins, also of those that were never known here; ascending by id.
+        /// The ends of sign-ins, ascending by id, also of sign-ins that never reached this replica.
         private(set) var ends: [SignInEnd]
-        /// Sign-ins that began no later, and that are not in `signIns`, have ended: what is left of
-        /// ends that are not kept one by one.
+        /// A sign-in that is not in `signIns` and began no later than this time has ended.
+        ///
+        /// The time replaces the oldest entries of `ends`, which are dropped.
         private(set) var endedThrough: HybridTimestamp
 
         init(user: UserID) {
@@ -44,26 +49,29 @@ extension Credentials {
         var passwordStamp: Stamp? { passwordField?.stamp }
         var accessStamp: Stamp? { accessField?.stamp }
 
-        /// The beginning up to which a sign-in that is not here has ended.
+        /// A time such that every sign-in that began no later and is not in `signIns` has ended.
         private var lastKnownEnd: HybridTimestamp { max(lastEndOfAll, endedThrough) }
 
-        /// The beginning up to which every sign-in has ended.
+        /// The time of the last sign-out of all devices or removal, which ended all earlier
+        /// sign-ins.
         private var lastEndOfAll: HybridTimestamp {
             max(ended?.time ?? .zero, removed?.time ?? .zero)
         }
 
-        /// Why a sign-in that is not here may not go on: it has ended, or may still arrive.
+        /// Returns why a sign-in that is not in `signIns` may not be used: it has ended, or its
+        /// record has not reached this replica yet.
         func refusal(of id: SignInID, begunAt began: HybridTimestamp) -> Refusal {
             if let end = ends.first(where: { $0.id == id }) { return end.reason.refusal }
             return lastKnownEnd < began ? .signInBehind : .signInEnded
         }
 
-        /// Whether the end of a sign-in is known here.
+        /// Whether `ends` contains the end of the sign-in.
         func hasEnd(of id: SignInID) -> Bool { ends.contains { $0.id == id } }
 
-        /// Whether the end of a sign-in has to be recorded, also where the sign-in is not known.
+        /// Whether the end of a sign-in has to be recorded; this may be so even for a sign-in that
+        /// is not in `signIns`.
         ///
-        /// - Parameter began: its beginning; nil where that is not known.
+        /// - Parameter began: the time at which the sign-in began; nil if it is unknown.
         func lacksEnd(of id: SignInID, begunAt began: HybridTimestamp?) -> Bool {
             if let signIn = signIn(id) { return signIn.isOpen }
             #if PlantedBugs
@@ -73,11 +81,15 @@ extension Credentials {
             return began.map { lastKnownEnd < $0 } ?? true
         }
 
-        /// The stamps that the end of all sign-ins has to exceed: an access token names the last of
-        /// them, and is refused if it is no later than the end.
+        /// The stamps that a sign-out of all devices has to exceed.
+        ///
+        /// An access token contains the latest of them, and is refused if that stamp is no later
+        /// than the sign-out.
         var stampsOfSignIns: [Stamp?] { [ended] + signIns.flatMap { [$0.began, $0.renewed] } }
 
-        /// A sign-in by its id, which is random; of several with one id, one that has ended.
+        /// Returns the sign-in with the id `id`.
+        ///
+        /// Ids are random; if several sign-ins have the same id, an ended one is returned.
         public func signIn(_ id: SignInID) -> SignIn? {
             let all = signIns.filter { $0.id == id }
             return all.first { !$0.isOpen } ?? all.first
@@ -127,8 +139,9 @@ extension Credentials.Account {
         accessField = Register(access, at: stamp)
     }
 
-    /// Adds a sign-in, judged by the present password; where there are too many, those that were
-    /// not used for longest end.
+    /// Adds a sign-in that the present password permits.
+    ///
+    /// If there are too many sign-ins, the least recently used ones end.
     mutating func begin(_ id: SignInID, _ secret: SecretDigest, at stamp: Stamp) {
         let open = signIns.filter(\.isOpen).sorted { $0.greatestTime < $1.greatestTime }
         let surplus = max(0, open.count + 1 - Credentials.SignIn.countMax)
@@ -144,9 +157,9 @@ extension Credentials.Account {
         for index in signIns.indices where signIns[index].id == id { body(&signIns[index]) }
     }
 
-    /// Ends a sign-in, which need not be known here.
+    /// Ends a sign-in, even one whose beginning has not reached this replica.
     ///
-    /// - Parameter began: its beginning, or any later time where that is not known.
+    /// - Parameter began: the time at which the sign-in began, or any later time if it is unknown.
     mutating func end(_ id: SignInID, began: HybridTimestamp) {
         let known = signIns.filter { $0.id == id }.map(\.began.time).max() ?? .zero
         noteEnd(of: id, began: max(known, began), .signedOut)
@@ -159,10 +172,10 @@ extension Credentials.Account {
         settle()
     }
 
-    /// Makes room for more ends.
+    /// Drops the oldest ends beyond `SignInEnd.countMax` and raises `endedThrough` accordingly.
     ///
-    /// It is part of a change and never of a merge, in which the sign-ins that one side does not
-    /// know would depend on the order.
+    /// Only changes drop ends, and never merges: if a merge dropped ends, its result could depend
+    /// on the order of merges.
     private mutating func forgetEnds() {
         let surplus = ends.count - Credentials.SignInEnd.countMax
         guard surplus > 0 else { return }
@@ -175,7 +188,7 @@ extension Credentials.Account {
             let isEarlier = isEarlier(removed, than: other.removed)
             let former = isEarlier ? self : other
             if isEarlier { self = other }
-            // The sign-ins of a life that is over have ended.
+            // All sign-ins of the earlier life have ended.
             noteEnds(of: former.signIns, .superseded)
             return mergeEnds(of: former)
         }
@@ -196,7 +209,7 @@ extension Credentials.Account {
         settle(merging: signIns, other.ends)
     }
 
-    /// Whether a sign-in of another replica was known here, and has ended.
+    /// Whether a sign-in of another replica has ended on this one, which has since dropped the end.
     private func hasForgotten(_ signIn: Credentials.SignIn) -> Bool {
         signIn.began.time <= endedThrough && !signIns.contains { $0.began == signIn.began }
     }
@@ -209,8 +222,8 @@ extension Credentials.Account {
     /// Merges sign-ins and ends, and removes the sign-ins that have ended and the ends that
     /// `lastKnownEnd` implies.
     ///
-    /// A sign-in that names an earlier password ends by itself, since the side that changed the
-    /// password had not heard of it.
+    /// A sign-in that an earlier password permitted is ended here, since the node that changed the
+    /// password could not end a sign-in that it did not know.
     private mutating func settle(
         merging more: [Credentials.SignIn] = [], _ moreEnds: [Credentials.SignInEnd] = []
     ) {
@@ -228,7 +241,8 @@ extension Credentials.Account {
         self.ends = ends.filter { $0.began > lastKnownEnd }
     }
 
-    /// Adds the ends of sign-ins, which `settle` then removes; two of them may have one id.
+    /// Adds the ends of `signIns` to `ends`, from which `settle` removes these sign-ins; two
+    /// sign-ins may have the same id.
     private mutating func noteEnds(
         of signIns: [Credentials.SignIn], _ reason: Credentials.SignInEnd.Reason
     ) {
@@ -282,7 +296,7 @@ extension Credentials.Account: WireValue {
         static let password: UInt64 = 4
         static let access: UInt64 = 5
         static let ended: UInt64 = 6
-        /// Those that name no password, as earlier versions wrote them.
+        /// The number of the field of sign-ins without a password time, as of earlier versions.
         static let signIns: UInt64 = 7
         static let judgedSignIns: UInt64 = 8
         static let ends: UInt64 = 9

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// An account, as a node that signs its user in needs it.
+/// The data of an account that a node needs to sign its user in.
 public struct AccountView: Hashable, Sendable {
     public let address: AddressID
     public let user: UserID
@@ -10,14 +10,14 @@ public struct AccountView: Hashable, Sendable {
     public let password: String
     public let createdAt: HybridTimestamp
     public let isDisabled: Bool
-    /// When a device last signed in, or renewed its access; zero where none did.
+    /// The time of the last sign-in or renewal of access by any device; zero if there was none.
     public let signedInAt: HybridTimestamp
     /// The number of sign-ins that have not ended.
     public let signInsCount: Int
 }
 
 extension Credentials {
-    /// Returns the accounts that are not removed, the one created first being the first.
+    /// Returns the accounts that are not removed, in the order of their creation.
     public func views(at address: AddressID) -> [AccountView] {
         present.map { account in
             AccountView(
@@ -55,9 +55,9 @@ extension AccountView: WireValue {
 }
 
 extension [AccountView] {
-    /// The accounts of the first addresses, ascending by address and each once.
+    /// The accounts of the first addresses, ascending by address; each account occurs once.
     ///
-    /// Those of one address stay in their order.
+    /// Accounts with the same address keep their order.
     var firstPage: [AccountView] {
         var seen: Set<UserID> = []
         let sorted = enumerated().sorted {

@@ -1,19 +1,19 @@
 import CRDT
 import Wire
 
-/// The accounts that sign in with one e-mail address.
+/// The accounts that have the same e-mail address.
 ///
-/// There is one, unless the address was signed up on two sides of a network partition. Then each
-/// account keeps its own user, password and sign-ins, so that everybody who signed up can sign in;
-/// the address finds the account that was created first. Nothing of one account is ever merged with
-/// another's.
+/// An address has one account, unless it was signed up on two sides of a network partition. If it
+/// was, each account keeps its own user, password and sign-ins, so that everybody who signed up can
+/// sign in; a search by the address finds the account that was created first. The data of different
+/// accounts are never merged.
 public struct Credentials: Hashable, Sendable {
-    /// Ascending by user, one entry each, removed ones too.
+    /// The accounts, including removed ones, ascending by user; one for each user.
     public private(set) var accounts: [Account]
 
     init() { accounts = [] }
 
-    /// The accounts that are not removed, the one created first being the first.
+    /// The accounts that are not removed, in the order of their creation.
     public var present: [Account] {
         let dated = accounts.compactMap { account in
             account.created.map { (created: $0, account: account) }
@@ -28,7 +28,7 @@ public struct Credentials: Hashable, Sendable {
         accounts.reduce(.zero) { max($0, $1.greatestTime) }
     }
 
-    /// Changes the entry of one user, which is created where there is none.
+    /// Changes the account of one user; adds an empty account first if the user has none.
     mutating func update(_ user: UserID, _ body: (inout Account) -> Void) {
         var account = self.account(of: user) ?? Account(user: user)
         body(&account)

@@ -2,21 +2,21 @@ import CRDT
 import Wire
 
 extension Credentials {
-    /// A sign-in on one device, from the password to the sign-out.
+    /// A sign-in on one device, from the check of the password to the sign-out.
     ///
-    /// The device proves that it may go on by a refresh token that it uses once and that is
-    /// replaced each time. An end is final: it wins over every renewal that had not seen it.
+    /// The device renews its access with a refresh token, which can be used once and is replaced at
+    /// each renewal. The end of a sign-in is final: it wins over every concurrent renewal.
     public struct SignIn: Hashable, Sendable {
-        /// The most sign-ins of an account on one side of a network partition; one more ends the
-        /// one that was not used for longest.
+        /// The most sign-ins of an account on one side of a network partition; a further sign-in
+        /// ends the least recently used one.
         public static let countMax = 32
 
         public let id: SignInID
         public let began: Stamp
-        /// The time of the earliest password by which a node judged it; nil where an earlier
-        /// version began it.
+        /// The time at which the password was set by which a node permitted the sign-in, the
+        /// earliest of several; nil if a node of an earlier version began the sign-in.
         private(set) var password: HybridTimestamp?
-        /// Nil once an earlier version has ended the sign-in.
+        /// The refresh token; nil once a node of an earlier version has ended the sign-in.
         private(set) var renewalField: Register<Renewal>?
 
         init(_ id: SignInID, _ secret: SecretDigest, began: Stamp, password: HybridTimestamp?) {
@@ -39,7 +39,8 @@ extension Credentials {
         }
 
         mutating func merge(_ other: SignIn) {
-            // The earliest: an end that one replica has derived from it holds for all of them.
+            // The earliest time is kept: if one replica has ended the sign-in because of that time,
+            // the others end it, too.
             password = [password, other.password].compactMap(\.self).min()
             guard isOpen, other.isOpen else {
                 renewalField = nil
@@ -51,22 +52,25 @@ extension Credentials {
 
     /// The end of a sign-in, which is final.
     ///
-    /// It names the sign-in by its beginning, too, so that it may be recorded where the sign-in is
-    /// not known.
+    /// The end contains the time at which the sign-in began, so that a replica can record the end
+    /// of a sign-in that it does not know.
     struct SignInEnd: Hashable, Sendable {
-        /// The most ends that a change keeps one by one; the earliest become `endedThrough`.
+        /// The most ends that a change keeps; `endedThrough` replaces the earliest ones.
         static let countMax = 128
 
         let id: SignInID
         let began: HybridTimestamp
         let reason: Reason
 
-        /// The greatest counts where two sides ended one sign-in; the raw values are on the wire.
+        /// The reason for the end of a sign-in.
+        ///
+        /// If two nodes ended a sign-in for different reasons, the greatest counts; the raw values
+        /// are on the wire.
         enum Reason: UInt8, Comparable, Sendable {
-            /// The password by which it was judged was changed, or the account removed.
+            /// The password that permitted the sign-in was changed, or the account was removed.
             case superseded = 1
             case signedOut = 2
-            /// Others took its place.
+            /// Newer sign-ins of the account replaced this sign-in.
             case displaced = 3
 
             static func < (left: Reason, right: Reason) -> Bool { left.rawValue < right.rawValue }
@@ -88,24 +92,24 @@ extension Credentials {
         }
     }
 
-    /// A sign-in with the password by which it was judged, as it is stored.
+    /// The stored form of a sign-in that includes the time of the password that permitted it.
     struct JudgedSignIn: Hashable {
         let signIn: SignIn
 
-        /// Nil for a sign-in that names no password.
+        /// Creates the form; nil if the sign-in has no password time.
         init?(_ signIn: SignIn) {
             guard signIn.password != nil else { return nil }
             self.signIn = signIn
         }
     }
 
-    /// The refresh token that a device has, and the request that brought it.
+    /// The refresh token of a device, and the request with which the device got it.
     public struct Renewal: Hashable, Sendable {
         public let secret: SecretDigest
-        /// The token that this one replaced; nil for the first.
+        /// The refresh token that this token replaced; nil for the first token of a sign-in.
         public let replaced: SecretDigest?
-        /// The client's own name for its request, by which a repetition is recognised; nil where it
-        /// gave none.
+        /// The client's own id of its request, which reveals a repetition; nil if the client sent
+        /// none.
         public let request: SecretDigest?
 
         public init(secret: SecretDigest, replaced: SecretDigest?, request: SecretDigest?) {

@@ -1,11 +1,12 @@
 import CRDT
 import Wire
 
-/// The keys and revocations in the form in which `KEYS` lists them, and in which earlier versions
-/// keep them in one document.
+/// The signing keys and revocations in the form in which `KEYS` lists them; earlier versions stored
+/// this form in one document.
 ///
-/// The size is bounded. Both lists keep the latest entries, so a merge is a join; a revocation that
-/// does not fit is kept as `floor`, which revokes more than it has to and never less.
+/// The size of the form is bounded. Both lists keep the latest entries, so a merge is a join; a
+/// revocation that does not fit raises `floor`, which revokes more tokens than necessary and never
+/// fewer.
 public struct Signing: Hashable, Sendable {
     public struct Key: Hashable, Sendable {
         public let id: SigningKeyID
@@ -20,22 +21,22 @@ public struct Signing: Hashable, Sendable {
     }
 
     public struct Revocation: Hashable, Sendable {
-        /// A user, or a sign-in.
+        /// The name of a user or of a sign-in.
         public let name: UserID
-        /// Tokens that were issued no later than this are refused.
+        /// The access tokens of `name` that were issued no later than this time are refused.
         public let time: HybridTimestamp
     }
 
-    /// The most keys that are kept; one more takes the place of the oldest.
+    /// The most keys that are kept; a further key replaces the oldest one.
     public static let keysMax = 16
-    /// The most revocations that are kept; one more takes the place of the earliest.
+    /// The most revocations that are kept; a further one replaces the earliest one.
     public static let revocationsMax = 2_048
 
-    /// Ascending by creation.
+    /// The signing keys, ascending by the stamp of their creation.
     public private(set) var keys: [Key]
-    /// Ascending by name, one entry each, all later than `floor`.
+    /// The revocations, ascending by name, one for each name; all are later than `floor`.
     public private(set) var revocations: [Revocation]
-    /// Tokens of anybody that were issued no later than this are refused.
+    /// The tokens of all users that were issued no later than this time are refused.
     public private(set) var floor: HybridTimestamp
 
     public init() {
@@ -44,8 +45,8 @@ public struct Signing: Hashable, Sendable {
         floor = .zero
     }
 
-    /// Creates the form of a table in which nodes are asked for it: its keys and the latest
-    /// revocations, as many as this form has.
+    /// Creates the form in which a node sends its table to another: the table's keys and its latest
+    /// revocations, at most `revocationsMax`.
     public init(_ table: SigningTable) {
         self.init()
         for key in table.keys { add(key) }
@@ -86,7 +87,7 @@ public struct Signing: Hashable, Sendable {
         revocations = all
     }
 
-    /// Whether it is in the normal form in which a merge leaves it.
+    /// Whether the keys and revocations are in the normal form that a merge produces.
     var isNormal: Bool {
         keys.count <= Signing.keysMax && revocations.count <= Signing.revocationsMax
             && zip(keys, keys.dropFirst()).allSatisfy { $0.created < $1.created }
@@ -142,7 +143,7 @@ extension Signing.Revocation: WireValue {
     }
 }
 
-/// The form in which it is sent to a node that asks for it.
+/// The coding of the keys and revocations for a node that requests them.
 extension Signing: WireValue {
     public func encode(into writer: inout ByteWriter) {
         var fields = Fields()

@@ -3,10 +3,11 @@ import Wire
 
 /// The times at which users were last added to a set and last removed from it.
 ///
-/// The set itself says who is in it; these times are what an event of the change reports. For each
-/// user and direction the greatest time counts. At most `countMax` entries are kept, the latest
-/// ones: an event of a change whose entry was dropped carries the time at which it is published.
-/// Keeping the latest entries of a union of greatest times is a join, whatever was dropped before.
+/// The set itself records its elements; these times are what an event about a change reports. Of
+/// each user, the greatest time of an addition and the greatest time of a removal count. At most
+/// `countMax` entries are kept, the latest ones: an event of a change whose entry was dropped
+/// carries the time at which it is published. A merge forms the union, keeps the greatest times and
+/// then the latest entries; this is a join although entries are dropped.
 public struct ChangeTimes: Hashable, Sendable {
     enum Direction: UInt8, Hashable, Sendable {
         case added = 1
@@ -23,20 +24,20 @@ public struct ChangeTimes: Hashable, Sendable {
         }
     }
 
-    /// As many as a conversation has participants: about 80 KB with the longest names.
+    /// The most entries, as many as a conversation's participants: 80 KB with the longest names.
     static let countMax = ChatLimits.participantsMax
 
-    /// Ascending by user, then direction; each pair once.
+    /// The entries, ascending by user and then by direction; one for each user and direction.
     private(set) var entries: [Entry] = []
 
     public init() {}
 
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// The time at which `user` was last added; nil where it is unknown.
+    /// Returns the time at which `user` was last added; nil if it is unknown.
     public func added(_ user: UserID) -> HybridTimestamp? { time(of: user, .added) }
 
-    /// The time at which `user` was last removed; nil where it is unknown.
+    /// Returns the time at which `user` was last removed; nil if it is unknown.
     public func removed(_ user: UserID) -> HybridTimestamp? { time(of: user, .removed) }
 
     var greatest: HybridTimestamp { entries.reduce(.zero) { max($0, $1.time) } }

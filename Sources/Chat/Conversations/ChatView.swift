@@ -1,9 +1,9 @@
 import CRDT
 import Wire
 
-/// A conversation in a user's list.
+/// A conversation as it appears in a user's list of conversations.
 public struct ChatView: Hashable, Sendable {
-    /// The newest message that the user sees.
+    /// The newest message of a conversation that the user sees.
     public struct Preview: Hashable, Sendable {
         public let id: MessageID
         public let from: UserID
@@ -16,20 +16,22 @@ public struct ChatView: Hashable, Sendable {
     public let title: String?
     public let unread: Int
     public let isArchived: Bool
-    /// Ascending.
+    /// The participants of the conversation, ascending.
     public let participants: [UserID]
     public let createdBy: UserID
     public let createdAt: HybridTimestamp
     public let last: Preview?
-    /// Ascending; empty if the query does not ask for it.
+    /// The users who have archived the conversation, ascending; empty unless the query requests
+    /// them.
     public var archivedBy: [UserID] = []
-    /// Whether the user has hidden it and nothing has arrived since: no list contains it.
+    /// Whether the user has hidden the conversation and no message has arrived since; lists omit
+    /// such a conversation.
     public var isHidden = false
 
-    /// The time of the newest message that the user sees, or of the creation.
+    /// The time of the newest message that the user sees; without messages, the creation's.
     public var latest: HybridTimestamp { last?.at ?? createdAt }
 
-    /// About what it has as it is encoded, in bytes.
+    /// The approximate size of the encoded view, in bytes.
     public var roughBytes: Int {
         participants.reduce(64 + (title?.utf8.count ?? 0) + (last?.text.utf8.count ?? 0)) {
             $0 + $1.text.utf8.count + 1
@@ -51,15 +53,15 @@ extension ChatView {
             createdAt: chat.header.created.time, last: last)
     }
 
-    /// The texts in which a search looks for words.
+    /// The texts that a word search reads: the title, the newest message and the participants.
     public var texts: [String] {
         [title, last?.text].compactMap { $0 } + participants.map(\.text)
     }
 }
 
 extension ChatView.Preview {
-    /// - Parameter senders: whom the user has blocked.
-    /// - Returns: nil for a document that is no message.
+    /// - Parameter senders: the users whom the reader has blocked.
+    /// - Returns: nil if the document is not a message.
     public init?(_ document: Document, without senders: BlockedSenders) {
         guard let message = document.message.map(senders.shown) else { return nil }
         self.init(

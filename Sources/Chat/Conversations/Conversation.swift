@@ -3,20 +3,21 @@ import Wire
 
 /// A conversation: its creation, its participants and their invitations.
 ///
-/// Under one id there may be several creations, on several sides of a network partition. Those by
-/// one account are one, and so are those without an account. Of the others the earliest decides who
-/// the participants are, so that nobody gets in by creating what others have created; what followed
-/// from the later ones stays in the document, and nobody sees it.
+/// During a network partition, one conversation id may be created several times. Creations by one
+/// account are merged, and so are all creations without an account. Creations by different accounts
+/// are kept apart, and the earliest of them determines the participants: nobody becomes a
+/// participant of a conversation by creating its id again. Later creations, and the changes made to
+/// them, stay in the document, but no user sees them.
 public struct Conversation: Hashable, Sendable {
     /// The immutable part of a conversation, set when it is created.
     ///
-    /// Of two headers, created on two sides of a network partition, the earlier wins.
+    /// Of two headers that were created on two sides of a network partition, the earlier wins.
     public struct Header: Hashable, Sendable {
         public let created: Stamp
-        /// The dot of the creation.
+        /// The dot of the conversation's creation.
         public let dot: Dot
         public let creator: UserID
-        /// Ascending; includes the creator.
+        /// The initial participants, ascending, including the creator.
         public let participants: [UserID]
         public let title: String?
         /// Whether the creator had signed in to an account.
@@ -29,7 +30,7 @@ public struct Conversation: Hashable, Sendable {
         public let stamp: Stamp
         public let by: UserID
 
-        /// Whether this invitation precedes `other`, which is of the same user.
+        /// Whether this invitation precedes `other`, an invitation of the same user.
         ///
         /// Stamps are equal only for equal invitations; `by` makes the order total over any decoded
         /// bytes.
@@ -38,9 +39,9 @@ public struct Conversation: Hashable, Sendable {
         }
     }
 
-    /// The earliest creation.
+    /// The earliest creation, which users see.
     private var shown: Creation
-    /// The others, ascending by header.
+    /// The later creations, by other accounts, ascending by header; users do not see them.
     private(set) var others: [Creation] = []
 
     init(header: Header) { shown = Creation(header: header) }
@@ -49,16 +50,17 @@ public struct Conversation: Hashable, Sendable {
 
     public var participants: ObservedRemoveSet<UserID> { shown.participants }
 
-    /// The last invitation of every user who was ever invited, still in or not; ascending by user.
+    /// The last invitation of every user who was ever invited, including users who have left;
+    /// ascending by user.
     public var invitations: [Invitation] { shown.invitations }
 
-    /// The times at which participants last left.
+    /// The times at which users last left the conversation.
     public var departureTimes: ChangeTimes { shown.departureTimes }
 
-    /// Who joined and left, the latest of them.
+    /// The latest changes of the participants: who joined and who left.
     public var changes: ParticipantChanges { shown.changes }
 
-    /// The stamp of the last invitation of `user`; nil where there was none.
+    /// Returns the stamp of the last invitation of `user`; nil if they were never invited.
     public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
 
     func lastInvitation(of user: UserID) -> Invitation? { shown.lastInvitation(of: user) }
@@ -90,10 +92,11 @@ extension Conversation.Header: Comparable {
             && left.dot == right.dot && left.isByAccount == right.isByAccount
     }
 
-    /// Orders headers by stamp; equal stamps mean one operation that several nodes executed, of
-    /// which the least dot wins.
+    /// Orders the headers of one conversation by stamp.
     ///
-    /// The other comparisons make the order total over any decoded bytes.
+    /// Equal stamps mean that several nodes executed one operation; then the least dot wins.
+    ///
+    /// The comparisons of the other fields make the order total over any decoded bytes.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.created == right.created else { return left.created < right.created }
         guard left.creator == right.creator else { return left.creator < right.creator }
@@ -108,7 +111,8 @@ extension Conversation.Header: Comparable {
     }
 }
 
-/// The earliest creation is in fields of its own; where there is one alone, they are all.
+/// The stored fields of a conversation: the earliest creation has fields of its own, and the field
+/// `others` contains the later creations if there are any.
 extension Conversation {
     private enum FieldNumber {
         static let others: UInt64 = 6
@@ -137,9 +141,10 @@ extension Conversation {
         }
     }
 
-    /// Gives a creation its changes.
+    /// Adds decoded participant changes to the creation with the same stamp.
     ///
-    /// A node of an earlier version may have kept the changes of a creation, and not the creation.
+    /// Changes without a matching creation are ignored: a node of an earlier version may have
+    /// stored the changes of a creation without the creation.
     private mutating func take(_ part: ChangesOfCreation) {
         func isOwn(_ creation: Creation) -> Bool {
             creation.header.created == part.created && creation.changes.isEmpty
@@ -152,7 +157,7 @@ extension Conversation {
     }
 }
 
-/// The latest changes of the participants that follow from one creation.
+/// The latest participant changes of one creation of a conversation.
 private struct ChangesOfCreation: Hashable, WireValue {
     let created: Stamp
     let changes: ParticipantChanges

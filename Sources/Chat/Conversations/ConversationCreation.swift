@@ -2,16 +2,16 @@ import CRDT
 import Wire
 
 extension Conversation {
-    /// A creation of a conversation, and the participants that follow from it.
+    /// One creation of a conversation, and the participants that resulted from later changes.
     struct Creation: Hashable, Sendable {
         private(set) var header: Header
         private(set) var participants: ObservedRemoveSet<UserID>
-        /// The last invitation of every user who was ever invited, still in or not; ascending by
-        /// user.
+        /// The last invitation of every user who was ever invited, including users who have left;
+        /// ascending by user.
         private(set) var invitations: [Invitation]
-        /// The times at which participants last left.
+        /// The times at which users last left the conversation.
         private(set) var departureTimes = ChangeTimes()
-        /// Who joined and left, the latest of them.
+        /// The latest changes of the participants: who joined and who left.
         var changes = ParticipantChanges()
 
         init(header: Header) {
@@ -21,7 +21,9 @@ extension Conversation {
             for user in header.participants { participants.insert(user, by: header.created) }
         }
 
-        /// The account that created it; creations without an account are all one.
+        /// The user whose account created the conversation; nil if the creator had no account.
+        ///
+        /// All creations without an account count as one.
         var account: UserID? {
             #if PlantedBugs
                 if PlantedBug.laterCreationJoins.isOn { return nil }
@@ -43,7 +45,7 @@ extension Conversation {
             return invitations.reduce(times.max() ?? .zero) { max($0, $1.stamp.time) }
         }
 
-        /// Adds `user`; a user who is already in keeps their present invitation.
+        /// Adds `user` to the participants; a present participant keeps their present invitation.
         mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
             let isIn = participants.contains(user)
             participants.insert(user, by: operation)
@@ -57,12 +59,12 @@ extension Conversation {
             let isIn = participants.contains(user)
             participants.remove(user, by: author)
             departureTimes.recordChange(user, .removed, at: author.stamp.time)
-            // A leave is also recorded where the user has left already.
+            // A user who has already left may leave again; that is no change of the participants.
             guard isIn else { return }
             changes.add(ParticipantChange(stamp: author.stamp, kind: .left, user: user, by: user))
         }
 
-        /// Merges a creation by the same account, or one without an account where this is one.
+        /// Merges another creation by the same account, or another one without an account.
         mutating func merge(_ other: Creation) {
             header = min(header, other.header)
             participants.merge(other.participants)
@@ -75,7 +77,7 @@ extension Conversation {
             changes.merge(other.changes)
         }
 
-        /// Records an invitation; of two invitations of one user the later stays.
+        /// Records an invitation; of two invitations of one user the later is kept.
         private mutating func mergeInvitation(_ invitation: Invitation) {
             let index = firstIndex(notBefore: invitation.user)
             if index < invitations.count, invitations[index].user == invitation.user {

@@ -1,22 +1,23 @@
 import CRDT
 import Wire
 
-/// The part of a conversation that a user removed from their own view: everything that the
-/// accepting node held at that time.
+/// The part of a conversation that a user removed from their own view: all messages that the
+/// accepting node had at that time.
 ///
-/// A vector and not a time or a position: a message that was sent earlier on the other side of a
-/// network partition arrives later, and the user has not seen it. A user who is invited again sees
-/// everything, so of two states the one made under the later invitation wins, and two under the
-/// same invitation unite.
+/// The hidden part is a vector and not a time or a position: a message that was sent earlier on the
+/// other side of a network partition arrives later, and the user has not seen it. A user who is
+/// invited again sees the whole history, so of two hidden parts the one made under the later
+/// invitation wins; a merge unites two parts made under the same invitation.
 public struct Hidden: Hashable, Sendable {
-    /// The user's last invitation at that time; nil for a participant from the beginning who was
-    /// never invited.
+    /// The user's last invitation when they hid the conversation; nil for an initial participant
+    /// who was never invited.
     public let invitation: Stamp?
-    /// The accepting node's vector of the shard, including changes on their way to its disk.
+    /// The accepting node's vector of the shard, including changes that are not on its disk yet.
     public private(set) var vector: Vector
-    /// The time of the last such request.
+    /// The time of the user's last request to hide the conversation.
     public private(set) var at: HybridTimestamp
-    /// The dot of that request; a watcher that has seen it needs no event.
+    /// The dot of the user's last request to hide the conversation; a watcher whose token contains
+    /// the dot needs no event.
     public private(set) var dot: Dot?
 
     public init(
@@ -28,7 +29,7 @@ public struct Hidden: Hashable, Sendable {
         self.dot = dot
     }
 
-    /// Returns the same part with the time and the dot of this mutation.
+    /// Returns the same hidden part with the time and the dot of the mutation by `author`.
     func set(by author: Authorship) -> Hidden {
         Hidden(invitation: invitation, vector: vector, at: author.stamp.time, dot: author.dot)
     }
@@ -71,7 +72,7 @@ extension Hidden: WireValue {
 }
 
 extension Conversation {
-    /// Returns the vector up to which `user` hides the conversation; nil where nothing is hidden
+    /// Returns the vector of the messages that `user` has hidden; nil if the user has hidden none
     /// under their last invitation.
     public func hiddenVector(of user: UserID, in participantState: ParticipantState?) -> Vector? {
         hidden(by: user, in: participantState)?.vector
@@ -87,10 +88,11 @@ extension Conversation {
 }
 
 extension Document {
-    /// Whether the document is a message of which `vector` includes a sending; false for nil.
+    /// Whether the document is a message of which `vector` contains at least one sending; false if
+    /// `vector` is nil.
     ///
-    /// Any of them counts: a message that was repeated at another owner, and hidden there, stays
-    /// hidden when its first sending arrives and wins.
+    /// One sending is enough: a message that a client sent again to another owner, and that the
+    /// user hid there, stays hidden when its first sending arrives and wins.
     public func isSent(within vector: Vector?) -> Bool {
         guard let vector else { return false }
         return sendings.contains { vector.contains($0) }

@@ -1,10 +1,10 @@
 import CRDT
 import Wire
 
-/// The marks of a participant: how far they have read a conversation, and how far it was delivered
-/// to a device.
+/// The marks of a participant: the last message that they have read, and the last message that was
+/// delivered to one of their devices.
 public struct MarkView: Hashable, Sendable {
-    /// A mark, and when it was set.
+    /// The message that a mark names, and the time at which the mark was set.
     public struct Place: Hashable, Sendable {
         public let id: MessageID
         public let at: HybridTimestamp
@@ -16,7 +16,7 @@ public struct MarkView: Hashable, Sendable {
 }
 
 extension Conversation {
-    /// Returns the marks of the participants that have set any, ascending by user.
+    /// Returns the marks of the participants that have at least one mark, ascending by user.
     public func marks(by participantStates: [(user: UserID, participantState: ParticipantState)])
         -> [MarkView]
     {

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// One change of who the participants of a conversation are.
+/// One change of the participants of a conversation: a user joined or left.
 public struct ParticipantChange: Hashable, Sendable {
     public enum Kind: UInt8, Hashable, Sendable {
         case joined = 1
@@ -12,7 +12,7 @@ public struct ParticipantChange: Hashable, Sendable {
     public let stamp: Stamp
     public let kind: Kind
     public let user: UserID
-    /// The user who invited, or who left.
+    /// The user who invited `user`, or `user` if they left.
     public let by: UserID
 
     public init(stamp: Stamp, kind: Kind, user: UserID, by: UserID) {
@@ -23,23 +23,24 @@ public struct ParticipantChange: Hashable, Sendable {
     }
 }
 
-/// The latest changes of who the participants of a conversation are, at most `countMax`.
+/// The latest changes of the participants of a conversation, at most `countMax`.
 ///
-/// An operation that two nodes executed is one change, by its stamp. A merge takes the union and
-/// keeps the `countMax` greatest changes. That is a join: a dropped change is less than `countMax`
-/// kept ones, so no later union would keep it.
+/// An operation that two nodes executed counts as one change, since both executions have the same
+/// stamp. A merge takes the union and keeps the `countMax` greatest changes. The merge is a join:
+/// `countMax` kept changes are greater than a dropped change, so no later union would keep the
+/// dropped change.
 ///
-/// The initial participants are in the header and are not recorded as changes.
+/// The initial participants are in the conversation's header and are not recorded as changes.
 public struct ParticipantChanges: Hashable, Sendable {
-    /// About 20 KB with the longest names.
+    /// The most changes that are kept: about 20 KB with the longest names.
     public static let countMax = 100
 
-    /// Ascending, each once.
+    /// The changes, ascending by stamp; each occurs once.
     private var ascending: [ParticipantChange] = []
 
     init() {}
 
-    /// The latest first.
+    /// The changes of the participants, beginning with the latest.
     public var latest: ReversedCollection<[ParticipantChange]> { ascending.reversed() }
 
     var isEmpty: Bool { ascending.isEmpty }
@@ -60,11 +61,13 @@ public struct ParticipantChanges: Hashable, Sendable {
 }
 
 extension Conversation {
-    /// Returns the changes that `user` sees, the latest first: those after the user hid the
-    /// conversation, where that was under their last invitation.
+    /// Returns the changes that `user` sees, the latest first: the changes after the user hid the
+    /// conversation.
     ///
-    /// Hiding cuts changes by time, and messages by vector: a change made on the other side of a
-    /// network partition before the user hid the conversation is not shown.
+    /// A hiding under an earlier invitation does not count.
+    ///
+    /// A hiding selects changes by time, but messages by vector: a change made on the other side of
+    /// a network partition before the user hid the conversation stays hidden if it arrives later.
     public func changes(
         shownTo user: UserID, in participantState: ParticipantState?
     ) -> [ParticipantChange] {
@@ -74,7 +77,8 @@ extension Conversation {
 }
 
 extension ParticipantChange: Comparable {
-    /// Orders changes by stamp; the other comparisons make the order total over any decoded bytes.
+    /// Orders changes by stamp; the comparisons of the other fields make the order total over any
+    /// decoded bytes.
     public static func < (left: Self, right: Self) -> Bool {
         (left.stamp, left.kind.rawValue, left.user, left.by)
             < (right.stamp, right.kind.rawValue, right.user, right.by)

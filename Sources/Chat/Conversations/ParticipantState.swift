@@ -1,13 +1,14 @@
 import CRDT
 import Wire
 
-/// The state of one participant in a conversation: what they have read, hidden and archived.
+/// The state of one participant in a conversation: how far they have read, and what they have
+/// hidden and archived.
 ///
-/// A document of its own, so that archiving in a conversation of a thousand participants re-sends
-/// only about a hundred bytes. The first change creates it, and it stays when the user leaves.
+/// The state is a document of its own, so that archiving a conversation of a thousand participants
+/// replicates only about a hundred bytes. A participant's first change creates the document, and
+/// the document stays when the user leaves.
 public struct ParticipantState: Hashable, Sendable {
-    /// The user's element of the conversation's set of archivers; an archiving wins over an
-    /// unarchiving that had not seen it.
+    /// The user's element of the set of archivers; archiving wins over concurrent unarchiving.
     public internal(set) var archivedBy: ObservedRemoveSet<UserID>
     /// The times at which the user last archived and last unarchived the conversation.
     public internal(set) var archiveTimes = ChangeTimes()
@@ -15,7 +16,7 @@ public struct ParticipantState: Hashable, Sendable {
     public internal(set) var read: MaxRegister<Mark>?
     /// The mark up to which messages were delivered to one of the user's devices.
     public internal(set) var delivered: MaxRegister<Mark>?
-    /// The part that the user removed from their own view.
+    /// The part of the conversation that the user removed from their own view.
     public private(set) var hidden: Hidden?
 
     init() { archivedBy = ObservedRemoveSet() }
@@ -62,19 +63,22 @@ public struct ParticipantState: Hashable, Sendable {
     }
 }
 
-/// The position up to which a user has read or received, and the invitation under which they did.
+/// The position up to which a user has read or received messages, and the invitation under which
+/// the mark was made.
 ///
-/// A mark made under an earlier invitation does not count: for a user who is invited again
-/// everything is unread. A later invitation makes the greater mark whatever its position, so taking
-/// the greatest is still a join.
+/// A mark made under an earlier invitation does not count: for a user who is invited again all
+/// messages are unread. The mark under the later invitation is the greater one whatever its
+/// position, so the maximum of two marks is still a join.
 public struct Mark: Hashable, Sendable {
-    /// The user's last invitation when the mark was made; nil for a participant from the beginning
-    /// who was never invited.
+    /// The user's last invitation when the mark was made; nil for an initial participant who was
+    /// never invited.
     public let invitation: Stamp?
-    /// The last message that the mark covers.
+    /// The position of the last message that the mark includes.
     public let position: HistoryPosition
-    /// The time at which the mark was set, the earliest of several with the same position; zero
-    /// before it is set.
+    /// The time at which the mark was set; of several marks at the same position, the earliest
+    /// time.
+    ///
+    /// The time is zero until the mark is set.
     public let at: HybridTimestamp
 
     public init(
@@ -89,7 +93,8 @@ public struct Mark: Hashable, Sendable {
         Mark(invitation: invitation, position: position, at: time)
     }
 
-    /// Whether `other` reaches further, whatever the times at which they were set.
+    /// Whether `other` is made under a later invitation, or reaches a later position under the same
+    /// one; the times of the marks do not matter.
     func isBehind(_ other: Mark) -> Bool {
         switch (invitation, other.invitation) {
         case (nil, _?): true
@@ -101,8 +106,8 @@ public struct Mark: Hashable, Sendable {
 }
 
 extension Mark: Comparable {
-    /// Orders marks by how far they reach; of two that reach equally far the earlier is the
-    /// greater, so that taking the greatest is a join.
+    /// Orders marks by invitation and position; of two marks at the same position the earlier is
+    /// the greater, so that a merge keeps the earliest time.
     public static func < (left: Mark, right: Mark) -> Bool {
         if left.isBehind(right) { return true }
         return !right.isBehind(left) && right.at < left.at

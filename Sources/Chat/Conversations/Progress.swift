@@ -1,19 +1,19 @@
 import CRDT
 import Wire
 
-/// The progress of the participants of a conversation: how far each has read it, and up to where
-/// it was delivered to them.
+/// The progress of a conversation's participants: the last message that each of them has read, and
+/// the last one that was delivered to them.
 ///
-/// Derived from the participant states; only marks made under a participant's last invitation
+/// The progress is computed from the participant states; marks under earlier invitations do not
 /// count.
 public struct Progress: Hashable, Sendable {
     /// The marks of one kind, at most one of each user.
     private struct Marks: Hashable, Sendable {
-        /// Ascending.
+        /// The users that have a mark, ascending.
         private var users: [UserID] = []
-        /// The position of each user.
+        /// The marked position of each user, in the order of `users`.
         private var positions: [HistoryPosition] = []
-        /// The least and the greatest position; nil without marks.
+        /// The least and the greatest of `positions`; nil if there are no marks.
         private var range: ClosedRange<HistoryPosition>?
 
         mutating func append(_ position: HistoryPosition, of user: UserID) {
@@ -25,24 +25,26 @@ public struct Progress: Hashable, Sendable {
                     range?.upperBound ?? position, position)
         }
 
-        /// Returns the users whose marks are at `position` or behind it, without one; ascending.
+        /// Returns the users, except `other`, whose marks are at `position` or later; ascending.
         func users(past position: HistoryPosition, without other: UserID) -> [UserID] {
             guard let range, position <= range.upperBound else { return [] }
             var left = users.partitioningIndex { $0 >= other }
             if left < users.count, users[left] != other { left = users.count }
-            // All have come past nearly every message of a long history: the array is shared.
+            // Every user has read nearly all messages of a long history: for those messages the
+            // array `users` is returned without a copy.
             guard range.lowerBound < position else {
                 guard left < users.count else { return users }
                 return Array(users[..<left] + users[(left + 1)...])
             }
-            // 1,000 messages times 1,000 participants: a million comparisons, so times come first.
+            // A page of 1,000 messages in a conversation of 1,000 participants needs a million
+            // comparisons, so the cheap comparison of times comes first.
             func isPast(_ index: Int) -> Bool {
                 let time = positions[index].time
                 return time == position.time
                     ? position <= positions[index] : position.time < time
             }
             var found: [UserID] = []
-            // Exactly: a page holds two arrays for each of its messages.
+            // The exact capacity saves memory: a page has two arrays for each of its messages.
             found.reserveCapacity(users.indices.count { $0 != left && isPast($0) })
             for index in users.indices where index != left && isPast(index) {
                 found.append(users[index])
@@ -52,7 +54,8 @@ public struct Progress: Hashable, Sendable {
     }
 
     private var read = Marks()
-    /// At least those of `read`: a message that was read was delivered.
+    /// The marks of delivery; a user's position is never before their position in `read`, since a
+    /// message that was read was delivered.
     private var delivered = Marks()
 
     public init() {}
@@ -75,12 +78,12 @@ public struct Progress: Hashable, Sendable {
         }
     }
 
-    /// Returns the users who have read the message at `position`, without its sender; ascending.
+    /// Returns the users, except the sender, who have read the message at `position`; ascending.
     public func readers(of position: HistoryPosition, from sender: UserID) -> [UserID] {
         read.users(past: position, without: sender)
     }
 
-    /// Returns the users to whom the message at `position` was delivered, without its sender;
+    /// Returns the users, except the sender, to whom the message at `position` was delivered;
     /// ascending.
     public func receivers(of position: HistoryPosition, from sender: UserID) -> [UserID] {
         delivered.users(past: position, without: sender)
@@ -88,7 +91,8 @@ public struct Progress: Hashable, Sendable {
 }
 
 extension Conversation {
-    /// Returns the position up to which `user` has read; nil where no mark counts.
+    /// Returns the position up to which `user` has read; nil if the user has no mark under their
+    /// last invitation.
     public func readPosition(of user: UserID, in participantState: ParticipantState?)
         -> HistoryPosition?
     {
@@ -100,8 +104,8 @@ extension Conversation {
         Mark(invitation: invitation(of: user), position: position)
     }
 
-    /// Returns the mark of `user` in `register`; nil where there is none under their last
-    /// invitation.
+    /// Returns the mark of `user` in `register`; nil if the register has no mark under the user's
+    /// last invitation.
     public func mark(of user: UserID, in register: MaxRegister<Mark>?) -> Mark? {
         guard let mark = register?.value, mark.invitation == invitation(of: user) else {
             return nil

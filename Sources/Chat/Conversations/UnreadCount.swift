@@ -20,7 +20,7 @@ extension UnreadCount: WireValue {
     public init(from reader: inout ByteReader) throws(WireError) {
         conversation = try reader.readName()
         count = try reader.readNumber()
-        // Bounded, so that the sum over all of a user's conversations does not overflow.
+        // The limit keeps the sum over all of a user's conversations from overflowing.
         guard count <= Int(Int32.max) else { throw .invalid("a count") }
         guard count > 0 else { throw .invalid("something unread") }
     }

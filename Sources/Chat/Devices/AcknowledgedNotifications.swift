@@ -1,66 +1,73 @@
 import CRDT
 import Wire
 
-/// The messages of whose notifications a device needs none any more, by the dots of their sendings:
-/// each was acknowledged, or passed over before one that was.
+/// The dots of the messages whose notifications a device has acknowledged or skipped.
 ///
-/// Of two additions of a device, on two sides of a network partition, the earlier counts once the
-/// sides have met. A side that knew the later one alone has passed over what was sent before it, of
-/// which the device is to be notified all the same. The dots are therefore kept apart by the
-/// addition that was known, and each part is about the messages that were sent after its addition.
+/// A message is skipped if it was examined and not listed before a message that was acknowledged.
 ///
-/// A message may have been sent a second time just after an addition, and the first time before it:
-/// which of the two counts is known once the sides have met. What was acknowledged itself, and not
-/// passed over, therefore counts at any time where it was sent up to `repetitionMilliseconds` after
-/// the addition.
+/// If a device is added on two sides of a network partition, the earlier addition counts once the
+/// two states are merged. A side that knew only the later addition has skipped the messages before
+/// it, of which the device still has to be notified. The dots are therefore grouped by the addition
+/// that was known, and each part counts only for messages that were sent after its addition.
 ///
-/// The dots of one addition are kept apart by the time of the latest message that was acknowledged
-/// with them, each dot with the latest of its times. What is older than every message of which the
-/// device may still be notified is forgotten: a time only rises, and so does the limit, so that a
-/// merge stays a join whatever was forgotten before. What is left grows by about 40 bytes for each
-/// process that accepted such a message in a shard within the last day, up to `entriesMax`, and for
-/// each message of the minute after an addition.
+/// A message that was sent just after an addition may be the repetition of a sending before the
+/// addition; which of the two counts is known only after a merge. An acknowledged message that was
+/// sent at most `repetitionMilliseconds` after the addition therefore counts whatever its time; a
+/// skipped message does not.
+///
+/// The dots of one addition are grouped by the time of the latest message that was acknowledged
+/// together with them; each dot has the latest of its times. A part is forgotten once its time
+/// precedes every message of which the device may still be notified. The times and that limit only
+/// rise, so a merge is a join whatever was forgotten before. The size grows by about 40 bytes for
+/// each replica id whose messages were acknowledged within the last day, up to `entriesMax`, and
+/// for each acknowledged message of the minute after an addition.
 public struct AcknowledgedNotifications: Hashable, Sendable {
     struct Part: Hashable, Sendable {
-        /// The time of the addition that was known; zero for what counts at any time.
+        /// The time of the addition that was known; zero for dots that count at any time.
         let added: HybridTimestamp
-        /// The time of the latest message that was acknowledged with the dots; nil for what an
-        /// earlier version has written, which is not forgotten.
+        /// The time of the latest message that was acknowledged with the dots; nil for dots that a
+        /// node of an earlier version wrote, which are never forgotten.
         let time: HybridTimestamp?
         /// The dots of all shards, since a replica id belongs to one shard replica; never empty.
         var dots: Vector
     }
 
-    /// The time in which a message without an answer is sent again: a minute.
+    /// The time in which a client repeats a sending without a response: one minute, in
+    /// milliseconds.
     private static let repetitionMilliseconds: UInt64 = 60_000
 
-    /// The most processes, one for each shard, of which acknowledged notifications are kept; of
-    /// more, the earliest are forgotten, with all messages that were sent before.
+    /// The most replica ids whose acknowledged notifications are kept; of more, the parts with the
+    /// earliest times are forgotten, and the device is not notified of messages up to those times.
     static let entriesMax = 512
 
-    /// Ascending by addition and time; no dot is in two parts of one addition.
+    /// The parts, ascending by addition and time; no dot is in two parts of the same addition.
     private(set) var parts: [Part] = []
 
     public var isEmpty: Bool { parts.isEmpty }
 
-    /// Whether the message that `dot` sent at a time was acknowledged or passed over.
+    /// Returns whether the notification of the message that was sent with `dot` at `time` was
+    /// acknowledged or skipped.
     public func contains(_ dot: Dot, sentAt time: HybridTimestamp) -> Bool {
         parts.contains { $0.added < time && $0.dots.contains(dot) }
     }
 
-    /// Returns the dots that count for all messages sent after a time.
+    /// Returns the dots that count for all messages sent after `time`.
     public func dots(after time: HybridTimestamp) -> Vector {
         parts.prefix { $0.added <= time }.reduce(into: Vector()) { $0.formUnion($1.dots) }
     }
 
-    /// Whether the notification of a dot was taken off, by who knew that it is at this place.
+    /// Returns whether an acknowledgement removes the entry of `dot` from the list; only
+    /// acknowledgements with a time no earlier than the entry's count.
     func takesOff(_ dot: Dot, at time: HybridTimestamp) -> Bool {
         parts.contains { part in
             part.added < time && part.time.map { time <= $0 } ?? true && part.dots.contains(dot)
         }
     }
 
-    /// Returns what earlier versions have written, the dots of an addition apart, and the rest.
+    /// Returns the dots in three fields: those without a time of the addition `added`, the other
+    /// parts without a time, and the parts with a time.
+    ///
+    /// Earlier versions of the program use only the first two fields.
     func split(
         at added: HybridTimestamp?
     ) -> (dots: Vector, untimed: AcknowledgedNotifications, timed: AcknowledgedNotifications) {
@@ -71,19 +78,19 @@ public struct AcknowledgedNotifications: Hashable, Sendable {
         return (dots ?? Vector(), untimed, timed)
     }
 
-    /// Whether a message of a time may have been sent before the addition, too.
+    /// Returns whether a message sent at `time` may repeat a sending before the addition.
     static func mayRepeat(_ time: HybridTimestamp, since added: HybridTimestamp) -> Bool {
         time.milliseconds <= added.milliseconds + repetitionMilliseconds
     }
 
-    /// - Parameter time: that of the latest message that is acknowledged with the dots.
+    /// - Parameter time: the time of the latest message that is acknowledged with the dots.
     mutating func insert(
         _ dots: Vector, since added: HybridTimestamp, at time: HybridTimestamp?
     ) {
         if !dots.isEmpty { merge([Part(added: added, time: time, dots: dots)]) }
     }
 
-    /// Forgets what was acknowledged up to a time.
+    /// Removes the parts whose times are no later than `time`.
     mutating func forget(upTo time: HybridTimestamp) {
         guard mayForget(upTo: time) else { return }
         parts.removeAll { $0.time.map { $0 <= time } ?? false }
@@ -93,7 +100,8 @@ public struct AcknowledgedNotifications: Hashable, Sendable {
         parts.contains { $0.time.map { $0 <= time } ?? false }
     }
 
-    /// The time up to which all has to be forgotten for `entriesMax` to be kept; nil for nothing.
+    /// The time up to which parts have to be forgotten so that no more than `entriesMax` entries
+    /// are left; nil if none has to be forgotten.
     var surplusTime: HybridTimestamp? {
         let timed = parts.compactMap { part in part.time.map { ($0, part.dots.entries.count) } }
         var left = timed.reduce(0) { $0 + $1.1 }
@@ -124,7 +132,7 @@ public struct AcknowledgedNotifications: Hashable, Sendable {
         parts = kept.reversed()
     }
 
-    /// Whether the parts ascend, and each dot is in one of those of an addition.
+    /// Whether the parts ascend and no dot is in two parts of the same addition.
     private var isNormal: Bool {
         var (added, later) = (nil as HybridTimestamp?, Vector())
         for part in parts.reversed() {
@@ -137,7 +145,7 @@ public struct AcknowledgedNotifications: Hashable, Sendable {
 }
 
 extension AcknowledgedNotifications.Part {
-    /// The position of a part among all; what has no time is the last of its addition.
+    /// The sort key of a part; a part without a time is the last of its addition.
     struct Place: Comparable {
         let added: HybridTimestamp
         let time: HybridTimestamp?
@@ -152,8 +160,8 @@ extension AcknowledgedNotifications.Part {
     var place: Place { Place(added: added, time: time) }
 }
 
-/// The form in which a rule is sent: which dots count for which messages, without the times by
-/// which they are forgotten.
+/// The coding of acknowledged notifications in a rule: the dots of each addition, without the times
+/// by which they are forgotten.
 extension AcknowledgedNotifications: WireValue {
     public func encode(into writer: inout ByteWriter) { untimed.parts.encode(into: &writer) }
 
@@ -164,7 +172,7 @@ extension AcknowledgedNotifications: WireValue {
         }
     }
 
-    /// The same dots without times.
+    /// The acknowledged notifications without times: one part for each addition.
     var untimed: AcknowledgedNotifications {
         var untimed = AcknowledgedNotifications()
         for part in parts {
@@ -191,7 +199,7 @@ extension AcknowledgedNotifications.Part: WireValue {
     }
 }
 
-/// A part as a device stores it, with its time.
+/// The stored form of a part in a device's document, including the part's time.
 struct TimedPart: Hashable, WireValue {
     let part: AcknowledgedNotifications.Part
 
@@ -212,7 +220,8 @@ struct TimedPart: Hashable, WireValue {
 }
 
 extension AcknowledgedNotifications {
-    /// Creates what a device stores, of parts in their normal form.
+    /// Creates the acknowledged notifications from two stored fields; throws an error unless the
+    /// parts are in normal form.
     init(untimed: AcknowledgedNotifications, timed: [TimedPart]) throws(WireError) {
         guard zip(timed, timed.dropFirst()).allSatisfy({ $0.part.place < $1.part.place }) else {
             throw .invalid("parts that ascend")

@@ -3,36 +3,35 @@ import Wire
 
 /// A device of a user: its token, the conversation that it shows, and its notifications.
 ///
-/// A device lives from an addition to the next removal. A removal wins over everything that had not
-/// seen it, and the next life starts empty: of two states, the one with the later removal is the
-/// whole result, and only states of one life merge field by field.
+/// A life of a device lasts from an addition to the next removal. A removal wins over all
+/// concurrent changes, and the next life starts empty: of two states with different removals, a
+/// merge keeps the one with the later removal; only states of the same life merge field by field.
 ///
-/// Notifications are not stored: the shards of the conversations derive them. The device stores
-/// which notifications were shown (`listed`) and which of them were acknowledged (`acknowledged`),
-/// by the dots of the messages.
+/// Notifications are not stored: the shards of the conversations compute them from the messages.
+/// The device's document stores the dots of the messages whose notifications the device was shown
+/// (`listed`) and acknowledged (`acknowledged`).
 public struct Device: Hashable, Sendable {
-    /// The stamp of the last removal; nil before the first.
+    /// The stamp of the last removal of the device; nil before the first removal.
     public private(set) var removed: Stamp?
     /// The stamp of the addition that began this life; nil while the device is removed.
     ///
-    /// Of two additions, on two sides of a network partition, the earlier counts.
+    /// If a device is added on two sides of a network partition, the earlier addition counts.
     public private(set) var added: Stamp?
     private(set) var tokenField: Register<FieldText>?
-    /// Written with the token; that of another token says nothing.
+    /// The registration written with a token; valid only if its stamp is the present token's.
     private(set) var registrationField: Register<DeviceRegistration>?
-    /// The latest viewings, at most `Viewing.countMax`; ascending by stamp, one each.
+    /// The latest viewings, at most `Viewing.countMax`, ascending by stamp; each occurs once.
     public private(set) var viewings: [Viewing]
-    /// Notifications that were shown and not acknowledged; ascending by dot, none in
-    /// `acknowledged`.
+    /// The notifications that the device was shown and has not acknowledged, ascending by dot.
     public private(set) var listed: [ListedNotification]
     public private(set) var acknowledged: AcknowledgedNotifications
-    /// The sending time of the latest acknowledged message; zero before the first.
+    /// The sending time of the latest acknowledged message; zero before the first acknowledgement.
     public private(set) var latestAcknowledged: HybridTimestamp
-    /// Messages up to this time cause no notification: too much was acknowledged since to tell them
-    /// apart.
+    /// The time up to which messages cause no notification, since the acknowledgements of such old
+    /// messages were dropped to limit the document's size.
     private(set) var floor: HybridTimestamp
 
-    /// Creates a device that is not added yet.
+    /// Creates the state of a device before its first addition.
     init() {
         viewings = []
         listed = []
@@ -45,26 +44,27 @@ public struct Device: Hashable, Sendable {
 
     public var token: String? { tokenField?.value.text }
 
-    /// Nil where an earlier version registered the device.
+    /// The registration of the present token; nil if an earlier version registered the device.
     var registration: DeviceRegistration? {
         registrationField.flatMap { $0.stamp == tokenField?.stamp ? $0.value : nil }
     }
 
-    /// The sign-in with which the device ends; nil where it belongs to none.
+    /// The sign-in whose end removes the device; nil if the device belongs to no sign-in.
     public var signIn: DeviceSignIn? { registration?.signIn }
 
-    /// The conversation that the device was said to show last, if any.
+    /// The conversation that the app last reported as shown on the device; nil if none.
     public var viewed: ConversationID? { viewings.last?.conversation }
 
-    /// Returns the conversation that the device shows at a time, if any.
+    /// Returns the conversation that the device shows at `time`; nil if none.
     func viewed(at time: HybridTimestamp) -> ConversationID? {
         viewings.last.flatMap { last in
             last.endsAt.map { $0 < time } ?? false ? nil : last.conversation
         }
     }
 
-    /// The greatest time of a write to the device; the messages that it names have times of other
-    /// shards, which do not count.
+    /// The greatest time of a write to the device.
+    ///
+    /// The times of listed messages do not count, since other shards issued them.
     var greatestTime: HybridTimestamp {
         [removed, added, tokenField?.stamp, viewings.last?.stamp].reduce(.zero) {
             max($0, $1?.time ?? .zero)
@@ -96,10 +96,10 @@ extension Device {
         mergeViewings([Viewing(stamp: stamp, conversation: conversation, isLeased: isLeased)])
     }
 
-    /// Lists notifications.
+    /// Adds notifications to the list, unless they are acknowledged.
     ///
-    /// - Parameter time: the time of the addition that was known where they were found; what was
-    ///   passed over there is of no use where another one counts.
+    /// - Parameter time: the time of the device's addition that was known when the notifications
+    ///   were found. If another addition counts, the `considered` seqs of the entries are dropped.
     mutating func list(_ entries: [ListedNotification], since time: HybridTimestamp) {
         let isSame = added?.time == time
         for entry in entries where !acknowledged.contains(entry.dot, sentAt: entry.place.time) {
@@ -107,11 +107,12 @@ extension Device {
         }
     }
 
-    /// Acknowledges the notification `id` and all that are listed before it; does nothing where
-    /// `id` is not listed.
+    /// Acknowledges the notification `id` and all notifications that are listed before it; does
+    /// nothing if `id` is not listed.
     ///
-    /// - Parameter isAlone: whether only `id` is acknowledged, and what is listed so much before it
-    ///   that no device is notified of it any more: such an entry may be one that is never shown.
+    /// - Parameter isAlone: whether only `id` is acknowledged, together with entries at least one
+    ///   day older: no device is notified of such messages any more, so the entry may never be
+    ///   shown.
     mutating func acknowledge(_ id: NotificationID, alone isAlone: Bool) {
         guard let added, let last = listed.first(where: { $0.place.id == id }) else { return }
         let start = NotificationRule.earliest(before: last.place.time)
@@ -120,8 +121,8 @@ extension Device {
                 $0.place <= last.place
                     && (!isAlone || $0.document == last.document || $0.place.time <= start)
             }.map(\.document))
-        // The seqs of a replica do not follow the sending times: a message that reached it late has
-        // a greater seq and may have an earlier time.
+        // The seqs of a replica id do not follow the sending times: a message that reached the
+        // replica late has a greater seq and may have an earlier time.
         var (taken, takenAtAnyTime, rest) = (Vector(), Vector(), Vector())
         for entry in listed {
             guard shown.contains(entry.document) else {
@@ -135,11 +136,12 @@ extension Device {
                 taken.insert(entry.considered, of: entry.dot.replica)
                 latestAcknowledged = max(latestAcknowledged, entry.place.time)
             } else {
-                // A later sending of a message that is taken off: both were shown as one.
+                // The entry is a later sending of an acknowledged message; both sendings were shown
+                // as one notification.
                 taken.insert(entry.dot)
             }
         }
-        // No later than any place of what is taken off.
+        // The time is no earlier than the place of any acknowledged entry, as `normalize` requires.
         let time = listed.lazy.filter { shown.contains($0.document) }.map(\.place.time).max()
         acknowledged.insert(takenAtAnyTime, since: .zero, at: time)
         acknowledged.insert(taken.subtracting(rest), since: added.time, at: time)
@@ -147,18 +149,19 @@ extension Device {
         normalize()
     }
 
-    /// The time up to which nothing is kept of messages: no device is notified of them.
+    /// The time up to which entries and acknowledgements are dropped, since the device is not
+    /// notified of such old messages.
     private var forgottenThrough: HybridTimestamp {
         let late = NotificationRule.earliest(before: latestAcknowledged).milliseconds
         let spared = late - min(late, Device.sparedMilliseconds)
         return max(floor, HybridTimestamp(milliseconds: spared))
     }
 
-    /// How long after a message another one may have been sent that is passed over with it: an
-    /// hour.
+    /// The time for which acknowledgements are kept beyond the lateness limit, in milliseconds: one
+    /// hour, since an acknowledgement may include skipped messages of the hour after it.
     private static let sparedMilliseconds: UInt64 = 3_600_000
 
-    /// Records that the notification `id` was pushed; does nothing where it is not listed.
+    /// Records that the notification `id` was pushed; does nothing if `id` is not listed.
     mutating func notePushed(_ id: NotificationID, as kind: PushedKind) {
         for index in listed.indices where listed[index].place.id == id {
             listed[index].notePushed(as: kind)
@@ -187,7 +190,9 @@ extension Device {
         return mine.map { $0 < theirs } ?? true
     }
 
-    /// Adds viewings and keeps the latest; the latest of a union are a join, whatever was dropped.
+    /// Adds viewings and keeps the latest `Viewing.countMax`.
+    ///
+    /// Keeping the latest elements of a union is a join, whatever was dropped before.
     private mutating func mergeViewings(_ more: [Viewing]) {
         viewings = Array(Set(viewings + more).sorted().suffix(Viewing.countMax))
     }
@@ -201,10 +206,11 @@ extension Device {
         normalize()
     }
 
-    /// Takes off what is acknowledged or forgotten.
+    /// Removes listed notifications that are acknowledged or forgotten, and old acknowledgements.
     ///
-    /// What acknowledges an entry has a time no earlier than the entry's place: the entry is
-    /// forgotten when that is, wherever it still is listed.
+    /// The time of an acknowledgement is no earlier than the places of its entries. When an
+    /// acknowledgement is forgotten, its entries are therefore forgotten, too, on every replica
+    /// that still lists them.
     private mutating func normalize() {
         listed.removeAll(where: isOver)
         acknowledged.forget(upTo: forgottenThrough)
@@ -215,13 +221,13 @@ extension Device {
             || acknowledged.takesOff(entry.dot, at: entry.place.time)
     }
 
-    /// Whether the message of an entry was listed, acknowledged or passed over.
+    /// Returns whether the message of an entry was already listed, acknowledged or skipped.
     func knows(_ entry: ListedNotification) -> Bool {
         isOver(entry) || acknowledged.contains(entry.dot, sentAt: entry.place.time)
             || listed.contains { $0.dot == entry.dot }
     }
 
-    /// Whether the device is in the normal form in which a merge leaves it.
+    /// Whether the device is in the normal form that a merge produces.
     var isNormal: Bool {
         let isBare =
             tokenField == nil && registrationField == nil && viewings.isEmpty && listed.isEmpty
@@ -313,7 +319,7 @@ extension Device {
         return try AcknowledgedNotifications(untimed: untimed, timed: timed)
     }
 
-    /// Sets which viewings end by themselves, each of which is there.
+    /// Marks the viewings with these stamps as leased; throws an error if a stamp has no viewing.
     private mutating func setLeased(_ stamps: [Stamp]) throws(WireError) {
         var left = stamps[...]
         for index in viewings.indices where viewings[index].stamp == left.first {
@@ -323,7 +329,7 @@ extension Device {
         guard left.isEmpty else { throw .invalid("leased viewings that are there") }
     }
 
-    /// Sets what was pushed of the entries, each of which is on the list once.
+    /// Sets the kind of the last push of listed entries; throws an error if an entry is not listed.
     private mutating func setPushed(_ pushed: [PushedEntry]) throws(WireError) {
         var left = pushed[...]
         for index in listed.indices where listed[index].dot == left.first?.dot {
@@ -333,7 +339,7 @@ extension Device {
     }
 }
 
-/// The form in which a device is sent to a node that requests it.
+/// The coding of a device for a node that requests it.
 extension Device: WireValue {
     public func encode(into writer: inout ByteWriter) {
         var fields = Fields()

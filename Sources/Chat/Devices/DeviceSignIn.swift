@@ -1,12 +1,13 @@
 import CRDT
 import Wire
 
-/// The sign-in that registered a device, and with which the device ends.
+/// The sign-in that registered a device; the device is removed when the sign-in ends.
 public struct DeviceSignIn: Hashable, Sendable {
     /// The address under which the account is stored.
     public let address: AddressID
     public let id: SignInID
-    /// When the sign-in began, by which one that is not known is judged.
+    /// The time at which the sign-in began; a replica without a record of the sign-in decides by
+    /// this time whether it has ended.
     public let began: HybridTimestamp
 
     public init(address: AddressID, id: SignInID, began: HybridTimestamp) {
@@ -16,29 +17,30 @@ public struct DeviceSignIn: Hashable, Sendable {
     }
 }
 
-/// The circumstances in which a device was given its token.
+/// The sign-in, if any, with which a device got its push token.
 public struct DeviceRegistration: Hashable, Sendable {
-    /// Nil where no account of the cluster registered it: an operator did, or an app with sign-ins
-    /// of its own.
+    /// The sign-in that registered the device; nil if an operator registered it, or an app that has
+    /// its own sign-ins.
     public let signIn: DeviceSignIn?
 
     public init(signIn: DeviceSignIn?) { self.signIn = signIn }
 }
 
-/// The answer to whether a sign-in goes on.
+/// The answer to the question whether a sign-in is still valid.
 public enum SignInStanding: Hashable, Sendable, CaseIterable {
     case goesOn
     case ended
-    /// Not known here, and perhaps on its way.
+    /// The replica has no record of the sign-in, which may still arrive.
     case unknown
 }
 
 extension Credentials {
-    /// Returns whether the sign-in of a user goes on, as far as this replica knows.
+    /// Returns whether the sign-in of a user is still valid, as far as this replica knows.
     public func standing(of signIn: DeviceSignIn, of user: UserID) -> SignInStanding {
         guard let account = account(of: user) else { return .unknown }
         guard account.isPresent else {
-            // Of a later life nothing may be here yet.
+            // If the sign-in began after the removal, the account's next life may not have reached
+            // this replica yet.
             return account.removed?.time ?? .zero < signIn.began ? .unknown : .ended
         }
         guard !account.isDisabled else { return .ended }

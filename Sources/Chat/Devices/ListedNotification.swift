@@ -1,10 +1,11 @@
 import CRDT
 import Wire
 
-/// The position of a notification among those of a device: the time of the message's sending, then
-/// a hash of the message's name.
+/// The position of a notification in a device's list: the time of the message's sending, then a
+/// hash of the message's name.
 ///
-/// The notification's id encodes the position, so any node can tell what is listed before it.
+/// The notification's id encodes the position, so any node can determine which notifications
+/// precede it.
 public struct NotificationPlace: Hashable, Sendable {
     public let time: HybridTimestamp
     let hash: UInt64
@@ -28,8 +29,8 @@ extension NotificationPlace: Comparable {
 
 /// A message of which a device was notified, until the notification is acknowledged.
 public struct ListedNotification: Hashable, Sendable {
-    /// The most notifications listed for one device; the rest are listed once some are
-    /// acknowledged.
+    /// The most notifications listed for one device; further notifications are listed once some of
+    /// these are acknowledged.
     public static let countMax = 1_000
 
     /// The dot of the message's sending.
@@ -37,17 +38,18 @@ public struct ListedNotification: Hashable, Sendable {
     public let conversation: ConversationID
     public let message: MessageID
     public let place: NotificationPlace
-    /// The seqs of the dot's replica, up to the dot, that were examined when this was listed; of
-    /// these, a message that is not listed needs no notification.
+    /// The seqs of the dot's replica id, up to the dot, that were examined when this entry was
+    /// listed; an examined message without an entry needs no notification.
     ///
-    /// Acknowledged notifications thus stay one range for each replica, and not one for each
-    /// message.
+    /// An acknowledgement includes these seqs, so acknowledged notifications are stored as one
+    /// range for each replica id and not as one for each message.
     public internal(set) var considered: SeqSet
-    /// As what it was pushed, under the id of its place; nil where nothing says that it was.
+    /// The kind in which the notification was last pushed under the id of its place; nil if no push
+    /// is recorded.
     public internal(set) var pushed: PushedKind?
 
     /// The most ranges in `considered`; of more, the latest are kept, and later entries may add the
-    /// others again.
+    /// dropped ones again.
     static let rangesMax = 8
     /// The most bytes of an entry: a dot, two names of full length, a time and the ranges.
     static let bytesMax = 24 + 2 * (nameBytesMax + 1) + 8 + rangesMax * 18
@@ -72,18 +74,18 @@ public struct ListedNotification: Hashable, Sendable {
     /// The document of the message; entries of several sendings of one message share it.
     public var document: DocumentKey { .message(message, in: conversation) }
 
-    /// The entry with its own seq alone in `considered`.
+    /// The entry with only its own seq in `considered`.
     ///
-    /// A list that leaves out messages that are due consists of such entries: the lower seqs may be
-    /// those of the messages left out, which an acknowledgement must not pass over.
+    /// A list that omits messages that are due consists of such entries: lower seqs may be those of
+    /// omitted messages, which an acknowledgement of this entry must not include.
     public var consideringItselfOnly: ListedNotification {
         var entry = placed(at: place.time, among: SeqSet())
         entry.pushed = pushed
         return entry
     }
 
-    /// The entry without the other sendings of messages that are listed or due: who acknowledges
-    /// this one passes over none of those.
+    /// Returns the entry without `dots` in `considered`: these are the sendings of other messages
+    /// that are listed or due, which an acknowledgement of this entry must not include.
     func sparing(_ dots: Vector) -> ListedNotification {
         var entry = self
         entry.considered = considered.subtracting(dots.seqs(of: dot.replica))
@@ -91,8 +93,8 @@ public struct ListedNotification: Hashable, Sendable {
         return entry
     }
 
-    /// The entry at the place, and so with the id, of another sending of the same message that the
-    /// device was shown.
+    /// Returns the entry with the place, and thus the notification id, of another sending of the
+    /// same message that the device was already notified of.
     public func shown(as other: ListedNotification) -> ListedNotification {
         placed(at: other.place.time, among: considered)
     }
@@ -108,8 +110,9 @@ public struct ListedNotification: Hashable, Sendable {
 
     /// Merges another entry of the same dot.
     ///
-    /// Of two places the greater wins, with what was considered and pushed there: a device that was
-    /// told another id knows nothing of this one. The lesser one may have been forgotten elsewhere.
+    /// Of two entries with different places, the one with the greater place wins, including its
+    /// `considered` and `pushed`: a push under one id does not count for another id, and another
+    /// replica may have forgotten the lesser place.
     mutating func merge(_ other: ListedNotification) {
         if sortsBefore(other) {
             self = other
@@ -124,7 +127,8 @@ public struct ListedNotification: Hashable, Sendable {
     }
 }
 
-/// The form of an entry in a list, in which what was pushed of it is not: the device has that.
+/// The coding of an entry in a list, without `pushed`: the device's document stores that in another
+/// field.
 extension ListedNotification: WireValue {
     public func encode(into writer: inout ByteWriter) {
         dot.encode(into: &writer)

@@ -1,21 +1,22 @@
 import CRDT
 import Wire
 
-/// A message of which a device is to be notified, as the conversation's shard reports it.
+/// A message of which a device has to be notified, as the conversation's shard reports it.
 public struct NotificationCandidate: Hashable, Sendable {
-    /// The most bytes of texts in one list, so that the reply stays in memory.
+    /// The most bytes of texts in one list of candidates, a limit for the memory of the reply.
     ///
-    /// The oldest come first, and there is always at least one.
+    /// A longer list is cut after its oldest candidates, of which at least one is kept.
     public static let bytesMax = 4 << 20
 
     public let conversation: ConversationID
     public let message: MessageID
     public let from: UserID
-    /// Nil if the user must not see the message any more.
+    /// The message's text; nil if the user must not see the message any more.
     public let text: String?
-    /// The entry to list for the message, by the sending that the shard knows.
+    /// The entry to add to the device's list for the message; it names the sending that the shard
+    /// knows.
     ///
-    /// A node of an earlier version states nil for a message that is on the device's list.
+    /// Nodes of earlier versions send nil for a message that is already on the device's list.
     public let entry: ListedNotification?
 
     public var document: DocumentKey { .message(message, in: conversation) }
@@ -33,23 +34,23 @@ extension NotificationCandidate {
             from: message.header.sender, text: isShown ? message.text : nil, entry: entry)
     }
 
-    /// The candidate as one of a list that leaves others out.
+    /// The candidate for a list from which other candidates are omitted.
     public var consideringItselfOnly: NotificationCandidate {
         NotificationCandidate(
             conversation: conversation, message: message, from: from, text: text,
             entry: entry?.consideringItselfOnly)
     }
 
-    /// The candidate whose entry passes over none of the sendings of messages that are listed or
-    /// due.
+    /// Returns the candidate with an entry whose acknowledgement does not also acknowledge the
+    /// sendings in `dots`, which are of messages that are listed or due.
     public func sparing(_ dots: Vector) -> NotificationCandidate {
         NotificationCandidate(
             conversation: conversation, message: message, from: from, text: text,
             entry: entry?.sparing(dots))
     }
 
-    /// Returns the oldest messages that the device has not been shown, up to a number and to
-    /// `bytesMax` of texts.
+    /// Returns the oldest of the candidates `due`: at most `countMax`, with at most `bytesMax`
+    /// bytes of texts.
     public static func oldest(
         of due: [NotificationCandidate], _ countMax: Int
     ) -> [NotificationCandidate] {
@@ -60,7 +61,8 @@ extension NotificationCandidate {
         return prefix(of: sorted.prefix(countMax)) { $0.bytes }
     }
 
-    /// Returns the values at the start whose texts are together at most `bytesMax`; at least one.
+    /// Returns the longest prefix of `values` whose total size is at most `bytesMax`, or the first
+    /// value alone if it is larger.
     public static func prefix<Value>(
         of values: some Sequence<Value>, bytes: (Value) -> Int
     ) -> [Value] {
@@ -73,25 +75,26 @@ extension NotificationCandidate {
     }
 }
 
-/// A notification as its device sees it.
+/// A notification as its device receives it in a list.
 public struct NotificationView: Hashable, Sendable {
     public let id: NotificationID
     public let conversation: ConversationID
     public let message: MessageID
     public let from: UserID
-    /// The name that the sender goes by; nil if there is none, or no node could be asked for it.
+    /// The name in the sender's profile; nil if there is none, or if no node that has the profile
+    /// answered.
     public var fromName: String?
-    /// Nil if the message was deleted since it was shown.
+    /// The message's text; nil if the message was deleted after the device was notified of it.
     public let text: String?
-    /// Whether it was pushed as what it is.
+    /// Whether the present `kind` of the notification has already been pushed to the device.
     public var isPushed = false
 }
 
 extension NotificationView {
-    /// What a device is told: of the message, or that it was deleted.
+    /// The kind of the notification: a message, or the withdrawal of a message that was deleted.
     public var kind: PushedKind { text == nil ? .withdrawn : .message }
 
-    /// - Parameter entry: the entry by which the device lists the message.
+    /// - Parameter entry: the entry of the message in the device's list.
     public init(of candidate: NotificationCandidate, listedAs entry: ListedNotification) {
         self.init(
             id: entry.place.id, conversation: entry.conversation, message: entry.message,

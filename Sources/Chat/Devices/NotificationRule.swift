@@ -5,30 +5,32 @@ import Wire
 ///
 /// A device is notified of every message that another participant sent after the device was added,
 /// while the device was not showing that conversation, and that its user may see. No other code
-/// decides this.
+/// decides whether a device is notified.
 ///
-/// The order of events is taken from their stamps. Stamps of one node follow the order in which it
-/// accepted the changes, in all shards. Stamps of two nodes do so as far as one had received the
-/// other's, and otherwise as far as their clocks agree.
+/// Stamps determine the order of these events. Stamps of one node follow the order in which it
+/// accepted the changes, in all shards. Stamps of two nodes follow that order if one node had
+/// received the other's earlier stamp; otherwise they follow it only as far as the nodes' clocks
+/// agree.
 public struct NotificationRule: Hashable, Sendable {
     /// The milliseconds by which a message may precede the latest acknowledged one and still cause
     /// a notification: one day.
     ///
-    /// A message that arrives later than that, from the other side of a longer network partition,
-    /// is in the history and counts as unread, but no device is notified of it. A list therefore
-    /// needs only the messages since a day before the latest acknowledged one, however old the
-    /// device is.
+    /// A message that arrives later than that, after a longer network partition, is in the history
+    /// and counts as unread, but no device is notified of it. To list a device's notifications, a
+    /// shard therefore needs only the messages since one day before the latest acknowledged
+    /// message.
     static let latenessMilliseconds: UInt64 = 86_400_000
 
     public let user: UserID
-    /// The time at which the device was added, or up to which what was sent is forgotten.
+    /// The time at which the device was added, or the device's `floor` if that is later; the device
+    /// is notified only of later messages.
     let added: HybridTimestamp
-    /// Ascending, with the ends of those that nobody renewed.
+    /// The viewings without leases, ascending; the end of a lease is a viewing of its own.
     let viewings: [Viewing]
     public let acknowledged: AcknowledgedNotifications
     let latestAcknowledged: HybridTimestamp
 
-    /// Creates the rule; nil where the device is removed.
+    /// Creates the rule of a device; nil if the device is removed.
     public init?(for device: Device, of user: UserID) {
         guard let added = device.added else { return nil }
         self.user = user
@@ -44,14 +46,16 @@ public struct NotificationRule: Hashable, Sendable {
         return max(added, late, chat.invitation(of: user)?.time ?? .zero)
     }
 
-    /// Returns the time up to which messages are late where one of `time` was acknowledged.
+    /// Returns the time up to which messages are too late for a notification once a message of
+    /// `time` was acknowledged.
     static func earliest(before time: HybridTimestamp) -> HybridTimestamp {
         let milliseconds = time.milliseconds
         return HybridTimestamp(
             milliseconds: milliseconds - min(milliseconds, latenessMilliseconds))
     }
 
-    /// Whether the device is to be notified of a message; false where it was acknowledged.
+    /// Returns whether the device has to be notified of a message; false if the notification was
+    /// acknowledged.
     ///
     /// - Parameter dots: the dots of the message's sendings.
     public func notifies(
@@ -64,9 +68,11 @@ public struct NotificationRule: Hashable, Sendable {
             && !viewings.shows(conversation, at: time) && !isDone(with: dots, sentAt: time)
     }
 
-    /// Whether the message that `dots` sent, the first at a time, was acknowledged or passed over.
+    /// Returns whether the notification of a message was acknowledged or skipped; `dots` are its
+    /// sendings, and `time` is that of the first.
     ///
-    /// The times of the others are not known; it is that time by which all of them are judged.
+    /// The times of the other sendings are unknown, so all of them are judged by the time of the
+    /// first.
     public func isDone(with dots: [Dot], sentAt time: HybridTimestamp) -> Bool {
         #if PlantedBugs
             if PlantedBug.notificationSentTwice.isOn { return false }

@@ -1,10 +1,11 @@
 import CRDT
 import Wire
 
-/// The kind in which a notification was pushed to its device last; the raw values are on the lines.
+/// The kind of the last push of a notification to its device; the raw values are words of the line
+/// protocol.
 ///
-/// A withdrawal comes after the message, and nothing after the withdrawal: a merge keeps the
-/// greater.
+/// A withdrawal is pushed only after the message, and it is the last push of a notification, so a
+/// merge keeps the greater kind.
 public enum PushedKind: String, CaseIterable, Hashable, Sendable {
     case message
     case withdrawn
@@ -27,7 +28,7 @@ extension PushedKind: Comparable {
     }
 }
 
-/// What was pushed of one entry of a device's list.
+/// The kind of the last push for one entry of a device's list, as it is stored.
 struct PushedEntry: Hashable, Sendable {
     let dot: Dot
     let kind: PushedKind

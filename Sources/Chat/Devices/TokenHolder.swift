@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A device that was registered with a push token, which others may have, too.
+/// A device that is registered with a given push token; other devices may have the same token.
 public struct TokenHolder: Hashable, Sendable {
     public let user: UserID
     public let device: DeviceID
@@ -15,14 +15,15 @@ public struct TokenHolder: Hashable, Sendable {
 }
 
 extension TokenHolder: Comparable {
-    /// Orders holders by their registration; the latest one is told.
+    /// Orders holders by the stamp of their registration; pushes go only to the user of the
+    /// greatest holder of a token.
     public static func < (left: TokenHolder, right: TokenHolder) -> Bool {
         (left.registered, left.user, left.device) < (right.registered, right.user, right.device)
     }
 }
 
 extension Device {
-    /// Returns the device as one that has this token; nil where it has another.
+    /// Returns the holder for this device if it has the token; otherwise nil.
     public func holder(
         of token: String, as device: DeviceID, of user: UserID
     ) -> TokenHolder? {

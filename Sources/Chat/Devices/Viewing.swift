@@ -1,21 +1,22 @@
 import CRDT
 import Wire
 
-/// The conversation that a device shows from a time on, or none.
+/// The conversation that a device shows from a time on, or the fact that it shows none.
 public struct Viewing: Hashable, Sendable {
-    /// The most viewings that a device keeps; of more, the oldest are dropped, and messages sent in
-    /// their time count as not shown.
+    /// The most viewings that a device keeps; of more, the oldest are dropped, and messages that
+    /// were sent during a dropped viewing count as not shown.
     ///
-    /// It is more than the conversations that a person opens, and that an app reports repeatedly,
-    /// between two queries of the app for its notifications.
+    /// The limit exceeds the number of reports that an app makes of opened conversations between
+    /// two of its queries for notifications.
     static let countMax = 256
 
-    /// The time after which a viewing ends that its app has to renew: ten minutes.
+    /// The time after which a leased viewing ends unless its app renews it, in milliseconds: ten
+    /// minutes.
     static let leaseMilliseconds: UInt64 = 600_000
 
     public let stamp: Stamp
     public let conversation: ConversationID?
-    /// Whether it ends by itself.
+    /// Whether the viewing ends after `leaseMilliseconds` unless it is renewed.
     public internal(set) var isLeased: Bool
 
     public init(stamp: Stamp, conversation: ConversationID?, isLeased: Bool = false) {
@@ -24,7 +25,7 @@ public struct Viewing: Hashable, Sendable {
         self.isLeased = isLeased
     }
 
-    /// The time at which it ends by itself; nil where it does not.
+    /// The time at which a leased viewing ends; nil if the viewing is not leased.
     var endsAt: HybridTimestamp? {
         guard isLeased else { return nil }
         return HybridTimestamp(milliseconds: stamp.time.milliseconds + Viewing.leaseMilliseconds)
@@ -32,8 +33,10 @@ public struct Viewing: Hashable, Sendable {
 }
 
 extension Viewing: Comparable {
-    /// Orders viewings by stamp, which is equal only for equal viewings; the other comparison makes
-    /// the order total over any decoded bytes.
+    /// Orders viewings by stamp.
+    ///
+    /// Stamps are equal only for equal viewings; the comparisons of the other fields make the order
+    /// total over any decoded bytes.
     public static func < (left: Viewing, right: Viewing) -> Bool {
         guard left.stamp == right.stamp else { return left.stamp < right.stamp }
         guard left.conversation == right.conversation else {
@@ -44,13 +47,16 @@ extension Viewing: Comparable {
 }
 
 extension [Viewing] {
-    /// Whether `conversation` was shown at `time`; the viewings ascend.
+    /// Returns whether the device showed `conversation` at `time`; the viewings must ascend by
+    /// stamp.
     func shows(_ conversation: ConversationID, at time: HybridTimestamp) -> Bool {
         last { $0.stamp.time <= time }?.conversation == conversation
     }
 
-    /// The viewings, with the ends of those that nobody renewed as viewings of their own; at most
-    /// the latest `Viewing.countMax`.
+    /// The viewings without leases: the end of each lease that was not renewed is a further
+    /// viewing, of no conversation.
+    ///
+    /// At most the latest `Viewing.countMax` viewings are returned.
     var withEnds: [Viewing] {
         var all: [Viewing] = []
         for (index, viewing) in enumerated() {
@@ -65,7 +71,8 @@ extension [Viewing] {
     }
 }
 
-/// The form of a viewing in a list, in which its lease is not: the device has that.
+/// The coding of a viewing in a list, without its lease: the device's document stores the leases in
+/// another field.
 extension Viewing: WireValue {
     public func encode(into writer: inout ByteWriter) {
         stamp.encode(into: &writer)

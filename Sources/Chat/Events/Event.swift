@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A change as the watchers of a user receive it.
+/// A change of a document, as the watching connections of a user receive it.
 public struct Event: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case message(MessageView)
@@ -10,19 +10,21 @@ public struct Event: Hashable, Sendable {
         case delete(MessageID, isForEveryone: Bool)
         case pin(MessageID)
         case unpin(MessageID)
-        /// Everything up to this message was read.
+        /// The user has read all messages up to the named one.
         case read(MessageID)
         case delivered(MessageID)
         case typing(isOn: Bool)
         case member(UserID, isIn: Bool)
         case archive
         case unarchive
-        /// Everything that a node held of the conversation is removed from the user's own view.
+        /// All messages of the conversation that the accepting node had were removed from the
+        /// user's own view.
         case hide
         case action(ItemView)
         case actionDeleted(ItemID)
         case profile(ProfileView)
-        /// Whom the user has blocked by now: for the node of a watcher, which shows it to nobody.
+        /// The present blocks of a user: only the nodes of the user's watchers use this event, and
+        /// no client receives it.
         case blocks(Blocks)
     }
 
@@ -30,12 +32,13 @@ public struct Event: Hashable, Sendable {
     public let conversation: ConversationID?
     /// The user who made the change; nil for a profile.
     public let by: UserID?
-    /// The time at which the change was accepted; where no document records it any more, the time
-    /// at which the event is published.
+    /// The time at which the change was accepted; if no document records that time any more, the
+    /// time at which the event is published.
     public let at: HybridTimestamp
-    /// When the message was sent that the event names, or when the typing began; nil for other
-    /// events, and for an event that only names a message and was told by a node of an earlier
-    /// version.
+    /// The time at which the event's message was sent, or at which the typing began.
+    ///
+    /// The time is nil for other events, and for an event that only names a message and came from a
+    /// node of an earlier version.
     public internal(set) var sentAt: HybridTimestamp?
 
     public init(
@@ -51,7 +54,7 @@ public struct Event: Hashable, Sendable {
 }
 
 extension Event.Kind {
-    /// The message that the event shows.
+    /// The message that the event contains; nil if it contains none.
     var view: MessageView? {
         switch self {
         case .message(let view), .edit(let view), .restore(let view): view
@@ -59,13 +62,13 @@ extension Event.Kind {
         }
     }
 
-    /// Whom the user has blocked, where the event is of that.
+    /// The user's blocks, if the event reports them.
     public var blocks: Blocks? {
         guard case .blocks(let blocks) = self else { return nil }
         return blocks
     }
 
-    /// Whether the event names a message without showing it.
+    /// Whether the event contains a message's id but not its text.
     var onlyNamesMessage: Bool {
         switch self {
         case .delete, .pin, .unpin, .read, .delivered: true
@@ -75,14 +78,16 @@ extension Event.Kind {
 }
 
 extension Event {
-    /// Whether the event tells of what somebody sends whom the user has blocked.
+    /// Returns whether the event is to be withheld, since a sender whom the user has blocked caused
+    /// it.
     public func isHidden(by senders: BlockedSenders) -> Bool {
         switch kind {
         case .message(let view), .edit(let view), .restore(let view):
             senders.hides(view.from, at: max(view.sentAt, view.editedAt ?? .zero))
         case .delete(_, isForEveryone: true):
             by.map { senders.hides($0, at: sentAt ?? at) } ?? false
-        // What was shown to begin is shown to end.
+        // The end of typing is judged by the time at which the typing began, so that a user who saw
+        // the beginning also sees the end.
         case .typing: by.map { senders.hides($0, at: sentAt ?? at) } ?? false
         default: false
         }
@@ -92,9 +97,12 @@ extension Event {
 /// An event and the users whose watchers receive it.
 public struct AddressedEvent: Hashable, Sendable {
     public internal(set) var event: Event
-    /// The users whose watchers receive it, ascending; empty for a profile's change.
+    /// The users whose watchers receive the event, ascending; empty for the change of a profile.
     public let audience: [UserID]
-    /// The change of a profile, which goes to users who share a conversation with its user.
+    /// The change of a profile; its recipients are the users who share a conversation with the
+    /// profile's user.
+    ///
+    /// The change is nil for other events.
     public let change: ProfileChange?
 
     public init(_ event: Event, to audience: [UserID]) {
@@ -109,8 +117,8 @@ public struct AddressedEvent: Hashable, Sendable {
         self.change = change
     }
 
-    /// Returns the event for the users of its audience for whom `isMeant` holds; nil where none is
-    /// left.
+    /// Returns the event for the users of its audience for whom `isMeant` returns true; nil if
+    /// there is no such user.
     public func narrowed(to isMeant: (UserID) -> Bool) -> AddressedEvent? {
         guard change == nil else { return self }
         let rest = audience.filter(isMeant)
@@ -120,11 +128,11 @@ public struct AddressedEvent: Hashable, Sendable {
 
 /// The state outside of a document on which its events depend.
 public struct EventContext: Sendable {
-    /// The conversation that the document belongs to, as it is on disk.
+    /// The stored state of the conversation that the document belongs to.
     public let chat: Conversation?
-    /// How far the participants have read.
+    /// The progress of the participants: how far they have read the conversation.
     public let progress: Progress
-    /// The present time, for events of which no document records a time.
+    /// The present time, used for events whose time no document records.
     public let time: HybridTimestamp
 
     public init(chat: Conversation?, progress: Progress, time: HybridTimestamp) {

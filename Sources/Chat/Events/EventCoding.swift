@@ -94,8 +94,8 @@ extension Event: WireValue {
     }
 }
 
-/// What stands behind the events in a frame, where nodes that do not know it ignore it: the times
-/// of the messages that events only name, and the events of whom users have blocked.
+/// The coding of data that follows the events in a frame, where nodes of earlier versions ignore
+/// it: the sending times of messages that events only name, and the events about blocks.
 extension [AddressedEvent] {
     public var withoutBlocks: [AddressedEvent] {
         contains { $0.event.kind.blocks != nil } ? filter { $0.event.kind.blocks == nil } : self
@@ -115,11 +115,11 @@ extension [AddressedEvent] {
         try readSendTimes(from: &reader)
         guard !reader.isAtEnd else { return }
         let blocks: [AddressedEvent] = try reader.readList(limit: [AddressedEvent].blocksMax)
-        // The first to be handled: they say what of the others is shown.
+        // Events about blocks come first, since they decide which of the other events are shown.
         insert(contentsOf: blocks, at: 0)
     }
 
-    /// The most events of whom users have blocked in one frame.
+    /// The most events about blocks in one frame.
     private static var blocksMax: Int { 65_536 }
 
     private mutating func readSendTimes(from reader: inout ByteReader) throws(WireError) {

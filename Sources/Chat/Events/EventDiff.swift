@@ -3,18 +3,18 @@ import Wire
 
 /// The events that a change of a document causes.
 ///
-/// A live feed knows both states and publishes the difference. Its receiver may be past the earlier
-/// one, since another node told it more: so a field is told if its join state differs, also if it
-/// looks as before because a change and its undoing arrived together. A replay knows the earlier
-/// state only by the seqs that the watcher has seen, and publishes everything that may differ in
-/// its present state.
+/// A live feed has the states before and after the change, and publishes the difference. The
+/// receiving node may have got a later state than the earlier one from another node. A field is
+/// therefore published if its CRDT state differs, even if its value is unchanged because a change
+/// and its reversal arrived together. A replay has only the version vector that the watcher has
+/// seen, and publishes the present state of all fields that may differ.
 extension Document {
     /// Returns the events of one change.
     ///
     /// - Parameters:
-    ///   - before: the state before the change; nil where the document did not exist.
+    ///   - before: the state before the change; nil if the document did not exist.
     ///   - shown: the state on disk after the commit that contains this change and possibly later
-    ///     ones; texts are taken from it.
+    ///     ones; the events' texts come from this state.
     public func addressedEvents(
         since before: Document?, shownAs shown: Document? = nil, in eventContext: EventContext
     ) -> [AddressedEvent] {
@@ -41,7 +41,8 @@ extension Document {
         }
     }
 
-    /// Returns the events of everything that may differ from `known`, in its present state.
+    /// Returns events with the present state of all fields that may have changed since the version
+    /// vector `known`.
     public func addressedEvents(
         beyond known: Vector, in eventContext: EventContext
     ) -> [AddressedEvent] {
@@ -61,8 +62,8 @@ extension Document {
         switch content {
         case .message(let message):
             guard let told = told(message, nil, in: conversation, eventContext) else { return [] }
-            // A watcher that has seen one of several sendings may have received the text of
-            // another.
+            // A message with several sendings is known only if all are: a watcher that has seen one
+            // sending may have received the text of another.
             let isKnown = known.contains(message.header.dot)
             return isKnown && sendings.allSatisfy(known.contains) ? told.asKnown() : told.asNew()
         case .participantState(let participantState):
@@ -100,7 +101,7 @@ extension Document {
 private struct ToldMessage {
     let id: MessageID
     let message: Message
-    /// The state whose text is shown.
+    /// The state of the message whose text the events contain.
     let shown: Message
     let conversation: ConversationID
     let chat: Conversation
@@ -136,8 +137,10 @@ private struct ToldMessage {
             at: message.retractedAt, to: audience)
     }
 
-    /// Participants who deleted the message for themselves; the sender's own deletion, which a
-    /// deletion for everyone implies, is left out.
+    /// The participants who deleted the message for themselves.
+    ///
+    /// If the message is deleted for everyone, its sender is omitted, since that deletion implies
+    /// the sender's own.
     private var hiding: [UserID] {
         message.deletedBy.elements.filter {
             participants.contains($0) && !(message.isRetracted && $0 == message.header.sender)
@@ -177,7 +180,8 @@ private struct ToldMessage {
     }
 
     func asNew() -> [AddressedEvent] {
-        // The watcher may have received the message after it saved the token that it resumes with.
+        // A retracted message needs a deletion event even if its sending is new: the watcher may
+        // have received the message after it saved the token that it resumes with.
         guard !message.isRetracted else {
             return tellRetracted(to: participants) + tellHidden(from: hiding) + restored
         }
@@ -191,7 +195,7 @@ private struct ToldMessage {
         if isRetraction {
             told += tellRetracted(to: participants)
         } else if !message.isRetracted, message.header.sent != old.header.sent {
-            // Several executions of one sending have one stamp and are one.
+            // All executions of one sending have the same stamp and cause one event.
             told += tellShown(
                 Event.Kind.message, at: message.header.sent.time, to: participants)
         } else if message.versions != old.versions, !shown.isRetracted {
@@ -201,18 +205,20 @@ private struct ToldMessage {
         told += tellHiding(changed, since: old)
         if !message.isRetracted, message.pin != old.pin { told += tellPin() }
         var restored = Set(changed).intersection(message.deletedBy.removed)
-        // The sender has restored the message since, and both changes arrived as one: the deletion
-        // implies that the sender hides the message, so the restore needs an event of its own.
+        // If the sender has deleted the message for everyone and then restored it for themselves,
+        // both changes may arrive together. The deletion implies that the sender hides the message,
+        // so the restore needs an event of its own.
         let sender = message.header.sender
         if isRetraction, message.deletedBy.removed.contains(sender) { restored.insert(sender) }
         told += tellRestored(to: restored.sorted())
         return told
     }
 
-    /// Returns the events for those of some participants who hide the message.
+    /// Returns the events for the users among `changed` who have deleted the message for
+    /// themselves.
     ///
-    /// A deletion for everyone implies that its sender does, and is told as what it is, also when
-    /// it is repeated.
+    /// A deletion for everyone implies that the sender deletes the message for themselves. The
+    /// deletion is published as one for everyone, even when it is repeated.
     private func tellHiding(_ changed: [UserID], since old: Message) -> [AddressedEvent] {
         let hiding = changed.filter(message.deletedBy.contains)
         let sender = message.header.sender
@@ -223,7 +229,7 @@ private struct ToldMessage {
             + tellHidden(from: hiding.filter { $0 != sender })
     }
 
-    /// Returns the events of everything that may have changed since the sending.
+    /// Returns the events for the edits and the pin, which may have changed since the sending.
     func changes() -> [AddressedEvent] {
         guard !message.isRetracted else { return [] }
         return (message.versions.isEmpty ? [] : tellEdited()) + tellPin()
@@ -297,8 +303,10 @@ private struct ToldParticipantState {
         return told
     }
 
-    /// Returns the events of the present state; a hiding that `known` includes is not repeated,
-    /// since it would hide messages that came after it.
+    /// Returns the events of the present state.
+    ///
+    /// A hiding of the conversation that `known` contains is not published again, since the watcher
+    /// would hide later messages, too.
     func asIs(beyond known: Vector) -> [AddressedEvent] {
         var told: [AddressedEvent] = []
         if let hidden = chat.hidden(by: user, in: participantState),

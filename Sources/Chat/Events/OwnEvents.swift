@@ -2,9 +2,11 @@ import Wire
 
 /// The events of documents that belong to one user and to no conversation.
 extension Document {
-    /// Returns the events of the changes since `before`; of the whole document where it is nil.
+    /// Returns the events of the changes since `before`; if `before` is nil, the events of the
+    /// whole document.
     ///
-    /// - Parameter isKnown: whether `before` is the previous state; otherwise that is unknown.
+    /// - Parameter isKnown: whether `before` is the previous state; if false, the previous state is
+    ///   unknown.
     func ownAddressedEvents(since before: Document?, isKnown: Bool = true) -> [AddressedEvent] {
         if let item, let id = ItemID(key.partition) {
             return addressedEvents(of: item, id, since: before?.item)
@@ -23,8 +25,9 @@ extension Document {
         return []
     }
 
-    /// Returns the events of an item, which only its owner receives; where a merge gives the item
-    /// another owner, the former one receives a deletion.
+    /// Returns the events of an item, which only its owner receives.
+    ///
+    /// If a merge gives the item another owner, its former owner receives a deletion.
     private func addressedEvents(
         of item: Item, _ id: ItemID, since before: Item?
     ) -> [AddressedEvent] {

@@ -1,29 +1,34 @@
 import CRDT
 import Wire
 
-/// A file of a conversation: what its owner uploaded, and the messages that name it.
+/// A file of a conversation: its uploads, and the messages that name it.
 ///
-/// Its bytes are in documents of their own, one for each `FilePart`.
+/// The bytes of a file are in separate documents, one for each `FilePart`.
 ///
 /// A file is *open* while its parts arrive, *whole* once the end of its upload has named them, and
-/// *sent* with a message. It is *closed* while all messages that name it are deleted for everyone;
-/// then nobody reads it, and its parts are neither kept nor sent on. Under one id there may be
-/// several uploads, by one user or by several, on several sides of a network partition: each has an
-/// `OwnerState`, so that none changes or closes another, and a deletion takes no bytes of a message
-/// that was sent with another upload.
+/// *sent* once a message names it. A file is *closed* while all messages that name it are deleted
+/// for everyone: nobody can read a closed file, and nodes neither keep nor replicate its parts.
+/// During a network partition, one or several users may make several uploads under one id. Each
+/// upload has an `OwnerState` of its own, so that no upload changes or closes another, and the
+/// deletion of a message deletes no bytes of an upload that another message names.
 public struct File: Hashable, Sendable {
-    /// Ascending by key, one for each upload, at least one; none of a beginning that has ended.
+    /// The states of the uploads, at least one, ascending by key; the state of a beginning is
+    /// removed when the state of its end exists.
     public private(set) var states: [OwnerState]
-    /// When an operator closed all of it; once set it stays set, and of two times the earlier wins.
+    /// The time at which an operator closed all uploads of the file; it is never unset, and of two
+    /// times the earlier wins.
     public private(set) var closedAt: HybridTimestamp?
 
     init(_ upload: Upload) { states = [OwnerState(upload)] }
 
-    /// Whether nobody can read it.
+    /// Whether all uploads of the file are closed, so that nobody can read it.
     public var isClosed: Bool { states.allSatisfy(isClosed) }
 
-    /// What a user has uploaded and not sent is closed with what the same user has sent under the
-    /// id: a client that got no answer uploads again, and does not know how often it did.
+    /// Whether an upload is closed.
+    ///
+    /// A user's unsent upload is closed together with an upload that the same user has sent under
+    /// the file's id: a client that gets no response repeats the upload, so the unsent one is a
+    /// repetition.
     private func isClosed(_ state: OwnerState) -> Bool {
         guard closedAt == nil, !state.isClosed else { return true }
         return state.sendings.isEmpty
@@ -32,31 +37,33 @@ public struct File: Hashable, Sendable {
             }
     }
 
-    /// Whether all of it is purged.
+    /// Whether all uploads of the file are purged.
     public var isPurged: Bool { states.allSatisfy(\.isPurged) }
 
-    /// Whether somebody's upload under its id is closed, so that parts may be of no use.
+    /// Whether an upload of the file is closed, so that some parts may be unneeded.
     public var hasClosed: Bool { states.contains(where: isClosed) }
 
-    /// Whether somebody's upload under its id is closed and not purged yet.
+    /// Whether an upload of the file is closed and not purged yet.
     public var isDue: Bool { states.contains { isClosed($0) && !$0.isPurged } }
 
-    /// Whether somebody's upload under its id is open, and no message names it.
+    /// Whether an upload of the file is open and no message names it.
     public var isUnsent: Bool { !unsent.isEmpty }
 
-    /// The uploads that are open and that no message names.
+    /// The open uploads that no message names.
     var unsent: [OwnerState] { open.filter(\.sendings.isEmpty) }
 
-    /// Whether an upload of a user has not ended.
+    /// Returns whether `user` has an unsent upload that has not ended.
     public func isArriving(from user: UserID) -> Bool {
         unsent.contains { $0.owner == user && $0.size == nil }
     }
 
-    /// What a user has uploaded and not sent, in bytes, each upload with a least size, so that
-    /// their number has a limit, too.
+    /// Returns the bytes that a user has uploaded and not sent.
     ///
-    /// - Parameter arrived: the size of the parts that have arrived; it counts for an upload that
-    ///   has not ended.
+    /// Each upload counts with at least a minimum size, so that the number of uploads has a limit,
+    /// too.
+    ///
+    /// - Parameter arrived: the size in bytes of the parts that have arrived, which counts for an
+    ///   upload that has not ended.
     public func unsentBytes(of user: UserID, arrived: UInt64) -> UInt64 {
         var bytes: UInt64 = 0
         for state in unsent where state.owner == user {
@@ -69,22 +76,22 @@ public struct File: Hashable, Sendable {
         return bytes
     }
 
-    /// The bytes as which an unsent file counts at least (256 KiB).
+    /// The minimum number of bytes that an unsent upload counts (256 KiB).
     private static let unsentBytesMin: UInt64 = 256 << 10
-    /// The bytes as which an upload that has not ended counts at least (5 MiB): it may become
-    /// larger.
+    /// The minimum number of bytes that an upload counts before it has ended (5 MiB), since it may
+    /// become larger.
     private static let arrivingBytesMin: UInt64 = 5 << 20
     /// The most bytes of one file.
     public static let bytesMax = UInt64(FilePart.countMax * FilePart.bytesMax)
-    /// The bytes that a user has uploaded and not sent with which no other upload begins (100 MiB).
+    /// The number of unsent bytes from which on a user may begin no further upload (100 MiB).
     public static let unsentBytesMax: UInt64 = 100 << 20
 
     private var open: [OwnerState] { states.filter { !isClosed($0) } }
 
-    /// The state that readers see.
+    /// The upload that readers see.
     ///
-    /// It is one of those that are open, one that was sent before one that was not, then the
-    /// smaller upload. Where none is open, it is the smallest upload.
+    /// Open uploads precede closed ones, sent uploads precede unsent ones, and then the lesser
+    /// upload precedes the greater.
     var shown: OwnerState {
         guard let shown = states.min(by: { rank($0) < rank($1) }) else {
             preconditionFailure("a file has an owner")
@@ -96,34 +103,39 @@ public struct File: Hashable, Sendable {
         (isClosed(state) ? 1 : 0, state.sendings.isEmpty ? 1 : 0, state.upload)
     }
 
-    /// The upload of a user that nothing has closed: of several the one that readers would see.
+    /// Returns the open upload of a user; of several, the one that readers would see.
     func open(of user: UserID) -> OwnerState? {
         open.filter { $0.owner == user }.min { rank($0) < rank($1) }
     }
 
-    /// The parts of the content with this tag that can be read; without a tag, of what is shown.
+    /// Returns the parts of the open upload whose content has `tag`; without a tag, the parts of
+    /// the upload that readers see.
+    ///
+    /// The result is nil if no such upload can be read.
     public func parts(tagged tag: String?) -> [PartID]? {
         guard let tag else { return isClosed ? nil : shown.upload.content?.parts }
         return open.compactMap(\.upload.content).first { $0.tag == tag }?.parts
     }
 
-    /// Whether somebody may still read a part, or goes on with an upload that may name it.
+    /// Returns whether an open upload contains a part or, if the upload has not ended, may still
+    /// name the part.
     public func needs(_ part: PartID) -> Bool { open.contains { $0.needs(part) } }
 
-    /// The messages that name it and are not known to be deleted.
+    /// The messages that name the file and are not known to be deleted, ascending.
     public var namingMessages: [MessageID] { Set(states.flatMap(\.living)).sorted() }
 
-    /// When it was begun, as it is shown.
+    /// The time at which the upload that readers see began.
     public var begun: HybridTimestamp { shown.upload.begun.time }
 
-    /// Whether it was begun before a time, by anybody or by one user, and not sent.
+    /// Returns whether the file has an open, unsent upload that began before `deadline`, by any
+    /// user or by `owner`.
     public func isUnsent(before deadline: HybridTimestamp, by owner: UserID? = nil) -> Bool {
         unsent.contains {
             $0.upload.begun.time < deadline && (owner == nil || $0.owner == owner)
         }
     }
 
-    /// The users who have uploaded it and not sent it, ascending.
+    /// The users who have an open, unsent upload of the file, ascending.
     public var unsentOwners: [UserID] { Set(unsent.map(\.owner)).sorted() }
 
     var greatestTime: HybridTimestamp {
@@ -149,12 +161,12 @@ extension File {
         states = File.merged(states, [state])
     }
 
-    /// Notes that a message is deleted for everyone.
+    /// Records that a message is deleted for everyone, in the states of all uploads that it names.
     mutating func detach(_ message: MessageID) {
         for index in states.indices { states[index].delete(message) }
     }
 
-    /// Closes what was begun before a time and not sent, by anybody or by one user.
+    /// Closes the unsent uploads that began before `deadline`, by any user or by `owner`.
     mutating func expire(before deadline: HybridTimestamp, of owner: UserID?) {
         for index in states.indices
         where states[index].sendings.isEmpty && states[index].upload.begun.time < deadline
@@ -166,12 +178,13 @@ extension File {
 
     mutating func close(at time: HybridTimestamp) { closedAt = min(closedAt ?? time, time) }
 
-    /// Notes that no part of what is closed is left anywhere.
+    /// Records that no node stores a part of a closed upload any more.
     mutating func purge() {
         for index in states.indices where isClosed(states[index]) { states[index].purge() }
     }
 
-    /// Returns all of the uploads; one that has ended comes in the place of its beginning.
+    /// Returns the union of the uploads; an upload that has ended replaces its state before the
+    /// end.
     private static func merged(_ mine: [OwnerState], _ theirs: [OwnerState]) -> [OwnerState] {
         let all = mergedAscending(mine, theirs, by: \.key) { $0.merged(with: $1) }
         guard all.count > 1 else { return all }
@@ -187,8 +200,8 @@ extension File {
 
 // MARK: Coding
 
-/// The smallest upload is in fields of its own, with the earliest message that names it; what one
-/// message and one upload leave in a document is all there.
+/// The stored fields of a file: the least upload has fields of its own, with the earliest message
+/// that names it. For a file with one upload and one message, these fields contain everything.
 extension File {
     private enum FieldNumber {
         static let created: UInt64 = 1
@@ -198,7 +211,8 @@ extension File {
         static let message: UInt64 = 5
         static let closed: UInt64 = 6
         static let purged: UInt64 = 7
-        /// The sendings and marks of the first state, where the fields above do not say all.
+        /// The number of the field of the first state's sendings and marks, which is written only
+        /// if the fields with lower numbers are not sufficient.
         static let rest: UInt64 = 8
         static let otherStates: UInt64 = 9
     }

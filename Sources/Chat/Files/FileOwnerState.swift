@@ -5,23 +5,25 @@ extension File {
     /// A message that names a file.
     public struct Sending: Hashable, Sendable {
         public let message: MessageID
-        /// The stamp of the sending; of two, the smaller one.
+        /// The stamp of the sending of the message; a merge keeps the smaller of two stamps.
         var stamp: Stamp
-        /// Whether the message is deleted for everyone; once set it stays set.
+        /// Whether the message is deleted for everyone; the flag is never unset.
         public var isDeleted = false
     }
 
-    /// One upload under a file's id, and the messages by which its user sent it.
+    /// One upload under a file's id, and the messages with which its owner sent it.
     ///
-    /// It is *open* until all its messages are deleted for everyone, or no message came in time.
-    /// A message that names it on another side of a network partition opens it again when it
-    /// arrives: the bytes are still there where the message was accepted. Once all owners of the
-    /// shard know that it is closed, it is *purged*, which is final, and only names remain.
+    /// An upload is *open* until all its messages are deleted for everyone, or until it expires
+    /// because no message names it in time. A message from another side of a network partition
+    /// opens the upload again when the message arrives: the nodes that accepted the message still
+    /// store the bytes. Once all owners of the shard have learned that the upload is closed, it is
+    /// *purged*, which is final, and only names remain.
     public struct OwnerState: Hashable, Sendable {
         private(set) var upload: Upload
-        /// Ascending by message.
+        /// The messages that name the upload, ascending by id.
         public private(set) var sendings: [Sending] = []
-        /// Whether no message came in time; it counts as long as there is none.
+        /// Whether no message named the upload in time; the flag has no effect once a message names
+        /// it.
         public private(set) var isExpired = false
         public private(set) var isPurged = false
 
@@ -30,11 +32,11 @@ extension File {
         public var owner: UserID { upload.owner }
         /// The stamp of the upload's beginning.
         public var begun: Stamp { upload.begun }
-        /// The type of its content, as `image/png`; empty once it is purged.
+        /// The media type of the content, for example `image/png`; empty once the upload is purged.
         public var type: String { upload.type.text }
-        /// The size in bytes; nil until all parts have arrived.
+        /// The size in bytes; nil until the upload has ended.
         public var size: UInt64? { upload.content?.size }
-        /// The parts in the order of their bytes; nil until all have arrived.
+        /// The parts in the order of their bytes; nil until the upload has ended.
         public var parts: [PartID]? { upload.content?.parts }
 
         var key: Upload.Key { upload.key }
@@ -43,25 +45,27 @@ extension File {
             isPurged || (sendings.isEmpty ? isExpired : sendings.allSatisfy(\.isDeleted))
         }
 
-        /// Whether there is more to say than one message that is not deleted.
+        /// Whether the state contains more than one message that is not deleted, so that the field
+        /// `rest` is written.
         var hasRest: Bool {
             isExpired || sendings.count > 1 || sendings.contains(where: \.isDeleted)
         }
 
-        /// The messages that are not known to be deleted.
+        /// The messages that name the upload and are not known to be deleted.
         var living: [MessageID] { sendings.filter { !$0.isDeleted }.map(\.message) }
 
-        /// The earliest message that names it.
+        /// The earliest message that names the upload.
         var firstMessage: Register<MessageID>? { File.first(of: sendings) }
 
-        /// The earliest message that names it and is not known to be deleted.
+        /// The earliest message that names the upload and is not known to be deleted.
         var firstLiving: Register<MessageID>? { File.first(of: sendings.filter { !$0.isDeleted }) }
 
         var greatestTime: HybridTimestamp {
             sendings.reduce(upload.greatestTime) { max($0, $1.stamp.time) }
         }
 
-        /// Whether the bytes of a part may be needed: all parts are, until the upload has ended.
+        /// Returns whether the bytes of a part may be needed; until the upload has ended, every
+        /// part may be.
         func needs(_ part: PartID) -> Bool { upload.content?.parts.contains(part) ?? true }
 
         mutating func add(_ sending: Sending) {
@@ -83,7 +87,7 @@ extension File {
 
         private mutating func normalize() { if isPurged { upload = upload.emptied } }
 
-        /// Whether it is in the normal form in which a merge leaves it.
+        /// Whether the state is in the normal form that a merge produces.
         private var isNormal: Bool { !isPurged || upload == upload.emptied }
     }
 }
@@ -132,14 +136,14 @@ extension File.Sending: WireValue {
     }
 }
 
-/// The coding of a state in a document that has several.
+/// The coding of an upload's state in a document with several uploads.
 extension File.OwnerState: WireValue {
     public func encode(into writer: inout ByteWriter) {
         upload.encode(into: &writer)
         encodeRest(into: &writer)
     }
 
-    /// Writes what follows the upload.
+    /// Writes the sendings and the flags, which follow the upload.
     func encodeRest(into writer: inout ByteWriter) {
         sendings.encode(into: &writer)
         writer.write(isExpired)

@@ -1,29 +1,30 @@
 import CRDT
 import Wire
 
-/// A part of a file's bytes; each but the last has `bytesMax` bytes.
+/// A part of a file's bytes; all parts except the last have `bytesMax` bytes.
 ///
-/// A part is named by a digest of its bytes, so that two clients that put one part put the same
-/// bytes, on two sides of a network partition too. It is purged where its file is closed, and put
-/// again where a message that names the file arrives; of two states that of the later generation
-/// counts.
+/// The name of a part is a digest of its bytes, so parts with the same name have the same bytes,
+/// even if two clients upload them on two sides of a network partition. A part is purged when its
+/// file is closed, and its bytes are stored again when a message that names the file arrives. Of
+/// two states of a part, the one with the later generation counts.
 public struct FilePart: Hashable, Sendable {
-    /// The most bytes of a part: in base64 it fits a line.
+    /// The most bytes of a part: 32 KiB, which in base64 fit in one line of the protocol.
     public static let bytesMax = 32 << 10
-    /// The bytes of its name: 16 bytes of a digest in base64url.
+    /// The length of a part's name in bytes: a digest of 16 bytes in base64url.
     public static let nameBytes = 22
-    /// The most parts of a file: 25 MiB.
+    /// The most parts of a file, which is thus at most 25 MiB.
     public static let countMax = 800
 
-    /// Whether a name is as long as a digest, and written as one.
+    /// Returns whether a part's name has the length and the form of a digest in base64url.
     public static func isName(_ part: PartID) -> Bool {
         part.text.utf8.count == nameBytes && Base64.decode(part.text) != nil
     }
 
     public private(set) var created: Stamp
-    /// Empty once it is purged.
+    /// The bytes of the part; empty while the part is purged.
     public private(set) var bytes: [UInt8]
-    /// How often it was purged and put again; it is purged where the number is odd.
+    /// The number of times that the part was purged or put again; the part is purged if the number
+    /// is odd.
     private var generation: UInt64 = 0
 
     init(_ bytes: [UInt8], created: Stamp) {
@@ -64,7 +65,8 @@ extension FilePart {
         static let created: UInt64 = 1
         static let bytes: UInt64 = 2
         static let purged: UInt64 = 3
-        /// The generation, from the second on; the fields above say the others.
+        /// The number of the field of the generation, which is omitted for generations 0 and 1: the
+        /// field `purged` implies these.
         static let generation: UInt64 = 4
     }
 

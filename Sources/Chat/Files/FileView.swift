@@ -1,27 +1,27 @@
 import CRDT
 import Wire
 
-/// A file of a conversation as its participants see it.
+/// A file of a conversation, as the conversation's participants see it.
 public struct FileView: Hashable, Sendable {
     public let id: FileID
     public let owner: UserID
     public let type: String
-    /// In bytes; nil while parts are missing.
+    /// The size in bytes; nil while parts are missing.
     public let size: UInt64?
     public let message: MessageID?
     public let createdAt: HybridTimestamp
-    /// A name of the bytes: the same bytes have the same one; nil while parts are missing, and in a
-    /// view for a node of an earlier version.
+    /// A hash of the file's size and parts, which identifies the content; nil while parts are
+    /// missing, and in a view for a node of an earlier version.
     public var tag: String?
 }
 
-/// A file that somebody has to look after.
+/// A file that waits to be purged or closed.
 public struct DueFile: Hashable, Sendable {
     public let conversation: ConversationID
     public let id: FileID
     public let createdAt: HybridTimestamp
     public let isClosed: Bool
-    /// The parts that are not purged; some of them where there are many.
+    /// The parts that are not purged; if there are many, only some of them.
     public let parts: [PartID]
 
     public init(
@@ -37,7 +37,7 @@ public struct DueFile: Hashable, Sendable {
 }
 
 extension File {
-    /// - Returns: nil for a closed file.
+    /// - Returns: the view of the file; nil if the file is closed.
     public func view(as id: FileID, isTagged: Bool = true) -> FileView? {
         guard !isClosed else { return nil }
         let (upload, message) = (shown.upload, shown.firstLiving?.value)
@@ -48,7 +48,7 @@ extension File {
     }
 }
 
-/// The form without the tag, which follows it where there is one.
+/// The coding of a file view without its tag, which follows the view if there is one.
 extension FileView: WireValue {
     public func encode(into writer: inout ByteWriter) {
         writer.write(id)

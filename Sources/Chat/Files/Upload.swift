@@ -1,22 +1,22 @@
 import CRDT
 import Wire
 
-/// An upload of a file: who began it and, once it has ended, what it consists of.
+/// An upload of a file: its owner and type and, once the upload has ended, its size and parts.
 ///
-/// Two uploads under one name, on two sides of a network partition, are two values, of which one is
-/// read as a whole. An upload that has ended comes before one that has not, an earlier beginning
-/// before a later one. What is read is therefore what one client has uploaded.
+/// Two uploads under one file id, on two sides of a network partition, are two separate values;
+/// readers get one of them, so they read exactly what one client has uploaded. Uploads that have
+/// ended sort before others, and uploads that began earlier sort before later ones.
 struct Upload: Hashable, Sendable {
     /// The content of a file, as the end of its upload names it.
     struct Content: Hashable, Sendable {
         /// The stamp of the upload's end.
         let ended: Stamp
-        /// In bytes.
+        /// The size in bytes.
         let size: UInt64
-        /// The parts in the order of their bytes; one may be there several times.
+        /// The parts in the order of their bytes; a part may occur several times.
         let parts: [PartID]
 
-        /// A name of these bytes: the same bytes have the same one.
+        /// A hash of the size and the parts: equal content has the same tag.
         var tag: String {
             var writer = ByteWriter()
             writer.write(varint: size)
@@ -26,10 +26,10 @@ struct Upload: Hashable, Sendable {
         }
     }
 
-    /// What names an upload among those under a file's id, in their order.
+    /// The sort key that identifies an upload among the uploads under a file's id.
     ///
-    /// An end that was executed twice may have ended two beginnings, and one beginning may have two
-    /// ends: each pair of the two is an upload.
+    /// An operation that two nodes executed may have ended two uploads, and one upload may have
+    /// been ended by two operations: each pair of a beginning and an end counts as one upload.
     struct Key: Hashable, Comparable, Sendable {
         let begun: Stamp
         let ended: Stamp?
@@ -42,9 +42,9 @@ struct Upload: Hashable, Sendable {
 
     let begun: Stamp
     let owner: UserID
-    /// The type of the content, as `image/png`.
+    /// The media type of the content, for example `image/png`.
     let type: FieldText
-    /// Nil until all parts have arrived.
+    /// The content that the upload's end names; nil until the upload has ended.
     let content: Content?
 
     init(begun: Stamp, owner: UserID, type: FieldText, content: Content? = nil) {
@@ -60,7 +60,8 @@ struct Upload: Hashable, Sendable {
         Upload(begun: begun, owner: owner, type: type, content: content)
     }
 
-    /// The upload without what it consists of: of two uploads the same one counts as before.
+    /// The upload without its type, size and parts; its key is unchanged, and so is its order among
+    /// other uploads.
     var emptied: Upload {
         Upload(
             begun: begun, owner: owner, type: FieldText(""),
@@ -73,7 +74,8 @@ struct Upload: Hashable, Sendable {
 extension Upload: Comparable {
     static func < (left: Upload, right: Upload) -> Bool {
         guard left.key == right.key else { return left.key < right.key }
-        // An operation has one meaning: the rest is for damaged documents.
+        // Operations with equal stamps are equal, so the further comparisons matter only for
+        // damaged documents.
         let (one, other) = (
             (left.owner, left.type, left.content?.size ?? 0),
             (right.owner, right.type, right.content?.size ?? 0)
@@ -114,7 +116,7 @@ extension Upload.Content: WireValue {
 }
 
 extension ByteReader {
-    /// Reads the list of a file's parts.
+    /// Reads the list of a file's parts, and checks their number and names.
     mutating func readParts() throws(WireError) -> [PartID] {
         let parts: [PartID] = try readList(limit: FilePart.countMax)
         guard parts.allSatisfy(FilePart.isName) else { throw .invalid("the parts of a file") }

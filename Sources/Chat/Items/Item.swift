@@ -12,7 +12,7 @@ public enum ItemPriority: String, CaseIterable, Comparable, Sendable {
 
 /// The time at which an action item is due.
 public struct DueTime: Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970; negative before.
+    /// Milliseconds since 1970; negative for earlier times.
     public let milliseconds: Int64
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -24,25 +24,27 @@ public struct DueTime: Hashable, Comparable, Sendable {
 
 /// An action item: something that its owner means to do.
 ///
-/// Ids are the owner's own: the items of others may have the same. Of two items that a user added
-/// under one id, on two sides of a network partition, the earlier wins. A deletion is final, in
-/// every order of events.
+/// Each owner has a separate set of item ids, so items of two users may have the same id. If a user
+/// adds two items under one id on two sides of a network partition, the earlier item wins. A
+/// deletion is final, in whatever order the changes arrive.
 ///
-/// With earlier versions all users had one item under an id; of two users' items, added on two
-/// sides, the earlier won. The changes that an owner made are therefore kept under the owner's
-/// name, so that nobody changes or deletes an item that turned out to be another user's.
+/// In earlier versions all users shared one set of item ids, and of two users' items with one id
+/// the earlier won. The changes to an item are therefore stored for each owner separately, so that
+/// no change by one user applies to an item that a merge has given to another.
 public struct Item: Hashable, Sendable {
     /// The immutable part of an item, set when it is added.
     public struct Header: Hashable, Sendable {
         public let created: Stamp
         public let owner: UserID
-        /// The conversation and the message that the item came from: only links, since only their
-        /// own shard knows whether they exist.
+        /// The conversation of the message that the item came from.
+        ///
+        /// The conversation and the message are only links: nobody checks whether they exist, since
+        /// another shard stores them.
         public let chat: ConversationID?
         public let message: MessageID?
         public let due: DueTime?
         public let priority: ItemPriority?
-        /// Empty once the item is deleted.
+        /// The title; empty once the item is deleted.
         public internal(set) var title: FieldText
     }
 
@@ -66,7 +68,7 @@ public struct Item: Hashable, Sendable {
         }
     }
 
-    /// The fields that a mutation sets; nil leaves a field as it is.
+    /// The fields that a mutation of an item sets; a field that is nil stays unchanged.
     public struct Edit: Hashable, Sendable {
         public let title: FieldText?
         public let due: Clearable<DueTime>?
@@ -83,7 +85,7 @@ public struct Item: Hashable, Sendable {
     }
 
     public private(set) var header: Header
-    /// The changes made by each owner; ascending by owner, one entry each.
+    /// The changes of the item by each of its owners; one entry for each owner, ascending by owner.
     var handlings: [OwnerState]
 
     init(_ header: Header) {
@@ -107,7 +109,7 @@ public struct Item: Hashable, Sendable {
     public var isDone: Bool { handling?.status?.value == .done }
     public var isDeleted: Bool { handling?.isDeleted ?? false }
 
-    /// The time at which the item, as it is shown, last changed.
+    /// The time of the last change of the item by its present owner.
     var changedAt: HybridTimestamp {
         max(header.created.time, handling?.greatestTime ?? .zero)
     }
@@ -136,7 +138,7 @@ extension Item {
             || edit.priority.map { $0.value != priority } ?? false
     }
 
-    /// Changes the state that belongs to the item's owner.
+    /// Applies `body` to the state of the item's present owner.
     mutating func handle(_ body: (inout OwnerState) -> Void) {
         var mine = handling ?? OwnerState(owner: header.owner)
         body(&mine)
@@ -163,7 +165,7 @@ extension Item {
         }
     }
 
-    /// Whether the item is in normal form: a deleted one has no content left.
+    /// Whether the item is in normal form: a deleted item has neither a title nor other fields.
     var isNormal: Bool {
         (!isDeleted || header.title.text.isEmpty) && handlings.allSatisfy(\.isNormal)
     }
@@ -174,8 +176,10 @@ extension Item {
 }
 
 extension Item.Header: Comparable {
-    /// Orders headers by stamp, which is equal only for equal headers; the other comparisons make
-    /// the order total over any decoded bytes.
+    /// Orders headers by stamp.
+    ///
+    /// Stamps are equal only for equal headers; the comparisons of the other fields make the order
+    /// total over any decoded bytes.
     ///
     /// The title is compared last, since a deleted item has lost it.
     public static func < (left: Self, right: Self) -> Bool {

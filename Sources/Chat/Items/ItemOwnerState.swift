@@ -13,14 +13,14 @@ extension Item {
     /// The changes that one owner made to an item after it was added; each field is a
     /// last-writer-wins register.
     ///
-    /// A deletion is final and removes all other fields: it wins over everything.
+    /// A deletion is final, removes all other fields and wins over all other changes.
     public struct OwnerState: Hashable, Sendable {
         let owner: UserID
         var title: Register<FieldText>?
         var due: Register<Clearable<DueTime>>?
         var priority: Register<Clearable<ItemPriority>>?
         var status: Register<Status>?
-        /// The time of the deletion; of two times, the earlier.
+        /// The time of the deletion, the earlier of two; nil if the item is not deleted.
         private(set) var deletedAt: HybridTimestamp?
 
         var isDeleted: Bool { deletedAt != nil }
@@ -59,8 +59,8 @@ extension Item {
             status.merge(other.status)
         }
 
-        /// Whether the state is in normal form: deleted and without fields, or with at least one
-        /// field.
+        /// Whether the state is in normal form: it is either deleted and has no fields, or has at
+        /// least one field.
         var isNormal: Bool {
             let isEmpty = title == nil && due == nil && priority == nil && status == nil
             return isDeleted == isEmpty

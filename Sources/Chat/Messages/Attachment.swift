@@ -3,7 +3,7 @@ import Wire
 /// The files that are sent with a message.
 public struct Attachment: Hashable, Sendable {
     public let file: FileID
-    /// A small picture of it, which is a file of its own.
+    /// A small picture of the file, stored as a separate file.
     public let preview: FileID?
 
     /// The most bytes of a preview (16 KiB).
@@ -14,7 +14,7 @@ public struct Attachment: Hashable, Sendable {
         self.preview = preview
     }
 
-    /// The files, each once: a small picture may be its own preview.
+    /// The file and its preview, without repetition: a small picture may be its own preview.
     var files: [FileID] { preview.map { $0 == file ? [file] : [file, $0] } ?? [file] }
 }
 

@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A text that a message had, and since when.
+/// A text that a message had, and the time from which it was shown.
 public struct EditView: Hashable, Sendable {
     public let at: HybridTimestamp
     public let text: String

@@ -11,9 +11,10 @@ public struct HistoryPosition: Hashable, Comparable, Sendable {
         self.id = id
     }
 
-    /// Returns the position before every message sent at `time` or later, and after all others.
+    /// Returns the position before every message sent at `time` or later, and after every message
+    /// sent earlier.
     public static func start(of time: HybridTimestamp) -> HistoryPosition {
-        // `-` is the least of all names.
+        // The name `-` sorts before every other name.
         HistoryPosition(time: time, id: MessageID(checked: "-"))
     }
 
@@ -33,13 +34,14 @@ extension HistoryPosition: WireValue {
     }
 }
 
-/// A part of a conversation's history: up to `limit` messages next to a position.
+/// A requested part of a conversation's history: up to `limit` messages before or after a position,
+/// or the newest ones.
 public struct HistoryPage: Hashable, Sendable {
     public enum Place: Hashable, Sendable {
         case newest
-        /// Just before this position, which is excluded.
+        /// The messages just before a position, which is excluded.
         case before(HistoryPosition)
-        /// Just after this position, which is excluded.
+        /// The messages just after a position, which is excluded.
         case after(HistoryPosition)
     }
 
@@ -51,7 +53,7 @@ public struct HistoryPage: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// Whether the page is filled from its newest message downwards.
+    /// Whether the page is filled from its newest message towards older ones.
     public var isDescending: Bool {
         if case .after = place { return false }
         return true
@@ -71,11 +73,11 @@ extension MessageID {
     /// Creates an id whose byte order follows `time`, so that a table keyed by id stores messages
     /// of about the same time side by side.
     ///
-    /// Its 15 bytes are the most that a `String` holds without an allocation, and ids are copied
-    /// often.
+    /// An id has 15 bytes, the most that a `String` stores without an allocation, since ids are
+    /// copied often.
     ///
-    /// - Parameter entropy: 64 random bits, of which 42 are used: among a thousand ids that a
-    ///   conversation gets in one millisecond, two are equal once in nine million times.
+    /// - Parameter entropy: 64 random bits, of which 42 are used: if a conversation gets a thousand
+    ///   ids in one millisecond, the probability that two are equal is 1 in nine million.
     public static func minted(at time: HybridTimestamp, entropy: UInt64) -> MessageID {
         MessageID(
             checked: String(unsafeUninitializedCapacity: 15) { buffer in
@@ -89,9 +91,11 @@ extension MessageID {
             })
     }
 
-    /// Returns the millisecond in which a node made this id; nil where no node can have made it.
+    /// Returns the time, in milliseconds, at which a node created the id; nil if the id does not
+    /// have the form of a created one.
     ///
-    /// The time is only a hint: a client that names a message may choose an id of the same form.
+    /// The time is only a hint: a client that chooses a message's id may choose one of the same
+    /// form.
     public static func mintedAt(_ id: String) -> HybridTimestamp? {
         var id = id
         let milliseconds = id.withUTF8 { digits -> UInt64? in
@@ -108,15 +112,17 @@ extension MessageID {
     }
 }
 
-/// The digits of an id, six bits each; the first eight hold the time in milliseconds.
+/// The number of digits of a created message id, each of six bits; the first eight encode the time
+/// in milliseconds.
 private let mintedDigits = 15
 private let mintedTimeDigits = 8
 
-/// Returns the digit for the lowest six bits; digits are in byte order as their values are.
+/// Returns the digit for the lowest six bits; the byte order of the digits is the order of their
+/// values.
 private func digit(_ bits: UInt64) -> UInt8 {
     let value = UInt8(truncatingIfNeeded: bits & 63)
     return switch value {
-    // 0…9 and :
+    // The digits 0 to 9 and the colon.
     case ..<11: UInt8(ascii: "0") + value
     case ..<37: UInt8(ascii: "A") + (value - 11)
     case 37: UInt8(ascii: "_")

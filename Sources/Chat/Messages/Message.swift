@@ -8,37 +8,38 @@ public enum MessageType: String, CaseIterable, Sendable {
 
 /// A message: its first text, its edits, its pin, and the users for whom it is deleted.
 ///
-/// Of two sends of one id, on two sides of a network partition, the earlier header wins. Where both
-/// have the same sender and text, as when a client without a response sends again to another node,
-/// the edits of both belong to the message; where they differ, the edits of the losing send are not
-/// shown. What several users sent under one id is kept apart, so that nobody edits, pins or deletes
-/// the message of another. A retracted message has no text, no versions and no pin: a deletion for
-/// everyone by its sender wins over everything, in every order of events.
+/// If one message id is sent on two sides of a network partition, the send with the earlier header
+/// wins. If both sends have the same sender and text, as when a client that got no response sends
+/// again to another node, the edits of both belong to the message; otherwise the edits of the
+/// losing send are not shown. Sends of different users under one id are kept apart, so that nobody
+/// edits, pins or deletes the message of another user. A retracted message has no text, no versions
+/// and no pin: a deletion for everyone by its sender wins over everything, in every order of
+/// events.
 public struct Message: Hashable, Sendable {
     /// The immutable part of a message, set when it is sent.
     public struct Header: Hashable, Sendable {
         public let sent: Stamp
-        /// The dot of the sending.
+        /// The dot of the message's sending.
         public let dot: Dot
         public let sender: UserID
         public let type: MessageType
         public let item: ItemID?
-        /// Whether the message notifies nobody, as those of the sample data.
+        /// Whether the message notifies nobody, as the messages of the sample data do.
         public internal(set) var isSilent = false
         public internal(set) var attachment: Attachment?
-        /// Empty once the message is retracted.
+        /// The message's first text; empty once the message is retracted.
         public internal(set) var text: String
 
         /// The files that the message is sent with.
         var files: [FileID] { attachment?.files ?? [] }
 
-        /// A checksum of the sender and the text, equal for a send and its repetition.
+        /// A checksum of the sender and the text; it is equal for a send and its repetition.
         var sending: UInt64 {
             checksum(of: text, seed: checksum(of: sender.text))
         }
     }
 
-    /// An edit.
+    /// An edit of a message: the new text, and the stamp of the edit.
     public struct Version: Hashable, Sendable {
         public let stamp: Stamp
         public let text: String
@@ -46,40 +47,42 @@ public struct Message: Hashable, Sendable {
 
     /// An edit of a losing send.
     ///
-    /// It can become visible again: an earlier header of the same sender and text may still arrive.
+    /// An orphaned edit can become visible again: an earlier header with the sender and text of the
+    /// losing send may still arrive.
     struct OrphanedEdit: Hashable, Sendable {
         let sending: UInt64
         let version: Version
     }
 
-    /// What the user sent whose header is the earliest.
+    /// The send with the earliest header, which users see.
     var shown: Send
-    /// What other users sent under the id, ascending by header, one for each; nobody sees it.
+    /// The sends of other users under the same id, one for each user, ascending by header; nobody
+    /// sees them.
     var others: [Send] = []
-    /// The dots of losing sends; a user who was notified of one is not notified of another.
+    /// The dots of losing sends; a user who was notified of one send of a message is not notified
+    /// of another.
     var losingSends = Context()
-    /// The files that losing sends name and the header does not, ascending: they belong to the
-    /// message, too, and are closed with its deletion.
+    /// The files that only losing sends name, ascending: these files belong to the message, too,
+    /// and its deletion closes them.
     var otherFiles: [FileID] = []
     /// The users who deleted the message for themselves.
     public internal(set) var deletedBy = ObservedRemoveSet<UserID>()
-    /// The times at which users last deleted it for themselves and last restored it.
+    /// The times at which users last deleted the message for themselves and last restored it.
     public internal(set) var deletionTimes = ChangeTimes()
 
     public var header: Header { shown.header }
 
-    /// The edits, ascending by stamp: the last one is shown, all of them are the history.
+    /// The edits, ascending by stamp; the last edit is shown, and all edits form the history.
     public var versions: [Version] { shown.versions }
 
     public var pin: Register<Pin>? { shown.pin }
 
-    /// The time of the deletion for everyone; once set it stays set, and of two times the earlier
-    /// wins.
+    /// The time of the deletion for everyone; it is never unset, and of two times the earlier wins.
     public var retractedAt: HybridTimestamp? { shown.retractedAt }
 
     public var isRetracted: Bool { shown.isRetracted }
 
-    /// Whether one of its senders has deleted for everyone what they sent.
+    /// Whether one of the senders under the message's id has deleted their message for everyone.
     var hasRetracted: Bool { isRetracted || others.contains(where: \.isRetracted) }
 
     /// The files that any send of the message names.
@@ -91,13 +94,13 @@ public struct Message: Hashable, Sendable {
     public var editedAt: HybridTimestamp? { versions.last?.stamp.time }
 
     var greatestTime: HybridTimestamp {
-        // Two arguments at a time: more are passed to `max` as an array, at every write.
+        // `max` gets two arguments at a time: for more, it allocates an array, at every write.
         var greatest = max(shown.greatestTime, max(deletedBy.greatestTime, deletionTimes.greatest))
         for other in others { greatest = max(greatest, other.greatestTime) }
         return greatest
     }
 
-    /// Whether a user has it pinned.
+    /// Whether the message is pinned.
     public var isPinned: Bool { pin?.value.by != nil }
 
     /// Whether the message counts as deleted for everyone: retracted, or hidden by every
@@ -167,11 +170,12 @@ extension Message.Header: Comparable {
             && haveSameBytes(left.text, right.text)
     }
 
-    /// Orders headers by stamp; equal stamps mean one operation that several nodes executed, of
-    /// which the least dot wins.
+    /// Orders headers by stamp.
     ///
-    /// The other comparisons make the order total over any decoded bytes; the text comes last,
-    /// since a retracted message has lost it.
+    /// Equal stamps mean that several nodes executed one operation; then the least dot wins.
+    ///
+    /// The comparisons of the other fields make the order total over any decoded bytes. The text is
+    /// compared last, since a retracted message has none.
     public static func < (left: Self, right: Self) -> Bool {
         guard left.sent == right.sent else { return left.sent < right.sent }
         guard left.sender == right.sender else { return left.sender < right.sender }

@@ -9,7 +9,8 @@ extension Message {
         static let pin: UInt64 = 4
         static let retracted: UInt64 = 5
         static let orphanedEdits: UInt64 = 6
-        /// The header's dot, in a field of its own, since nothing may follow the header's bytes.
+        /// The number of the field of the header's dot, which is separate since nothing may follow
+        /// the header's bytes.
         static let dot: UInt64 = 7
         static let silent: UInt64 = 8
         static let losingSends: UInt64 = 9
@@ -19,8 +20,8 @@ extension Message {
         static let otherSends: UInt64 = 13
     }
 
-    /// - Parameter changedBy: the document's context, which names the replica that sent the
-    ///   message.
+    /// - Parameter changedBy: the document's context, which contains the replica id of the header's
+    ///   dot.
     func write(to fields: inout some FieldSink & ~Copyable, changedBy: Context) {
         fields.set(FieldNumber.header) { header.encode(into: &$0) }
         fields.set(FieldNumber.versions, toList: versions)
@@ -58,7 +59,8 @@ extension Message {
         shown.header.attachment = try fields.take(FieldNumber.attachment)
         otherFiles = try fields.take(FieldNumber.otherFiles, orEmpty: [], "other files")
             .ascending("other files", by: \.self)
-        // Nearly all messages were sent once, without a file: what they lack costs nothing.
+        // Nearly all messages were sent once, without a file; for these the first test suffices and
+        // no set is made.
         guard otherFiles.isEmpty || Set(otherFiles).isDisjoint(with: self.header.files) else {
             throw .invalid("other files")
         }
@@ -103,7 +105,7 @@ extension Message {
     }
 }
 
-/// The coding of what another user sent than the one whose message is shown.
+/// The coding of a send of another user than the sender of the shown message.
 extension Message.Send {
     func encode(into writer: inout ByteWriter, changedBy: Context) {
         writer.write(header.dot, in: changedBy)
@@ -153,7 +155,8 @@ extension Message.Version: WireValue {
     }
 }
 
-/// A dot in a document's bytes: the index of its replica in the document's context, and the seq.
+/// The coding of a dot in a document's bytes: the index of its replica id in the document's
+/// context, then the seq.
 extension ByteWriter {
     mutating func write(_ dot: Dot, in context: Context) {
         guard let place = context.dots.firstIndex(where: { $0.replica == dot.replica }) else {

@@ -4,20 +4,22 @@ import Wire
 /// The number of messages in a run of a conversation's history, in total and for each user; unread
 /// counts and previews are derived from it without reading the messages.
 ///
-/// The numbers equal those of a count message by message; only `sent` may be wider.
+/// The numbers equal the result of counting each message; only the ranges in `sent` may be wider
+/// than necessary.
 public struct MessageCounts: Hashable, Sendable {
-    /// The counts of one user, of messages that are not retracted unless stated otherwise.
+    /// The counts of one user; only counts with `Retracted` in their names include retracted
+    /// messages.
     struct Share: Hashable, Sendable {
         let user: UserID
-        /// Messages sent by the user and not deleted by the user for themselves.
+        /// The number of messages sent by the user and not deleted by the user for themselves.
         var own = 0
-        /// Messages deleted by the user for themselves.
+        /// The number of messages deleted by the user for themselves.
         var deleted = 0
-        /// Retracted messages deleted by the user for themselves.
+        /// The number of retracted messages deleted by the user for themselves.
         var deletedRetracted = 0
-        /// Messages sent by the user and deleted by the user for themselves.
+        /// The number of messages both sent by the user and deleted by the user for themselves.
         var ownDeleted = 0
-        /// Retracted messages sent by the user.
+        /// The number of retracted messages sent by the user.
         var ownRetracted = 0
 
         var isEmpty: Bool {
@@ -26,7 +28,7 @@ public struct MessageCounts: Hashable, Sendable {
         }
     }
 
-    /// The range of seqs of one replica in which messages were sent.
+    /// A range of seqs of one replica id that includes all its sendings of messages of the run.
     struct Sent: Hashable, Sendable {
         let replica: ReplicaID
         var seqs: ClosedRange<UInt64>
@@ -34,51 +36,54 @@ public struct MessageCounts: Hashable, Sendable {
 
     public private(set) var messages = 0
     private var retracted = 0
-    /// Ascending by user; none of them empty.
+    /// The counts of each user, ascending by user; none is empty.
     private var shares: [Share] = []
-    /// Whether `ownDeleted` and `ownRetracted` are counted: rows of earlier versions lack them.
+    /// Whether `ownDeleted` and `ownRetracted` are counted: rows that earlier versions wrote lack
+    /// these counts.
     private var areSendersCounted = true
-    /// Ascending by replica; the ranges include every message that is or was in the run.
+    /// The seqs of the sendings, one range for each replica id, ascending; the ranges include every
+    /// message that is or was in the run.
     private var sent: [Sent] = []
 
     public init() {}
 
-    /// Returns the number of messages of other users that `user` sees, without deleted ones.
+    /// Returns the number of messages that `user` sees and has not sent, without deleted messages.
     public func unread(of user: UserID) -> Int {
         let share = share(of: user)
         return messages - retracted - (share?.own ?? 0) - (share?.deleted ?? 0)
     }
 
-    /// Returns the number of messages that `user` sees, without those deleted for everyone.
+    /// Returns the number of messages that `user` sees, without messages that are deleted for
+    /// everyone.
     public func shown(to user: UserID) -> Int {
         messages - retracted - (share(of: user)?.deleted ?? 0)
     }
 
-    /// Returns the number of messages that `user` sees, including placeholders of deleted ones.
+    /// Returns the number of messages that `user` sees, including placeholders of deleted messages.
     public func seen(by user: UserID) -> Int {
         let share = share(of: user)
         return messages - (share?.deleted ?? 0) - (share?.deletedRetracted ?? 0)
     }
 
-    /// Whether there may be a message that `user` has sent, deleted or not.
+    /// Returns whether the run may contain a message that `user` has sent, deleted or not.
     public func mayHaveSendings(of user: UserID) -> Bool {
         guard let share = share(of: user) else { return false }
         return share.own + share.ownDeleted + share.ownRetracted > 0 || !areSendersCounted
     }
 
-    /// The messages of some senders in a run.
+    /// The number of messages of some senders in a run.
     struct Sendings: Hashable, Sendable {
-        /// Those that are not retracted.
+        /// The number of messages that are not retracted.
         var shown = 0
         var retracted = 0
     }
 
     /// Returns the number of messages that `user` sees of the senders for whom `body` returns true;
-    /// nil where the counts do not say, or `body` returns nil.
+    /// nil if the counts do not determine the number, or `body` returns nil.
     ///
     /// - Parameters:
-    ///   - senders: ascending.
-    ///   - body: called for those of the senders of whom there are messages.
+    ///   - senders: the senders, ascending.
+    ///   - body: a closure that is called for each sender with messages in the run.
     func sendings<Senders: Collection<UserID>>(
         of senders: Senders, to user: UserID, where body: (UserID) -> Bool?
     ) -> Sendings? {
@@ -95,13 +100,14 @@ public struct MessageCounts: Hashable, Sendable {
             sum.retracted += share.ownRetracted
         }
         guard sum != Sendings() else { return sum }
-        // Which messages a user has deleted for themselves is not counted by sender.
+        // The messages that a user has deleted for themselves are not counted by sender, so the
+        // number is known only if the user has deleted none.
         let own = self.share(of: user)
         return own?.deleted ?? 0 == 0 && own?.deletedRetracted ?? 0 == 0 ? sum : nil
     }
 
-    /// Returns true where `vector` includes every sending, false where it includes none, and nil
-    /// where neither is certain.
+    /// Returns true if `vector` contains every sending, false if it contains none, and nil if
+    /// neither is certain.
     public func areSent(within vector: Vector) -> Bool? {
         var isOutside = true
         var isInside = true
@@ -126,7 +132,7 @@ public struct MessageCounts: Hashable, Sendable {
 
     // MARK: Counting
 
-    /// Adds a message to the counts, or removes it where `sign` is -1.
+    /// Adds a message to the counts; removes it if `sign` is -1.
     public mutating func add(_ document: Document, times sign: Int = 1) {
         guard let message = document.message else { return }
         messages += sign
@@ -155,7 +161,7 @@ public struct MessageCounts: Hashable, Sendable {
         }
         guard sign > 0 else { return }
         widen(message.header.dot)
-        // Most messages were sent once.
+        // Most messages were sent once and have no losing sends.
         if !message.losingSends.isEmpty {
             for dot in message.losingSends.dots { widen(dot) }
         }
@@ -178,7 +184,7 @@ public struct MessageCounts: Hashable, Sendable {
         for entry in other.sent { widen(entry) }
     }
 
-    /// Returns the counts without some of the messages.
+    /// Returns the counts without the messages that `other` counts.
     public func without(_ other: MessageCounts) -> MessageCounts {
         var rest = self
         rest.add(other, times: -1)
@@ -221,7 +227,7 @@ extension MessageCounts: WireValue {
         writer.write(count: retracted)
         shares.encode(into: &writer)
         sent.encode(into: &writer)
-        // Rows end here where they were written by an earlier version.
+        // A row without the senders' counts ends here, as a row of an earlier version does.
         guard areSendersCounted else { return }
         for share in shares {
             writer.write(count: share.ownDeleted)
@@ -274,16 +280,16 @@ extension MessageCounts.Sent: WireValue {
     }
 }
 
-/// A run of a conversation's history with its counts, as an index on disk stores it; derived from
-/// the messages alone.
+/// A run of a conversation's history with its counts, as an index on disk stores it; it is computed
+/// from the messages alone.
 ///
-/// The runs of a level follow each other. A run of the first level holds about 64 messages, a run
-/// of each further level about 64 runs of the level below. A hash of the time decides whether a run
-/// begins there, so the boundaries depend neither on the order in which messages arrive nor on the
-/// choices of their senders. The newest messages, and all that no run covers, are counted one by
-/// one.
+/// The runs of one level are consecutive. A run of the first level holds about 64 messages, a run
+/// of each further level about 64 runs of the level below. A hash of a time decides whether a run
+/// begins at that time, so the boundaries depend neither on the order in which messages arrive nor
+/// on the choices of their senders. Messages outside of every run, such as the newest ones, are
+/// counted one by one.
 public struct CountedRun: Hashable, Sendable {
-    /// The time from which the run may hold messages, inclusive.
+    /// The earliest time at which a message of the run can have been sent.
     public let start: HybridTimestamp
     /// The time before which all messages of the run were sent.
     public let end: HybridTimestamp
@@ -295,16 +301,16 @@ public struct CountedRun: Hashable, Sendable {
         self.counts = counts
     }
 
-    /// The levels; with four levels of 6 bits, a run of the last one holds about 16 million
-    /// messages.
+    /// The levels of runs; with four levels of 6 bits, a run of the highest level contains about 16
+    /// million messages.
     public static let levels: ClosedRange<UInt8> = 1...4
 
-    /// The binary logarithm of the average number of parts of a run.
+    /// The binary logarithm of the average number of runs of one level in a run of the next level.
     public static let fanOutBits = 6
 
-    /// Returns the highest level of which a run begins at `time`; 0 where none does.
+    /// Returns the highest level of which a run begins at `time`; 0 if no run begins there.
     public static func level(at time: HybridTimestamp, fanOutBits: Int = fanOutBits) -> UInt8 {
-        // The finalizer of SplitMix64.
+        // The bits of the time are mixed by the finalizer of SplitMix64.
         var bits = time.bits &+ 0x9e37_79b9_7f4a_7c15
         bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
         bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb

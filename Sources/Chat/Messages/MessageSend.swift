@@ -5,13 +5,13 @@ extension Message {
     /// A user's send under a message's id, with its edits, its pin and its deletion for everyone.
     struct Send: Hashable, Sendable {
         var header: Header
-        /// The edits, ascending by stamp: the last one is shown, all of them are the history.
+        /// The edits, ascending by stamp; the last edit is shown, and all edits form the history.
         var versions: [Version] = []
-        /// The edits of losing sends, ascending, one for each edit and send.
+        /// The edits of losing sends, ascending; each pair of an edit and a send occurs once.
         var orphanedEdits: [OrphanedEdit] = []
         var pin: Register<Pin>?
-        /// The time of the deletion for everyone; once set it stays set, and of two times the
-        /// earlier wins.
+        /// The time of the deletion for everyone; it is never unset, and of two times the earlier
+        /// wins.
         var retractedAt: HybridTimestamp?
 
         init(header: Header) { self.header = header }
@@ -27,7 +27,7 @@ extension Message {
             return max(greatest, retractedAt ?? .zero)
         }
 
-        /// The bytes of its texts.
+        /// The total size of the texts of the send and its edits, in bytes.
         var textBytes: Int {
             versions.reduce(header.text.utf8.count) { $0 + $1.text.utf8.count }
                 + orphanedEdits.reduce(0) { $0 + $1.version.text.utf8.count }
@@ -48,7 +48,7 @@ extension Message {
             normalize()
         }
 
-        /// Merges what the same user sent elsewhere.
+        /// Merges another send of the same user under the same message id.
         mutating func merge(_ other: Send) {
             mergeVersions(other)
             header = min(header, other.header)
@@ -57,13 +57,13 @@ extension Message {
             normalize()
         }
 
-        /// Merges the edits of both, each once for each send that it edits.
+        /// Merges the edits of two sends; each pair of an edit and a send is kept once.
         ///
-        /// The same edit can occur twice: where a forward is not answered, the next owner executes
-        /// the same operation. Each side of a network partition may accept `ChatLimits.editsMax`
-        /// edits; beyond `editsKeptMax` the oldest are dropped, so that a document always fits its
-        /// frame, and keeping the greatest of a union is a join. The header that wins determines
-        /// which edits are shown.
+        /// The same edit can occur twice: if an owner does not answer a forwarded request, the next
+        /// owner executes the same operation. Each side of a network partition may accept
+        /// `ChatLimits.editsMax` edits; of more than `editsKeptMax`, the oldest edits are dropped,
+        /// so that the document always fits in a frame. Keeping the greatest edits of a union is a
+        /// join. The winning header determines which edits are shown.
         private mutating func mergeVersions(_ other: Send) {
             let isSame = header == other.header
             guard !isSame || versions != other.versions || orphanedEdits != other.orphanedEdits
@@ -87,18 +87,19 @@ extension Message {
             return joined.suffix(ChatLimits.editsKeptMax)
         }
 
-        /// Reduces it to what is kept beside an earlier send of another user: its edits, since an
-        /// earlier send of the same user and text may still arrive, but not its text.
+        /// Removes the text of a send that is kept beside an earlier send of another user.
+        ///
+        /// The edits are kept, since an earlier send of the same user and text may still arrive.
         mutating func supersede() {
             orphanedEdits = Send.joined(allVersions)
             versions = []
             header.text = ""
         }
 
-        /// Whether it is reduced to that.
+        /// Whether the text and the shown edits are removed, as `supersede` does.
         var isSuperseded: Bool { versions.isEmpty && header.text.isEmpty }
 
-        /// Whether it is in normal form: a retracted message has no content left.
+        /// Whether the send is in normal form: a retracted send has no text, no edits and no pin.
         var isNormal: Bool {
             #if PlantedBugs
                 if PlantedBug.editRevivesDeleted.isOn || PlantedBug.pinRevivesDeleted.isOn {

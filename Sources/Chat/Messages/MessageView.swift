@@ -3,7 +3,7 @@ import Wire
 
 /// A message as one user sees it.
 public struct MessageView: Hashable, Sendable {
-    /// The text shown in place of one that is deleted for everyone.
+    /// The text shown in place of a message that is deleted for everyone.
     public static let placeholder = "[Message deleted]"
 
     public let id: MessageID
@@ -17,16 +17,16 @@ public struct MessageView: Hashable, Sendable {
     public let pinnedBy: UserID?
     public let pinnedAt: HybridTimestamp?
     public let isDeletedForEveryone: Bool
-    /// Ascending.
+    /// The users who have deleted the message for themselves, ascending.
     public let deletedBy: [UserID]
-    /// Without the sender; includes the users who have read it.
+    /// The users, except the sender, to whom the message was delivered, including its readers.
     public let deliveredTo: [UserID]
-    /// Without the sender.
+    /// The users, except the sender, who have read the message.
     public let readBy: [UserID]
 }
 
 extension Message {
-    /// Returns the message as `user` sees it; nil where they deleted it for themselves.
+    /// Returns the message as `user` sees it; nil if `user` deleted it for themselves.
     public func view(
         as id: MessageID, for user: UserID, among participants: ObservedRemoveSet<UserID>,
         progress: Progress = Progress()
@@ -46,28 +46,30 @@ extension Message {
             readBy: progress.readers(of: position, from: header.sender))
     }
 
-    /// Returns the message as it was at a time; only for views.
+    /// Returns the message without edits after `time`; the result is never stored.
     func without(editsAfter time: HybridTimestamp) -> Message {
         var message = self
         message.shown.versions.removeAll { time < $0.stamp.time }
         return message
     }
 
-    /// Whether `user` sees the message's content: it is deleted neither by them nor for everyone.
+    /// Whether `user` sees the message's content: `user` has not deleted it for themselves, and it
+    /// is not deleted for everyone.
     public func isShown(
         to user: UserID, among participants: ObservedRemoveSet<UserID>
     ) -> Bool {
         !deletedBy.contains(user) && !isDeletedForEveryone(among: participants)
     }
 
-    /// Returns the message's texts, oldest first, each with the time from which it was shown; none
-    /// once the message is deleted for everyone.
+    /// Returns the message's texts, oldest first, each with the time from which it was shown;
+    /// returns none if the message is deleted for everyone.
     public func edits(
         among participants: ObservedRemoveSet<UserID>
     ) -> [(at: HybridTimestamp, text: String)] {
         guard !isDeletedForEveryone(among: participants) else { return [] }
         var edits = [(at: header.sent.time, text: header.text)]
-        // A text equal to the one before it is stored only where an earlier edit may still arrive.
+        // An edit with the same text as its predecessor may be stored, since an edit between the
+        // two may still arrive; the history skips it.
         for version in versions where !haveSameBytes(edits.last?.text, version.text) {
             edits.append((version.stamp.time, version.text))
         }

@@ -1,16 +1,16 @@
 import CRDT
 import Wire
 
-/// The form in which a view is sent from the node that made it to the node that requested it.
+/// The coding of a message view between the node that made it and the node that requested it.
 extension MessageView: WireValue {
-    /// The bit of the type's number that says that an attachment follows.
+    /// The bit in the byte of the message type that is set if an attachment follows.
     private static let attachmentBit: UInt8 = 0x80
 
     public func encode(into writer: inout ByteWriter) {
         writer.write(id)
         writer.write(from)
         sentAt.encode(into: &writer)
-        // Nodes of earlier versions read a view without an attachment.
+        // A view without an attachment has the form that nodes of earlier versions read.
         writer.write(type.number | (attachment == nil ? 0 : MessageView.attachmentBit))
         attachment?.encode(into: &writer)
         writer.write(text)
@@ -59,10 +59,10 @@ extension Refusal: WireValue {
 }
 
 extension ByteReader {
-    /// Reads a set of users, ascending.
+    /// Reads a list of users, which must ascend.
     ///
-    /// Only the bytes limit the count: the users who ever deleted a message may outnumber the
-    /// participants of its conversation.
+    /// Only the number of remaining bytes limits the count: the users who ever deleted a message
+    /// may outnumber the participants of its conversation.
     public mutating func readUsers() throws(WireError) -> [UserID] {
         try readList().ascending("users", by: \.self)
     }

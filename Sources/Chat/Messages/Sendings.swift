@@ -1,15 +1,15 @@
 import CRDT
 
 extension Document {
-    /// The dots by which a message was sent, that of its header first; several where it was sent on
-    /// several sides of a network partition.
+    /// The dots of all sendings of a message, beginning with the dot of its header; there are
+    /// several if the message was sent on several sides of a network partition.
     public var sendings: [Dot] {
         guard let message else { return [] }
         return [message.header.dot] + message.losingSends.dots
     }
 
-    /// The seqs of those sendings that later changes of the same replicas have replaced in
-    /// `changedBy`.
+    /// The dots of the sendings that `changedBy` does not contain, because a later change by the
+    /// same replica id has replaced them there.
     public var sendingsReplaced: [Dot] {
         guard let message else { return [] }
         let isFirstNamed = changedBy.dots.contains(message.header.dot)
@@ -19,7 +19,8 @@ extension Document {
 }
 
 extension Message {
-    /// Returns the losing sends after a merge with `other`, in which the header `winner` wins.
+    /// Returns the losing sends' dots after a merge with `other`, in which the header `winner`
+    /// wins.
     func losingSends(with other: Message, under winner: Header) -> Context {
         var all = losingSends
         all.merge(other.losingSends)

@@ -2,9 +2,9 @@ import Wire
 
 /// The words that texts have to contain, in any order and without regard to case.
 public struct WordSearch: Hashable, Sendable {
-    /// As the client wrote them; at most `ChatLimits.titleBytesMax` bytes.
+    /// The words as the client wrote them; at most `ChatLimits.titleBytesMax` bytes.
     private let text: String
-    /// At least one.
+    /// The folded words, at least one.
     private let words: [FoldedWord]
 
     /// Returns nil if the text contains no word.
@@ -17,9 +17,9 @@ public struct WordSearch: Hashable, Sendable {
         self.words = words
     }
 
-    /// Whether each word is a part of one of the texts.
+    /// Returns whether each word occurs in at least one of the texts.
     ///
-    /// The time is linear in the bytes of the texts, for each word.
+    /// The search for each word takes time linear in the bytes of the texts.
     public func matches(_ texts: [String]) -> Bool {
         var missing = words
         for var text in texts {
@@ -38,7 +38,7 @@ public struct WordSearch: Hashable, Sendable {
     }
 }
 
-/// A word without its differences of case, prepared for a search.
+/// A case-folded word, prepared for a search.
 private struct FoldedWord: Hashable, Sendable {
     private let bytes: Pattern<UInt8>
     private let characters: Pattern<Character>
@@ -49,22 +49,22 @@ private struct FoldedWord: Hashable, Sendable {
         characters = Pattern(Array(text))
     }
 
-    /// Whether the word is a part of an ASCII text; most texts, and all names, are.
+    /// Whether the word occurs in an ASCII text; all names and most texts are ASCII.
     func isIn(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.isIn(text) { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
     }
 
-    /// Whether the word is a part of a folded text, by characters: they are equal however their
-    /// accents are spelled.
+    /// Whether the word occurs in a folded text; characters are compared by canonical equivalence,
+    /// so the encoding of accents does not matter.
     func isIn(_ text: String) -> Bool { characters.isIn(text) { $0 } }
 }
 
-/// A sequence that is looked for in others, in linear time (Knuth, Morris and Pratt, "Fast Pattern
-/// Matching in Strings", 1977).
+/// A sequence prepared for a search in another sequence in linear time (Knuth, Morris and Pratt,
+/// "Fast Pattern Matching in Strings", 1977).
 private struct Pattern<Element: Hashable & Sendable>: Hashable, Sendable {
     private let elements: [Element]
-    /// For each length of a beginning of the pattern, the length of the longest shorter beginning
-    /// with which it ends.
+    /// For each length of a prefix: the length of its longest proper prefix that is also its
+    /// suffix.
     private let borders: [Int]
 
     init(_ elements: [Element]) {
@@ -91,10 +91,10 @@ private struct Pattern<Element: Hashable & Sendable>: Hashable, Sendable {
     }
 }
 
-/// Returns a text in which only differences that are no differences of case are left.
+/// Returns a text without differences of case.
 ///
-/// Upper and then lower case for each scalar, which is full case folding but for a few letters of
-/// Cherokee and Turkish ("The Unicode Standard", 3.13, "Default Case Folding").
+/// Each scalar is mapped to upper and then to lower case; that is full case folding except for a
+/// few letters of Cherokee and Turkish ("The Unicode Standard", 3.13, "Default Case Folding").
 private func folded(_ text: Substring) -> String {
     var folded = ""
     for scalar in text.unicodeScalars {

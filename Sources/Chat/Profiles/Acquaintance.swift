@@ -1,19 +1,21 @@
 import CRDT
 import Wire
 
-/// The conversations to which others have added a user without an answer, and whom the user knows.
+/// The users whom a user knows, and the number of conversations to which strangers have added the
+/// user and in which the user has not answered.
 ///
-/// A user has answered in a conversation where they have sent a message, or that nobody else has
-/// added them to. Its participants are known to the user.
+/// A user has answered in a conversation if they have sent a message there, or if nobody else added
+/// them to it. A user knows the participants of each conversation in which they have answered.
 public struct Acquaintance: Hashable, Sendable {
-    /// The question for the acquaintance of a user.
+    /// The question whom a user knows, sent as a query before the user is added to a conversation.
     public struct Question: Hashable, Sendable {
         /// The conversation to which the user is to be added.
         public let beside: ConversationID
-        /// The users of whom it is asked whether the user knows them, ascending.
+        /// The users for whom the query determines whether the user knows them, ascending.
         ///
-        /// Empty where only the number of conversations is asked for: then no message is looked
-        /// for, and each conversation to which another has added the user counts as unanswered.
+        /// If the list is empty, the query only counts conversations. The query then reads no
+        /// messages, and each conversation to which another user has added the user counts as
+        /// unanswered.
         public let others: [UserID]
 
         public init(beside: ConversationID, others: [UserID] = []) {
@@ -22,20 +24,20 @@ public struct Acquaintance: Hashable, Sendable {
         }
     }
 
-    /// The conversations without an answer to which one user has added the other.
+    /// The number of unanswered conversations to which one user has added another.
     struct Unanswered: Hashable, Sendable {
         let adder: UserID
         var count: Int
     }
 
-    /// The most conversations to which a user is added by people whom they do not know.
+    /// The most unanswered conversations to which strangers may add a user.
     public static let strangersMax = 50
 
-    /// Whether the user is in the conversation already to which they are to be added.
+    /// Whether the user already participates in the conversation of the question.
     public private(set) var isIn = false
-    /// Those of the users that were asked about whom the user knows, ascending.
+    /// The users of the question whom the user knows, ascending.
     private var known: [UserID] = []
-    /// Ascending by who has added the user.
+    /// The number of unanswered conversations for each adder, ascending by adder.
     private var unanswered: [Unanswered] = []
 
     public init() {}
@@ -54,19 +56,19 @@ public struct Acquaintance: Hashable, Sendable {
         }
     }
 
-    /// The users who have added the user to a conversation in which there is no answer, ascending.
+    /// The users who have added the user to an unanswered conversation, ascending.
     public var adders: [UserID] { unanswered.map(\.adder) }
 
     public func knows(_ user: UserID) -> Bool { known.contains(user) }
 
-    /// Whether no further person whom the user does not know may add the user to a conversation.
+    /// Whether strangers may add the user to no further conversation.
     public var isFull: Bool {
         let known = Set(known)
         let strangers = unanswered.filter { !known.contains($0.adder) }
         return strangers.reduce(0) { $0 + $1.count } >= Acquaintance.strangersMax
     }
 
-    /// Adds the acquaintance of the same user from other conversations.
+    /// Adds the result for the same user from other conversations.
     public mutating func add(_ other: Acquaintance) {
         isIn = isIn || other.isIn
         known = mergedAscending(known, other.known, by: \.self) { mine, _ in mine }
@@ -77,7 +79,8 @@ public struct Acquaintance: Hashable, Sendable {
 }
 
 extension Conversation {
-    /// The user who added a participant: who invited them last, or else the creator.
+    /// Returns the user who added a participant: the author of the participant's last invitation
+    /// or, without an invitation, the creator.
     func adder(of user: UserID) -> UserID { lastInvitation(of: user)?.by ?? header.creator }
 }
 
@@ -104,7 +107,7 @@ extension Acquaintance.Unanswered: WireValue {
     init(from reader: inout ByteReader) throws(WireError) {
         adder = try reader.readName()
         count = try reader.readNumber()
-        // Many of them are added up.
+        // The count is bounded, so that a sum of many counts does not overflow.
         guard count <= UInt32.max else { throw .tooLong(count: UInt64(count), limit: 1 << 32) }
     }
 }

@@ -1,10 +1,10 @@
 import CRDT
 import Wire
 
-/// The senders whose messages a user does not see, each from a time on; made of the user's
-/// `Blocks`, and sent along with a query of theirs.
+/// The senders whose messages a user does not see, each with the time from which they are hidden;
+/// it is made from the user's `Blocks` and sent with the user's queries.
 public struct BlockedSenders: Hashable, Sendable {
-    /// Ascending by user.
+    /// The blocked senders, ascending by user.
     private let views: [BlockView]
 
     public static let none = BlockedSenders()
@@ -15,13 +15,13 @@ public struct BlockedSenders: Hashable, Sendable {
 
     public var isEmpty: Bool { views.isEmpty }
 
-    /// Whether what `sender` sent at `time` is not shown to the user.
+    /// Returns whether a message that `sender` sent at `time` is hidden from the user.
     public func hides(_ sender: UserID, at time: HybridTimestamp) -> Bool {
         since(sender).map { $0 < time } ?? false
     }
 
-    /// Whether a message is not shown to the user, nor the placeholder of one that is deleted for
-    /// everyone.
+    /// Returns whether a message is hidden from the user, including its placeholder if it is
+    /// deleted for everyone.
     public func hides(_ message: Message) -> Bool {
         !isEmpty && hides(message.header.sender, at: message.header.sent.time)
     }
@@ -31,8 +31,7 @@ public struct BlockedSenders: Hashable, Sendable {
         return hides(message)
     }
 
-    /// Returns a message as it is shown to the user: without the edits that its sender has made
-    /// since they are blocked.
+    /// Returns a message as the user sees it: without edits that its sender made after the block.
     public func shown(_ message: Message) -> Message {
         guard !isEmpty, let edited = message.editedAt, let since = since(message.header.sender),
             since < edited
@@ -45,11 +44,11 @@ public struct BlockedSenders: Hashable, Sendable {
         return index < views.count && views[index].user == sender ? views[index].since : nil
     }
 
-    /// Returns how many messages of a run are not shown to `user`, who would see them without
-    /// blocks; nil where its messages have to be read.
+    /// Returns the number of messages of a run that only the blocks hide from `user`; nil if the
+    /// counts do not determine it, so that the messages have to be read.
     ///
-    /// - Parameter areRetractedCounted: whether placeholders of messages that are deleted for
-    ///   everyone count.
+    /// - Parameter areRetractedCounted: whether placeholders of messages deleted for everyone
+    ///   count.
     public func hidden(
         from user: UserID, in run: CountedRun, countingRetracted areRetractedCounted: Bool = false
     ) -> Int? {
@@ -70,6 +69,6 @@ extension BlockedSenders: WireValue {
             .ascending("blocked senders", by: \.user)
     }
 
-    /// As many as sixteen sides of a network partition may have blocked.
+    /// The most blocked senders: as many as sixteen sides of a network partition can have blocked.
     private static let countMax = 16 * Blocks.countMax
 }

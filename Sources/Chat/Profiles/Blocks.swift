@@ -1,28 +1,30 @@
 import CRDT
 import Wire
 
-/// The users whom a user has blocked, each from a time on.
+/// The users whom a user has blocked, each with the time of the block.
 ///
-/// What a blocked user sends after that time is not shown to the user. A block wins over an
-/// unblocking that had not seen it, and a block that was made on two sides of a network partition
-/// is as old as the earlier one.
+/// Messages that a blocked user sends later are hidden from the user. A block wins over a
+/// concurrent unblocking; if a block is made on two sides of a network partition, the earlier time
+/// counts.
 public struct Blocks: Hashable, Sendable {
-    /// The time at which a user was last unblocked, and that at which the block behind it began.
+    /// The times at which a user was last unblocked and at which the latest block began.
     struct Times: Hashable, Sendable {
         let user: UserID
-        /// Zero before the first unblocking.
+        /// The time of the last unblocking; zero before the first unblocking.
         var unblocked = HybridTimestamp.zero
-        /// The last unblocking before the block.
+        /// The time of the last unblocking before the latest block; zero if there was none.
         private(set) var after = HybridTimestamp.zero
-        /// The earliest time of a block after that unblocking; nil before the first block.
+        /// The earliest time of a block after the time `after`; nil before the first block.
         private(set) var since: HybridTimestamp?
 
         init(of user: UserID) { self.user = user }
 
         mutating func begin(at time: HybridTimestamp) { begin(after: unblocked, at: time) }
 
-        /// A later unblocking makes the later block, whatever its time, so taking the latest is
-        /// still a join.
+        /// Of two blocks, the one after the later unblocking wins whatever its own time; of two
+        /// blocks after the same unblocking, the earlier wins.
+        ///
+        /// The merge is thus a join.
         private mutating func begin(after: HybridTimestamp, at time: HybridTimestamp) {
             if let since, after == self.after {
                 self.since = min(since, time)
@@ -48,7 +50,7 @@ public struct Blocks: Hashable, Sendable {
     public static let namesMax = 4 * countMax
 
     private var users: ObservedRemoveSet<UserID>
-    /// Ascending by user.
+    /// The times of every user who was ever blocked or unblocked, ascending by user.
     private var times: [Times]
 
     public init() {
@@ -66,12 +68,12 @@ public struct Blocks: Hashable, Sendable {
 
     var count: Int { users.count }
 
-    /// The approximate size of its encoding, in bytes.
+    /// The approximate size of the encoded blocks, in bytes.
     public var roughBytes: Int { times.count * (2 * nameBytesMax + 128) }
 
     public func contains(_ user: UserID) -> Bool { users.contains(user) }
 
-    /// Whether a change of whether `user` is blocked can be kept.
+    /// Returns whether the document has capacity to block or unblock `user`.
     func hasCapacity(for user: UserID) -> Bool {
         times.count < Blocks.namesMax || times.contains { $0.user == user }
     }
@@ -81,7 +83,7 @@ public struct Blocks: Hashable, Sendable {
     }
 
     mutating func block(_ user: UserID, by operation: Stamp) {
-        // Of a user who is blocked already, what they have sent since stays hidden.
+        // A repeated block keeps the first time, so that messages sent since then stay hidden.
         if !contains(user) { changeTimes(of: user) { $0.begin(at: operation.time) } }
         users.insert(user, by: operation)
     }
@@ -118,10 +120,10 @@ public struct Blocks: Hashable, Sendable {
     }
 }
 
-/// A user whom a user has blocked.
+/// A user whom another user has blocked.
 public struct BlockView: Hashable, Sendable {
     public let user: UserID
-    /// The time from which on what the user sends is not shown.
+    /// The time from which the messages of the blocked user are hidden.
     public let since: HybridTimestamp
 
     public init(user: UserID, since: HybridTimestamp) {
@@ -149,7 +151,7 @@ extension Blocks {
     }
 }
 
-/// The form of the blocks in findings and events.
+/// The coding of blocks in query results and events.
 extension Blocks: WireValue {
     public func encode(into writer: inout ByteWriter) {
         users.encode(into: &writer)

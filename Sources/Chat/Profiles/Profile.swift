@@ -5,7 +5,7 @@ import Wire
 public struct Profile: Hashable, Sendable {
     public typealias Text = Clearable<FieldText>
 
-    /// The fields that a mutation sets; nil leaves a field as it is.
+    /// The fields that a mutation of a profile sets; a field that is nil stays unchanged.
     public struct Edit: Hashable, Sendable {
         public let name: Text?
         public let email: Text?
@@ -17,11 +17,12 @@ public struct Profile: Hashable, Sendable {
             self.photo = photo
         }
 
-        /// Whether it sets no field.
+        /// Whether the edit sets no field.
         public var isEmpty: Bool { name == nil && email == nil && photo == nil }
     }
 
-    /// The stamp of the first write; of two, on two sides of a network partition, the earlier.
+    /// The stamp of the first write of the profile; of two first writes on two sides of a network
+    /// partition, the earlier stamp.
     public private(set) var created: Stamp
     private var nameField: Register<Text>?
     private var emailField: Register<Text>?
@@ -58,7 +59,7 @@ public struct Profile: Hashable, Sendable {
     }
 
     mutating func set(_ edit: Edit, at stamp: Stamp) {
-        // An operation that is executed late may be the first by its stamp.
+        // An operation that is executed late may have an earlier stamp than the first executed one.
         created = min(created, stamp)
         if let name = edit.name { nameField = Register(name, at: stamp) }
         if let email = edit.email { emailField = Register(email, at: stamp) }

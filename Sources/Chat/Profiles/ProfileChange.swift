@@ -1,9 +1,10 @@
 import Wire
 
-/// A profile as it is now, and the checksum of the one that it replaced.
+/// The new state of a profile, and the checksum of its previous state.
 public struct ProfileChange: Hashable, Sendable {
     public let view: ProfileView
-    /// The checksum of the previous profile: 0 where there was none; nil where it is unknown.
+    /// The checksum of the previous profile: 0 if there was no profile; nil if the checksum is
+    /// unknown.
     public let replaced: UInt32?
 
     public init(_ view: ProfileView, replacing replaced: UInt32?) {
@@ -13,18 +14,18 @@ public struct ProfileChange: Hashable, Sendable {
 }
 
 extension ProfileView {
-    /// A checksum of all fields.
+    /// A checksum of all fields of the profile.
     public var sum: UInt32 { UInt32(truncatingIfNeeded: checksum(encoded)) }
 }
 
-/// The sums of the checksums of the profiles that a watcher has received: its user's own and those
-/// of everybody who shares a conversation with them.
+/// The sums of the checksums of the profiles that a watcher has received: the profiles of its user
+/// and of all users who share a conversation with its user.
 ///
 /// The sums travel in the watcher's token. A resumed watcher receives the profiles of those groups
-/// whose sums have changed, so that nothing is missed and little is sent twice. Two different sums
-/// are equal by chance once in 2^32 cases.
+/// whose sums have changed, so that no change is missed and few profiles are sent twice. Two
+/// different sets of profiles have equal sums with a probability of 1 in 2^32.
 public struct ProfileSums: Hashable, Sendable {
-    /// A sum for each group of users; a user's group is a hash of the name.
+    /// The sum of each group's checksums; a hash of a user's name determines the group.
     public private(set) var groups: [UInt32]
 
     public static let groupsCount = 8
@@ -36,13 +37,13 @@ public struct ProfileSums: Hashable, Sendable {
         for profile in profiles { change(profile.user, from: 0, to: profile.sum) }
     }
 
-    /// Creates the sums from those of all groups; nil where the number of groups is another.
+    /// Creates the sums from those of all groups; nil if there are not `groupsCount` groups.
     public init?(_ groups: [UInt32]) {
         guard groups.count == ProfileSums.groupsCount else { return nil }
         self.groups = groups
     }
 
-    /// Replaces the checksum `old` of the user's profile by `new`; 0 stands for no profile.
+    /// Replaces the checksum `old` of the user's profile by `new`; 0 represents a missing profile.
     public mutating func change(_ user: UserID, from old: UInt32, to new: UInt32) {
         groups[ProfileSums.group(of: user)] &+= new &- old
     }

@@ -32,12 +32,12 @@ public struct AccountsQuery: Query {
     }
 }
 
-/// A query for all accounts, those of the first addresses after one.
+/// A query for the accounts of all e-mail addresses after a given address.
 public struct AllAccountsQuery: Query {
     public typealias Answer = [AccountView]
     public static let codes: [UInt8] = [31]
     public static let isForOperators = true
-    /// The accounts from which on no further address is listed at once.
+    /// The number of accounts at which a shard adds no further address to its answer.
     public static let accountsMax = 256
 
     public let last: AddressID?
@@ -67,13 +67,13 @@ public struct AllAccountsQuery: Query {
     }
 }
 
-/// A query for those of some users who have an account.
+/// A query that finds which of the given users have an account.
 public struct AccountUsersQuery: UsersQuery {
     public typealias Answer = [UserID]
     public static let codes: [UInt8] = [40]
     public static let isForOperators = true
 
-    /// At most `ChatLimits.participantsMax`, ascending.
+    /// The users in question, at most `ChatLimits.participantsMax`, ascending.
     public let asked: [UserID]
 
     public init(among asked: [UserID]) { self.asked = asked }
@@ -98,7 +98,7 @@ public struct AccountUsersQuery: UsersQuery {
     }
 }
 
-/// A query for what access tokens are signed with, and which are revoked.
+/// A query for the keys that sign access tokens, and for the revocations of tokens.
 public struct SigningQuery: Query {
     public typealias Answer = Signing
     public static let codes: [UInt8] = [28]

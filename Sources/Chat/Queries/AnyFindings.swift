@@ -1,31 +1,31 @@
 import Wire
 
-/// The findings of a query of any type.
+/// The findings of a query, in a box that hides their type.
 public struct AnyFindings: Sendable {
     public private(set) var base: any Findings
 
-    /// The approximate limit of one part on its way to another node, in bytes (256 KiB).
+    /// The approximate limit of one part of findings sent to another node, in bytes (256 KiB).
     public static let partBytesMax = 256 << 10
 
     public init(_ base: any Findings) { self.base = base }
 
-    /// Returns the findings as those of a type; nil where they are of another.
+    /// Returns the findings as a value of the given type; nil if they have another type.
     public func value<Value: Findings>(as _: Value.Type = Value.self) -> Value? {
-        // An empty list could be cast to a list of any elements.
+        // Types are compared, since a cast of an empty list to a list of other elements succeeds.
         type(of: base) == Value.self ? base as? Value : nil
     }
 
-    /// Splits the findings into parts; appended in order they are the whole again.
+    /// Splits the findings into parts; the parts appended in order give the findings again.
     public func split(bytesMax: Int = AnyFindings.partBytesMax) -> [AnyFindings] {
         base.parts(of: bytesMax)
     }
 
-    /// Appends the next part.
+    /// Appends the next part to the findings.
     ///
-    /// - Returns: false if it is of another kind, and so no result of the same query.
+    /// - Returns: false if the part has another type, and so is no result of the same query.
     public mutating func append(_ part: AnyFindings) -> Bool { base.append(any: part) }
 
-    /// What several shards or nodes found as one list: in the list's order, each element once.
+    /// The findings of several shards or nodes merged into one list, sorted and without duplicates.
     public var gathered: AnyFindings { AnyFindings(base.gathered) }
     public var roughBytes: Int { base.roughBytes }
 }

@@ -1,15 +1,15 @@
 import CRDT
 import Wire
 
-/// A query of any type, with the senders whose messages its answer leaves out.
+/// A query of any type, with the senders whose messages the answer leaves out.
 ///
-/// A class, though it is immutable: the enums of requests that have a query as one case are copied
-/// for each write, too.
+/// A class although its instances are immutable: a request is an enum with a query as one case, and
+/// each write copies such an enum, so a query must be small.
 public final class AnyQuery: Sendable {
     public let base: any Query
     public let senders: BlockedSenders
 
-    /// The code of a query that has senders to be left out; theirs and the query's follow.
+    /// The code before a query whose answer leaves out senders; the senders and the query follow.
     private static let codeOfFiltered: UInt8 = 39
 
     public init(_ base: any Query, without senders: BlockedSenders = .none) {
@@ -17,7 +17,7 @@ public final class AnyQuery: Sendable {
         self.senders = senders
     }
 
-    /// Returns the query with an answer that leaves out what `senders` sent.
+    /// Returns the query with an answer that leaves out the messages of `senders`.
     public func filtered(by senders: BlockedSenders) -> AnyQuery {
         AnyQuery(base, without: senders)
     }
@@ -26,22 +26,21 @@ public final class AnyQuery: Sendable {
     public var bytesMax: Int? { base.bytesMax }
     public var showsMessages: Bool { senders.isEmpty && type(of: base).showsMessages }
     public var isForOperators: Bool { !senders.isEmpty || type(of: base).isForOperators }
-    /// The findings in a shard in which nothing is or was the user's; nil if the query may find
-    /// something there.
+    /// The findings in a shard that never had a document of the user's; nil for a query that may
+    /// find something in such a shard.
     public var nothing: AnyFindings? { type(of: base).anyNothing }
 
-    /// Returns the query for the page of a history that may end after so many bytes; nil for
-    /// another query.
+    /// Returns the query with a limit in bytes for a page of a history; nil for another query.
     public func ending(after bytes: Int) -> AnyQuery? {
         base.ending(after: bytes).map { AnyQuery($0, without: senders) }
     }
 
-    /// Whether the findings are those of such a query.
+    /// Whether the findings have the type of this query's answer.
     public func isAnswered(by findings: AnyFindings) -> Bool {
         type(of: base).isAnswered(by: findings)
     }
 
-    /// The shards, of `count`, that may contain a part of a user's list.
+    /// Returns those of `count` shards that may contain a part of the user's list.
     public func shards(of count: UInt16) -> [ShardID] {
         guard let users = base.users else { return (0..<count).map { ShardID($0) } }
         return Set(users.map { ShardID(of: $0.text, count: count) }).sorted()
@@ -95,7 +94,7 @@ extension AnyQuery: WireValue {
     }
 }
 
-/// The types of queries and findings, by the bytes that stand for them between nodes.
+/// The types of queries and findings, by the bytes that identify the types between nodes.
 enum QueryTable {
     private static let types: [any Query.Type] =
         ofConversations + ofMessages + ofUsers + ofDevices + ofAccounts + ofFiles
@@ -106,7 +105,7 @@ enum QueryTable {
         types.map { $0.answer } + [[NotificationView].self, [BlockView].self]
     ) { $0.codes }
 
-    /// The views of what queries find.
+    /// The views of the rows that queries find.
     static let views: [ViewDescription] = types.flatMap { $0.answer.views }
 
     private static func table<Type>(_ types: [Type], _ codes: (Type) -> [UInt8]) -> [UInt8: Type] {
@@ -120,6 +119,6 @@ extension Query {
 }
 
 extension ViewDescription {
-    /// The views of what queries find, some of them several times.
+    /// The views of the rows that queries find; some views occur several times.
     public static let ofQueries = QueryTable.views
 }

@@ -25,8 +25,8 @@ extension ConversationQuery {
     public var partition: String? { conversation.text }
 }
 
-/// A query for one of the user's conversations, even if it is hidden, and the users who have
-/// archived it.
+/// A query for one of the user's conversations, even a hidden one, and for the participants who
+/// have archived the conversation.
 public struct ChatQuery: ConversationQuery {
     public typealias Answer = [ChatView]
     public static let codes: [UInt8] = [9]
@@ -72,7 +72,7 @@ public struct ParticipantsQuery: ConversationQuery {
     }
 }
 
-/// A query for how far each participant has read a conversation.
+/// A query for the last messages that each participant of a conversation has received and read.
 public struct MarksQuery: ConversationQuery {
     public typealias Answer = [MarkView]
     public static let codes: [UInt8] = [10]
@@ -89,13 +89,13 @@ public struct MarksQuery: ConversationQuery {
     }
 }
 
-/// A query for who joined and left a conversation, the latest first.
+/// A query for the changes of a conversation's participants, the latest change first.
 public struct ChangesQuery: Query {
     public typealias Answer = [ParticipantChange]
     public static let codes: [UInt8] = [45]
 
     public let conversation: ConversationID
-    /// The most changes, 1…`ParticipantChanges.countMax`.
+    /// The most changes that the answer contains, 1…`ParticipantChanges.countMax`.
     public let limit: Int
 
     public init(_ conversation: ConversationID, limit: Int) {
@@ -130,7 +130,7 @@ public struct ChangesQuery: Query {
 // MARK: Lists
 
 extension Document {
-    /// The conversation that the document is, with its id; nil where the user is no participant.
+    /// Returns the conversation in this document, with its id; nil if the user is no participant.
     func conversation(of user: UserID) -> (id: ConversationID, chat: Conversation)? {
         guard let id = ConversationID(key.partition), let chat = conversation,
             chat.participants.contains(user)
@@ -139,9 +139,9 @@ extension Document {
     }
 }
 
-/// A query for the user's conversations, the latest first.
+/// A query for the user's conversations by the time of their last message, the latest first.
 public struct ChatsQuery: ListQuery {
-    /// The conversations that a list contains.
+    /// The kinds of conversations that a list can contain.
     public enum Shown: String, CaseIterable, Hashable, Sendable {
         case active
         case archived
@@ -163,7 +163,7 @@ public struct ChatsQuery: ListQuery {
     public static let empty: [ChatView] = []
 
     public let shown: Shown
-    /// The words that the title, the participants and the last text together contain; nil for any.
+    /// The words that occur in the title, the participants and the last text; nil for no search.
     public let search: WordSearch?
 
     public init(_ shown: Shown, finding search: WordSearch? = nil) {
@@ -191,7 +191,7 @@ public struct ChatsQuery: ListQuery {
         let isArchived = own?.isArchived ?? false
         guard shown.admits(isArchived: isArchived) else { return nil }
         let tally = try source.tally(of: id, chat, own, for: viewer, wantsLast: true)
-        // A hidden conversation is in no list until another message has arrived.
+        // A conversation that its user has hidden is listed again once a new message has arrived.
         guard tally.isSeen else { return nil }
         let view = ChatView(
             of: chat, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)
@@ -211,7 +211,7 @@ extension ChatsQuery.Shown: NumberedChoice {
     }
 }
 
-/// A query for the user's conversations with unread messages, and how many those are.
+/// A query for the user's conversations with unread messages, and the number of unread messages.
 public struct UnreadQuery: ListQuery {
     public typealias Answer = [UnreadCount]
     public static let codes: [UInt8] = [5]
@@ -236,7 +236,7 @@ public struct UnreadQuery: ListQuery {
     }
 }
 
-/// A query for the users who share a conversation with the user.
+/// A query for the other participants of the user's conversations.
 public struct ContactsQuery: ListQuery {
     public typealias Answer = [UserID]
     public static let codes: [UInt8] = [24]
@@ -257,7 +257,7 @@ public struct ContactsQuery: ListQuery {
     }
 }
 
-/// A query for whom the user knows of those who have added them to conversations.
+/// A query for those of the users who added the viewer to conversations whom the viewer knows.
 public struct AcquaintanceQuery: ListQuery {
     public typealias Answer = Acquaintance
     public static let codes: [UInt8] = [41]

@@ -7,7 +7,7 @@ extension QueryTable {
     ]
 }
 
-/// A query for a device's document.
+/// A query for the document of one device.
 public struct DeviceQuery: Query {
     public typealias Answer = Device
     public static let codes: [UInt8] = [20]
@@ -65,7 +65,7 @@ public struct DevicesQuery: OwnerQuery {
     }
 }
 
-/// A query for whether the sign-in that registered a user's device goes on.
+/// A query that finds whether the sign-in that registered a user's device is still valid.
 public struct SignInQuery: Query {
     public typealias Answer = SignInStanding
     public static let codes: [UInt8] = [35]
@@ -99,7 +99,7 @@ public struct SignInQuery: Query {
     }
 }
 
-/// A query for the devices that were registered with a push token.
+/// A query for the devices that are registered with a given push token.
 public struct HoldersQuery: Query {
     public typealias Answer = [TokenHolder]
     public static let codes: [UInt8] = [36]

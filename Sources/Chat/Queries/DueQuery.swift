@@ -1,8 +1,9 @@
 import Wire
 
-/// A query for what a device is to be notified of, and for the state of what it was shown.
+/// A query for the messages of which a device has to be notified, and for the state of the messages
+/// that the device shows.
 public struct DueQuery: Hashable, Sendable {
-    /// A message that the device was shown.
+    /// A message that the device shows as a notification.
     public struct Shown: Hashable, Comparable, Sendable {
         public let conversation: ConversationID
         public let message: MessageID
@@ -13,12 +14,12 @@ public struct DueQuery: Hashable, Sendable {
     }
 
     public let rule: NotificationRule
-    /// The messages shown on the device, at most `shownMax`.
+    /// The messages that the device shows as notifications, at most `shownMax`.
     public let shown: [Shown]
-    /// How many more messages the device may be shown.
+    /// The number of further messages that the device may show.
     public let countMax: Int
 
-    /// The limit for two sides of a network partition, each with a full list.
+    /// The most messages of `shown`: two sides of a network partition can each fill a list.
     public static let shownMax = 2 * ListedNotification.countMax
 
     public init?(for device: Device, of user: UserID) {
@@ -33,10 +34,10 @@ public struct DueQuery: Hashable, Sendable {
 
 extension DueQuery: Query {
     public typealias Answer = [NotificationCandidate]
-    /// 21 was one whose rule had a single vector of what was acknowledged.
+    /// The code 21 meant a form of this query whose rule had one vector of acknowledged messages.
     public static let codes: [UInt8] = [32]
     public static let showsMessages = true
-    /// Of a conversation that has not arrived in a shard, no notification is withdrawn there.
+    /// A shard that a conversation has not reached withdraws no notification of the conversation.
     public static let nothing: Answer? = []
 
     public func encode(into writer: inout ByteWriter) {

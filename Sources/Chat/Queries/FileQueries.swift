@@ -7,14 +7,14 @@ extension QueryTable {
     ]
 }
 
-/// A query for a file of a conversation.
+/// A query for the description of a file in a conversation.
 public struct FileQuery: Query {
     public typealias Answer = FileView
     public static let codes: [UInt8] = [33, 29]
 
     public let file: FileID
     public let conversation: ConversationID
-    /// Whether the answer has the tag of the content; nodes of earlier versions read none.
+    /// Whether the answer contains the tag of the file's content; earlier versions read no tag.
     public let isTagged: Bool
 
     public init(_ file: FileID, in conversation: ConversationID, isTagged: Bool = true) {
@@ -50,7 +50,7 @@ public struct FileQuery: Query {
     }
 }
 
-/// A query for the bytes of a part of a file; with a tag, of the content that has it.
+/// A query for the bytes of a part of a file; with a tag, the content must have that tag.
 public struct FilePartQuery: Query {
     public typealias Answer = FileBytes
     public static let codes: [UInt8] = [30, 34]
@@ -100,14 +100,15 @@ public struct FilePartQuery: Query {
     }
 }
 
-/// A query for the bytes that the user has uploaded and not sent; of a file that they upload again,
-/// only those beyond the greatest size of a file.
+/// A query for the bytes that the user has uploaded and not sent.
+///
+/// Of a file that the user uploads again, only the bytes above the size limit of a file count.
 public struct UnsentBytesQuery: Query {
     public typealias Answer = UnsentBytes
     public static let codes: [UInt8] = [42]
     public static let isForOperators = true
 
-    /// The file that is uploaded again.
+    /// The file that the user uploads again.
     public let file: FileID
     public let conversation: ConversationID
 

@@ -1,45 +1,45 @@
 import CRDT
 import Wire
 
-/// The result of a query: its bytes between nodes, how parts of several shards become one, and the
-/// rows with which it is shown.
+/// The result of a query: its encoding between nodes, the merging of parts from several shards, and
+/// the rows that show the result.
 public protocol Findings: Hashable, Sendable {
-    /// The bytes that stand for the type between nodes: one, or one for each form.
+    /// The bytes that identify the type between nodes: one byte for each form of the findings.
     static var codes: [UInt8] { get }
-    /// The one of `codes` with which these findings are written.
+    /// The byte of `codes` that identifies the form of these findings.
     var code: UInt8 { get }
-    /// Writes what follows the code.
+    /// Writes the content of the findings, which follows the code.
     func encodeContent(into writer: inout ByteWriter)
-    /// Reads what follows the code; all counts and lengths are bounded.
+    /// Reads the findings' content, which follows the code; all counts and lengths are bounded.
     static func decode(code: UInt8, from reader: inout ByteReader) throws(WireError) -> Self
 
-    /// Splits the findings into parts; appended in order they are the whole again.
+    /// Splits the findings into parts; the parts appended in order give the findings again.
     ///
-    /// - Parameter bytesMax: the approximate limit of a part; a larger element is one of its own.
+    /// - Parameter bytesMax: the approximate limit of a part; a larger element is a separate part.
     func split(bytesMax: Int) -> [Self]
-    /// Appends the next part.
+    /// Appends the next part to the findings.
     ///
-    /// - Returns: false if findings of the type have one part only.
+    /// - Returns: false if findings of this type always have one part only.
     mutating func append(_ part: Self) -> Bool
-    /// What several shards or nodes found as one list: in the list's order, each element once.
+    /// The findings of several shards or nodes merged into one list, sorted and without duplicates.
     var gathered: Self { get }
-    /// About what a list over shards has on its way between nodes, in bytes; 0 for other findings.
+    /// The approximate encoded size of a list over several shards, in bytes; 0 for other findings.
     var roughBytes: Int { get }
 
-    /// Returns a page of a list, and the position behind which the next one begins; nil where
-    /// nothing was left out.
+    /// Returns a page of a list, and the cursor of the next page; nil if no element was left out.
     func page(_ page: ListPage) -> (findings: AnyFindings, next: String?)
-    /// The views of the rows.
+    /// The views of the rows that show the findings.
     static var views: [ViewDescription] { get }
-    /// The sum of all counts; nil for findings that are no counts.
+    /// The sum of all counts in the findings; nil for findings that are no counts.
     var total: Int? { get }
-    /// Whether the last of the rows is the status.
+    /// Whether the last of the rows that `writeRows` writes is the status of the response.
     static var hasStatus: Bool { get }
-    /// Writes the rows; none for what only nodes ask for.
+    /// Writes the rows that show the findings; findings that only nodes request have no rows.
     ///
-    /// - Parameter namesMax: the most participants that are named of a conversation; nil for all.
+    /// - Parameter namesMax: the most participants named for a conversation; nil for all
+    ///   participants.
     func writeRows(to writer: inout some RowWriter, naming namesMax: Int?)
-    /// About as many bytes as its rows have; 0 for few.
+    /// The approximate size of the rows in bytes; 0 for small findings.
     var rowBytes: Int { get }
 }
 
@@ -69,25 +69,25 @@ extension Findings where Self: WireValue {
     }
 }
 
-/// An element of a list that a query finds.
+/// An element of a list that a query can find.
 public protocol Finding: WireValue, Hashable, Sendable {
-    /// The bytes that stand for a list of such elements between nodes.
+    /// The bytes that identify a list of such elements between nodes.
     static var codes: [UInt8] { get }
     static func code(of list: [Self]) -> UInt8
-    /// Reads a list.
+    /// Reads a list of such elements.
     static func decode(code: UInt8, from reader: inout ByteReader) throws(WireError) -> [Self]
-    /// Returns what several shards or nodes found in the list's order, each element once.
+    /// Returns the elements that several shards or nodes found, sorted and without duplicates.
     static func gathered(_ list: [Self]) -> [Self]
     static func page(_ list: [Self], _ page: ListPage) -> (list: [Self], next: String?)
     static func total(of list: [Self]) -> Int?
 
-    /// How the elements are shown; nil for what only nodes ask for.
+    /// The view of the elements; nil for elements that only nodes request.
     static var view: View<Self>? { get }
     static var views: [ViewDescription] { get }
     static func writeRows(of list: [Self], to writer: inout some RowWriter, naming namesMax: Int?)
-    /// About what the element has on its way between nodes, in bytes; 0 in lists of one shard.
+    /// The approximate encoded size of the element, in bytes; 0 for elements of lists of one shard.
     var roughBytes: Int { get }
-    /// About as many bytes as the rows have; 0 for few.
+    /// The approximate size of the rows in bytes; 0 for a small list.
     static func rowBytes(of list: [Self]) -> Int
 }
 

@@ -1,22 +1,22 @@
 import CRDT
 import Wire
 
-/// The part of a list that is asked for.
+/// The part of a list that a request specifies.
 public struct ListPage: Hashable, Sendable {
-    /// The most elements, 1…`limitMax`; nil for all.
+    /// The most elements of the page, 1…`limitMax`; nil for all elements of the list.
     public let limit: Int?
-    /// The position behind which the page begins; nil for the list's beginning.
+    /// The position after which the page begins; nil for the beginning of the list.
     public let after: ListPosition?
-    /// The most participants that are named of each conversation; nil for all.
+    /// The most participants whose names are shown for each conversation; nil for all participants.
     public let namesMax: Int?
-    /// Where messages of a history are left out that are too many bytes; nil for nowhere.
+    /// The limit in bytes of a page of a message history; nil for a page without such a limit.
     public let historyCut: HistoryCut?
 
     public static let limitMax = 1_000
-    /// Where a page ends before it has as many elements as were asked for, in bytes (1 MiB); it has
-    /// one element at least.
+    /// The size in bytes at which a page ends before it has `limit` elements (1 MiB); a page has at
+    /// least one element.
     public static let bytesMax = 1 << 20
-    /// The whole list.
+    /// The page that contains the whole list.
     public static let whole = ListPage()
 
     public init(
@@ -29,15 +29,15 @@ public struct ListPage: Hashable, Sendable {
         self.historyCut = historyCut
     }
 
-    /// Whether the list is cut.
+    /// Whether the page may leave out elements of the list.
     var isPart: Bool { limit != nil || after != nil || historyCut != nil }
 }
 
-/// The limit of a page of a history in bytes, beside the one in messages.
+/// The limit of a page of a message history in bytes, beside the limit in messages.
 public struct HistoryCut: Hashable, Sendable {
-    /// Whether the page goes on from a message towards the newest, and not towards the oldest.
+    /// Whether the page continues from a message towards the newest, and not towards the oldest.
     public let isForward: Bool
-    /// The most bytes of the page, which has one message at least.
+    /// The most bytes of the page, which has at least one message.
     public let bytesMax: Int
 
     public init(isForward: Bool, bytesMax: Int) {
@@ -48,12 +48,12 @@ public struct HistoryCut: Hashable, Sendable {
 
 /// The position of an element in its list.
 ///
-/// It does not change while the element stays where it is, whatever else the list loses or gets; so
-/// a page that begins behind it leaves nothing out that was there all the time.
+/// An element's position stays the same while other elements are added or removed. So a page that
+/// begins after a position leaves out no element that was in the list all the time.
 public struct ListPosition: Hashable, Sendable {
-    /// Ascends along the list.
+    /// A number that increases along the list.
     let order: UInt64
-    /// Ascends among elements of the same order.
+    /// The id of the element, which orders elements with the same `order`.
     let id: String
 }
 
@@ -64,13 +64,13 @@ extension ListPosition: Comparable {
 }
 
 extension ListPosition {
-    /// The form of a cursor, as a regular expression.
+    /// The regular expression that a cursor matches.
     public static let cursorPattern = "^[0-9a-f]{16}-[A-Za-z0-9_.:@-]{0,\(nameBytesMax)}$"
 
-    /// The position as clients hand it back: 16 hexadecimal digits of the order, `-`, and the id.
+    /// The cursor that clients send back: 16 hexadecimal digits of the order, `-`, and the id.
     public var cursor: String { hexadecimal(order) + "-" + id }
 
-    /// - Returns: nil for a text that is no cursor.
+    /// - Returns: nil for a text that is not a cursor.
     public init?(cursor: String) {
         let digits = cursor.utf8.prefix { $0 != UInt8(ascii: "-") }
         guard digits.count == 16, digits.allSatisfy("0123456789abcdef".utf8.contains),
@@ -94,7 +94,7 @@ extension ListElement {
         listPage(list, page)
     }
 
-    /// Returns the elements behind the page's beginning, up to its limits.
+    /// Returns the elements after the page's start position, up to the limits of the page.
     static func listPage(_ list: [Self], _ page: ListPage) -> (list: [Self], next: String?) {
         var left = list.map { (position: $0.position, element: $0) }
         if let after = page.after { left.removeAll { $0.position <= after } }

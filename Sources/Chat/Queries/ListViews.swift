@@ -1,13 +1,13 @@
 import CRDT
 import Wire
 
-/// The name that a user goes by.
+/// The name that a user has given in the profile.
 public struct NameView: Hashable, Sendable {
     public let user: UserID
     public let name: String
 }
 
-/// A profile, and since when it is as it is.
+/// A profile, with the time of its last change.
 public struct DatedProfile: Hashable, Sendable {
     public let view: ProfileView
     public let at: HybridTimestamp
@@ -18,37 +18,37 @@ public struct DatedProfile: Hashable, Sendable {
     }
 }
 
-/// A device in its user's list.
+/// A device in the form in which its user's list shows it.
 public struct DeviceView: Hashable, Sendable {
     public let id: DeviceID
     public let token: String?
     public let viewing: ConversationID?
 }
 
-/// A device as whoever pushes to it knows it.
+/// A registered device with the data that a sender of push notifications needs.
 public struct RegisteredDevice: Hashable, Sendable {
     public let user: UserID
     public let id: DeviceID
     public let token: String
-    /// When the device was registered with this token.
+    /// The time at which the device was registered with this token.
     public let registered: HybridTimestamp
 }
 
 extension Profile {
-    /// Returns the name that the user goes by; nil if none was given.
+    /// Returns the name that the user has given; nil if the profile contains no name.
     public func nameView(of user: UserID) -> NameView? {
         name.map { NameView(user: user, name: $0) }
     }
 }
 
 extension Device {
-    /// - Parameter milliseconds: the wall time at which it is seen.
+    /// - Parameter milliseconds: the wall time for which the view is made, in milliseconds.
     public func view(as id: DeviceID, at milliseconds: UInt64) -> DeviceView {
         let now = HybridTimestamp(milliseconds: milliseconds)
         return DeviceView(id: id, token: token, viewing: viewed(at: now))
     }
 
-    /// Returns the device of a user as whoever pushes to it knows it; nil where it is removed.
+    /// Returns a user's device with the data for pushing to the device; nil for a removed device.
     public func registered(as id: DeviceID, of user: UserID) -> RegisteredDevice? {
         tokenField.map {
             RegisteredDevice(

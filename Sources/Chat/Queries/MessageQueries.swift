@@ -9,7 +9,7 @@ extension QueryTable {
 
 /// A query for a page of messages as the user sees them, oldest first.
 public struct HistoryQuery: Query {
-    /// The messages that a page contains: the newest, or those just before or after one.
+    /// The messages of a page: the newest messages, or those directly before or after a message.
     public enum Place: Hashable, Sendable {
         case newest
         case before(MessageID)
@@ -19,14 +19,14 @@ public struct HistoryQuery: Query {
     public typealias Answer = [MessageView]
     public static let codes: [UInt8] = [1]
     public static let showsMessages = true
-    /// The most messages that one query may ask for.
+    /// The most messages that one query may request.
     public static let limitMax = 1_000
 
     public let conversation: ConversationID
     public let place: Place
-    /// The most messages, 1…`limitMax`.
+    /// The most messages of the page, 1…`limitMax`.
     public let limit: Int
-    /// The bytes of messages after which the page may end; no part of the encoding.
+    /// The bytes of messages after which the page may end; not encoded between nodes.
     public let bytesMax: Int?
 
     public init(
@@ -154,7 +154,7 @@ public struct MessageQuery: OneMessageQuery {
     }
 }
 
-/// A query for the texts of a message, oldest first.
+/// A query for all texts of an edited message, the oldest text first.
 public struct EditsQuery: OneMessageQuery {
     public typealias Answer = [EditView]
     public static let codes: [UInt8] = [2]
@@ -180,7 +180,7 @@ public struct EditsQuery: OneMessageQuery {
     }
 }
 
-/// A query for the pinned messages that the user sees, newest pin first.
+/// A query for the pinned messages that the user sees, the latest pin first.
 public struct PinsQuery: ConversationQuery {
     public typealias Answer = [MessageView]
     public static let codes: [UInt8] = [3]
@@ -210,13 +210,13 @@ public struct PinsQuery: ConversationQuery {
 
 // MARK: Listings
 
-/// The inputs of a listing of a conversation's messages for one user.
+/// The data from which one user's view of a conversation's messages is made.
 struct Listing {
     let conversation: ConversationID
     let chat: Conversation
     let viewer: Viewer
     let progress: Progress
-    /// The vector up to which the user has hidden the conversation.
+    /// The vector of the changes up to which the user has hidden the conversation.
     let hidden: Vector?
 
     func view(of document: Document) -> MessageView? {
@@ -224,7 +224,7 @@ struct Listing {
             return nil
         }
         let senders = viewer.senders
-        // Nearly nobody has blocked anybody, and a message is large to copy.
+        // Hardly any user has blocked others, and this path avoids a copy of the large message.
         if senders.isEmpty { return document.message.flatMap { view(of: $0, as: id) } }
         guard !senders.hides(document) else { return nil }
         return document.message.map(senders.shown).flatMap { view(of: $0, as: id) }
@@ -236,7 +236,7 @@ struct Listing {
 }
 
 extension QuerySource {
-    /// Returns the inputs of a participant's listing; throws a refusal if there is none.
+    /// Returns the data for a participant's view of the messages; throws a refusal for other users.
     mutating func listing(
         of conversation: ConversationID, for viewer: Viewer
     ) throws(Failure) -> Listing {
@@ -249,11 +249,11 @@ extension QuerySource {
             hidden: chat.hiddenVector(of: viewer.user, in: own))
     }
 
-    /// Returns a page of messages.
+    /// Returns a page of messages as the viewer sees them.
     ///
-    /// - Parameter bytesMax: the size of the messages after which the page ends, in bytes. It has
-    ///   the message with which it became larger, and two at least: one that is left out says that
-    ///   the history goes on.
+    /// - Parameter bytesMax: the size of the messages after which the page ends, in bytes. The page
+    ///   contains the message that exceeds this size, and at least two messages: a message that the
+    ///   caller leaves out shows that the history continues.
     mutating func messages(
         _ page: HistoryPage, upTo bytesMax: Int, as listing: Listing
     ) throws(Failure) -> [MessageView] {

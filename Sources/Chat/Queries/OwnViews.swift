@@ -1,7 +1,7 @@
 import CRDT
 import Wire
 
-/// A user's profile, as everybody sees it.
+/// A user's profile in the form that all users see.
 public struct ProfileView: Hashable, Sendable {
     public let user: UserID
     public let name: String?
@@ -30,7 +30,7 @@ public struct ItemView: Hashable, Sendable {
     public let message: MessageID?
     public let title: String
 
-    /// About what it has as it is encoded, in bytes.
+    /// The approximate size of the encoded item in bytes.
     public var roughBytes: Int { 64 + title.utf8.count }
 
     public init(
@@ -48,7 +48,7 @@ public struct ItemView: Hashable, Sendable {
 }
 
 extension ItemView: Comparable {
-    /// Orders items by due time, those without one last, then by id.
+    /// Orders items by due time and then by id; items without a due time are last.
     public static func < (left: ItemView, right: ItemView) -> Bool {
         left.position < right.position
     }

@@ -1,47 +1,46 @@
 import CRDT
 import Wire
 
-/// A request that changes nothing: what it asks for, how a shard answers it, and its bytes between
+/// A request that changes nothing: its parameters, the search in a shard, and its encoding between
 /// nodes.
 ///
-/// A query is added by one type with its entry in the list of its file, and the result by one
-/// conformance to `Findings` or `Finding`.
+/// A new query needs one type with an entry in its file's list, and one conformance of the result
+/// to `Findings` or `Finding`.
 public protocol Query: Hashable, Sendable {
     associatedtype Answer: Findings
 
-    /// The bytes that stand for the type between nodes: one, or one for each form of a query.
+    /// The bytes that identify the type of query between nodes: one for each form of the query.
     static var codes: [UInt8] { get }
-    /// The one of `codes` with which this query is written.
+    /// The byte of `codes` that identifies the form of this query.
     var code: UInt8 { get }
-    /// Writes what follows the code.
+    /// Writes the query's parameters, which follow the code.
     func encode(into writer: inout ByteWriter)
-    /// Reads what follows the code; all counts and lengths are bounded.
+    /// Reads the query's parameters, which follow the code; all counts and lengths are bounded.
     init(code: UInt8, from reader: inout ByteReader) throws(WireError)
 
-    /// The partition key whose shard answers; nil for a list over all shards.
+    /// The partition key whose shard answers the query; nil for a query that all shards answer.
     var partition: String? { get }
-    /// Returns the findings in one shard.
+    /// Returns the findings of the query in one shard.
     ///
     /// - Throws: the refusal of the query, or the failure of a read.
     func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> Answer
 
-    /// Whether the answer shows messages, which others have sent.
+    /// Whether the answer shows messages, which other users may have sent.
     static var showsMessages: Bool { get }
-    /// Whether only nodes and operators may ask.
+    /// Whether only nodes and operators may make the query.
     static var isForOperators: Bool { get }
-    /// The findings in a shard in which nothing is or was the user's (`Term.concerning`); nil if
-    /// the query may find something there.
+    /// The findings in a shard that never had a document of the user's (`Term.concerning`); nil for
+    /// a query that may find something in such a shard.
     static var nothing: Answer? { get }
-    /// The query as a list that is read in slices; nil for another query.
+    /// The query as a list, which a shard reads in slices; nil for a query that is no list.
     var list: (any ListQuery)? { get }
-    /// The users in whose shards alone a part of the list may be; nil for all shards.
+    /// The users whose shards alone can contain parts of the list; nil if all shards can.
     var users: [UserID]? { get }
-    /// The bytes of messages after which the page of a history may end; nil where it may not.
+    /// The bytes of messages after which a page of a history may end; nil for no limit in bytes.
     var bytesMax: Int? { get }
-    /// Returns the query for the page of a history that may end after so many bytes; nil for
-    /// another query.
+    /// Returns the query with a limit in bytes for a page of a history; nil for another query.
     func ending(after bytes: Int) -> Self?
 }
 
@@ -56,10 +55,10 @@ extension Query {
     public func ending(after bytes: Int) -> Self? { nil }
 }
 
-/// A user for whom a query is answered.
+/// The user for whom a query is answered.
 public struct Viewer: Hashable, Sendable {
     public let user: UserID
-    /// The senders whom the user has blocked: their messages are left out.
+    /// The senders whom the user has blocked and whose messages the answer leaves out.
     public let senders: BlockedSenders
 
     public init(_ user: UserID, without senders: BlockedSenders = .none) {
@@ -68,16 +67,16 @@ public struct Viewer: Hashable, Sendable {
     }
 }
 
-/// A query for a list of a user's to which documents of all shards each give a part.
+/// A query for a user's list, to which documents in all shards contribute parts.
 ///
-/// A shard reads it in slices, over several turns of the event loop.
+/// A shard reads the list in slices, over several iterations of the event loop.
 public protocol ListQuery: Query {
-    /// The kind of the documents that give the parts: conversations, or items.
+    /// The kind of the documents that contribute parts: conversations or items.
     static var kind: DocumentKey.Kind { get }
-    /// The list without parts.
+    /// The list without any part.
     static var empty: Answer { get }
 
-    /// Returns what one document gives to the list; nil for nothing.
+    /// Returns the part that one document contributes to the list; nil for no part.
     func part<Source: QuerySource>(
         of document: Document, for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> Answer?
@@ -103,12 +102,12 @@ extension ListQuery {
         return answer
     }
 
-    /// The term of the index under which the documents of a user's list are.
+    /// Returns the term under which the index lists the documents of a user's list.
     public static func term(of user: UserID) -> String {
         kind == .item ? Term.owner(user) : Term.participant(user)
     }
 
-    /// Returns the keys of the documents of a partition that may each give a part of a user's list.
+    /// Returns the keys of those documents of a partition that may contribute to a user's list.
     public static func keys(in partition: String, of user: UserID) -> [DocumentKey] {
         let shared = DocumentKey(checked: kind, partition: partition, id: "")
         guard kind == .item else { return [shared] }

@@ -8,7 +8,7 @@ extension QueryTable {
     ]
 }
 
-/// A query whose only parameter is the user who owns the documents that it reads.
+/// A query whose only parameter is the user who owns the documents that the query reads.
 public protocol OwnerQuery: Query {
     var owner: UserID { get }
 
@@ -25,9 +25,9 @@ extension OwnerQuery {
     public var partition: String? { owner.text }
 }
 
-/// A query about some users, which all shards answer.
+/// A query about several users, which all shards answer.
 public protocol UsersQuery: Query {
-    /// Ascending.
+    /// The users in question, ascending.
     var asked: [UserID] { get }
 
     init(among asked: [UserID])
@@ -43,7 +43,7 @@ extension UsersQuery {
     public var partition: String? { nil }
 }
 
-/// A query for the profile of a user; anybody may ask.
+/// A query for the profile of a user, which every user may make.
 public struct ProfileQuery: OwnerQuery {
     public typealias Answer = ProfileView
     public static let codes: [UInt8] = [6]
@@ -63,7 +63,7 @@ public struct ProfileQuery: OwnerQuery {
 }
 
 extension QuerySource {
-    /// Returns those of these users' profiles that are in this shard, in the order of the users.
+    /// Returns the profiles that this shard stores of the given users, in the order of the users.
     mutating func profiles(
         of users: [UserID]
     ) throws(Failure) -> [(user: UserID, document: Document, profile: Profile)] {
@@ -77,19 +77,19 @@ extension QuerySource {
     }
 }
 
-/// A query for the names that users have given, without users who have given none.
+/// A query for the names that the given users have set; users without a name are left out.
 public struct NamesQuery: UsersQuery {
     public typealias Answer = [NameView]
     public static let codes: [UInt8] = [23]
-    /// As many users as one list of notifications may have as senders.
+    /// The most users: one list of notifications may have that many senders.
     public static let usersMax = DueQuery.shownMax + ListedNotification.countMax
 
-    /// At most `usersMax`, ascending.
+    /// The users in question, at most `usersMax`, ascending.
     public let asked: [UserID]
 
     public init(among asked: [UserID]) { self.asked = asked }
 
-    /// Reads at most `usersMax` users, ascending.
+    /// Reads a list of at most `usersMax` users, ascending.
     static func readUsers(from reader: inout ByteReader) throws(WireError) -> [UserID] {
         let users = try reader.readUsers()
         guard users.count <= usersMax else {
@@ -105,12 +105,12 @@ public struct NamesQuery: UsersQuery {
     }
 }
 
-/// A query for the profiles of users, without users who have none.
+/// A query for the profiles of the given users; users without a profile are left out.
 public struct ProfilesQuery: UsersQuery {
     public typealias Answer = [DatedProfile]
     public static let codes: [UInt8] = [25]
 
-    /// At most `NamesQuery.usersMax`, ascending.
+    /// The users in question, at most `NamesQuery.usersMax`, ascending.
     public let asked: [UserID]
 
     public init(among asked: [UserID]) { self.asked = asked }
@@ -139,13 +139,13 @@ public struct BlocksQuery: OwnerQuery {
     ) throws(Source.Failure) -> Blocks { try source.blocks(of: owner) }
 }
 
-/// A query for those of some users who have blocked the user.
+/// A query that finds which of the given users have blocked the viewer.
 public struct BlockersQuery: UsersQuery {
     public typealias Answer = [UserID]
     public static let codes: [UInt8] = [38]
     public static let isForOperators = true
 
-    /// At most `ChatLimits.participantsMax`, ascending.
+    /// The users in question, at most `ChatLimits.participantsMax`, ascending.
     public let asked: [UserID]
 
     public init(among asked: [UserID]) { self.asked = asked }
@@ -207,7 +207,7 @@ public struct ItemsQuery: ListQuery {
         guard let item = document.item, item.owner == viewer.user, !item.isDeleted,
             let id = ItemID(document.key.partition)
         else { return nil }
-        // An item under the key of an earlier version counts where the owner has no other.
+        // An item under an earlier version's key counts only if its present key has no document.
         if document.key.id.isEmpty, try source.document(.item(id, of: item.owner)) != nil {
             return nil
         }

@@ -1,10 +1,10 @@
 import CRDT
 import Wire
 
-/// A conversation as a list shows it.
+/// A conversation in the form in which a list shows it.
 public struct ListedChat {
     let chat: ChatView
-    /// The most participants that are named, beside their number; nil for all, without it.
+    /// The most participants whose names are shown, beside their number; nil for all names.
     let namesMax: Int?
 
     public init(chat: ChatView, namesMax: Int?) {
@@ -29,7 +29,7 @@ extension View where Subject == MessageView {
             .time("at") { $0.sentAt },
         ] + content)
 
-    /// The fields that follow a message's id, sender and time.
+    /// The content fields of a message's row, after the message's id, sender and time.
     public static let content: [Field<MessageView>] = [
         .text("type") { $0.type.rawValue },
         .text("text") { $0.text },
@@ -50,13 +50,13 @@ extension MessageView: ListElement {
     public static let codes: [UInt8] = [1]
     public static var view: View<MessageView>? { .message }
 
-    /// The newest pin first.
+    /// The position by the time of the pin, the latest pin first.
     public var position: ListPosition {
         ListPosition(order: ~(pinnedAt ?? .zero).bits, id: id.text)
     }
 
-    /// Returns a page of pins, or of a history: the message beside which its next page begins
-    /// stands for the position.
+    /// Returns a page of pins or of a history; the cursor of a history is the id of the message at
+    /// which the next page begins.
     public static func page(
         _ list: [MessageView], _ page: ListPage
     ) -> (list: [MessageView], next: String?) {
@@ -84,7 +84,7 @@ extension MessageView: ListElement {
     }
 }
 
-/// Returns the size of a list of names in bytes, with a comma behind each.
+/// Returns the size of a list of names in bytes, with a comma after each name.
 private func listBytes(_ names: [UserID]) -> Int {
     names.reduce(0) { $0 + $1.text.utf8.count + 1 }
 }
@@ -127,7 +127,7 @@ extension View where Subject == ListedChat {
 }
 
 extension ChatView: ListElement {
-    /// The second is of the view of one conversation, which the user has hidden.
+    /// The code 33 identifies the view of one conversation that its user has hidden.
     public static let codes: [UInt8] = [3, 33]
 
     public static func code(of list: [ChatView]) -> UInt8 {
@@ -142,7 +142,7 @@ extension ChatView: ListElement {
         return views
     }
 
-    /// The latest first.
+    /// The position by the time of the last message or of the creation, the latest first.
     public var position: ListPosition { ListPosition(order: ~latest.milliseconds, id: id.text) }
 
     public static func gathered(_ list: [ChatView]) -> [ChatView] {
@@ -167,7 +167,7 @@ extension ChatView: ListElement {
 }
 
 extension ChatView.Preview? {
-    /// The text that a list shows for the preview, or for its absence.
+    /// The text that a list shows for a conversation's last message, or if there is no message.
     var lineText: String {
         guard let preview = self else { return "No messages yet" }
         return switch preview.type {
@@ -200,7 +200,7 @@ extension UnreadCount: ListElement {
 }
 
 extension View where Subject == MarkView {
-    /// The marks of a participant.
+    /// A participant's marks: the last messages that the participant has received and read.
     public static let mark = View(
         "MARK",
         [
@@ -219,7 +219,7 @@ extension MarkView: Finding {
 }
 
 extension View where Subject == ParticipantChange {
-    /// A change of who the participants of a conversation are.
+    /// A change of a conversation's participants: a user joined or left.
     public static let change = View(
         "CHANGE",
         [

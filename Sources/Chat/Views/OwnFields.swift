@@ -49,7 +49,7 @@ extension UserID: Finding {
     }
 
     public static func gathered(_ list: [UserID]) -> [UserID] {
-        // What each conversation adds ascends already, which makes the sorting nearly linear.
+        // Each conversation's users are sorted already, which makes this sorting nearly linear.
         var gathered: [UserID] = []
         for user in list.sorted() where gathered.last != user { gathered.append(user) }
         return gathered
@@ -76,9 +76,9 @@ extension ItemView: ListElement {
     public static let codes: [UInt8] = [6]
     public static var view: View<ItemView>? { .action }
 
-    /// By due time, those without one last.
+    /// The position by due time; items without a due time are last.
     public var position: ListPosition {
-        // Times before 1970 are negative.
+        // Flipping the sign bit orders negative times, which are before 1970, first.
         let order = due.map { UInt64(bitPattern: $0.milliseconds) ^ 1 << 63 }
         return ListPosition(order: order ?? .max, id: id.text)
     }
@@ -162,7 +162,7 @@ extension View where Subject == NotificationView {
 extension NotificationView: ListElement {
     public static let codes: [UInt8] = [22]
     public static var view: View<NotificationView>? { .notification }
-    /// The oldest first: the id begins with the time.
+    /// The position by id, which begins with the time, so that the oldest notification is first.
     public var position: ListPosition { ListPosition(order: 0, id: id.text) }
     public static func rowBytes(of list: [NotificationView]) -> Int {
         list.reduce(0) { $0 + ($1.text?.utf8.count ?? 0) + 192 }
@@ -241,7 +241,7 @@ extension View where Subject == Signing.Revocation {
 }
 
 extension View where Subject == Signing {
-    /// The status of the list of keys and revocations.
+    /// The status row of the list of signing keys and revocations.
     public static let signing = View("OK", [.number("through") { $0.floor.bits }])
 }
 
@@ -275,10 +275,10 @@ extension View where Subject == FileView {
 }
 
 extension FileView: Findings {
-    /// The second is of a file with a tag.
+    /// The code 28 identifies a file without a tag, the code 30 a file with a tag.
     public static let codes: [UInt8] = [28, 30]
     public static let views = [ViewDescription(View<FileView>.file)]
-    /// The most bytes of a tag.
+    /// The most bytes of a file's tag.
     public static let tagBytesMax = 64
 
     public var code: UInt8 { tag == nil ? 28 : 30 }
@@ -301,7 +301,7 @@ extension FileView: Findings {
     }
 }
 
-/// The bytes of a part of a file.
+/// The bytes of one part of a file.
 public struct FileBytes: Findings, WireValue {
     public static let codes: [UInt8] = [29]
     public static let views = [ViewDescription(View<FileBytes>.part)]
@@ -327,8 +327,8 @@ extension View where Subject == FileBytes {
     public static let part = View("PART", [.text("bytes") { Base64.encode($0.bytes) }])
 }
 
-/// The size of what a user has uploaded and not sent, in bytes, up to about `File.unsentBytesMax`
-/// in each shard.
+/// The size in bytes of the files that a user has uploaded and not sent, counted in each shard up
+/// to about `File.unsentBytesMax`.
 public struct UnsentBytes: Findings, WireValue {
     public static let codes: [UInt8] = [37]
 

@@ -1,35 +1,35 @@
 import CRDT
 import Wire
 
-/// A field of what responses show: its key, and how its value is read and what type it has.
+/// A field of a row: its key, the type of its value, and the getter that reads the value.
 ///
-/// Lines, JSON and the descriptions of both are made from the same fields.
+/// Lines, JSON and the descriptions of both forms are made from the same fields.
 public struct Field<Subject>: Sendable {
-    /// The getters by the types of their values.
+    /// The getters, one case for each type of value.
     public enum Getter: Sendable {
         case text(@Sendable (Subject) -> String?)
-        /// A name (see `Name`).
+        /// A name: text of the characters that `Name` allows.
         case name(@Sendable (Subject) -> String?)
-        /// In milliseconds since 1970, UTC.
+        /// A time in milliseconds since 1970, UTC.
         case time(@Sendable (Subject) -> Int64?)
         case number(@Sendable (Subject) -> UInt64?)
-        /// A number that is shown as 16 hexadecimal digits, which sort as the numbers do.
+        /// A number shown as 16 hexadecimal digits, which sort as text as the numbers do.
         case sequence(@Sendable (Subject) -> UInt64?)
-        /// Left out where it is false.
+        /// A flag that a row shows only if the flag is true.
         case flag(@Sendable (Subject) -> Bool)
-        /// A flag that is shown where it is false, too.
+        /// A flag that a row also shows if the flag is false.
         case toggle(@Sendable (Subject) -> Bool?)
-        /// Left out where it is empty.
+        /// A list of users that a row shows only if the list is not empty.
         case users(@Sendable (Subject) -> [UserID])
-        /// Names of any kind; left out where there are none.
+        /// A list of names of any kind that a row shows only if the list is not empty.
         case names(@Sendable (Subject) -> [String])
-        /// The replicas that have stored something, of those that own it.
+        /// The number of owners that have stored a write, and the number of all owners.
         case copies(@Sendable (Subject) -> (on: Int, owners: Int)?)
     }
 
     public let key: StaticString
     public let getter: Getter
-    /// Whether each row has it.
+    /// Whether each row has this field.
     public let isRequired: Bool
 
     private init(_ key: StaticString, _ getter: Getter, isRequired: Bool) {
@@ -144,13 +144,13 @@ extension Field {
 }
 
 extension HybridTimestamp {
-    /// The time as responses show it: milliseconds since 1970.
+    /// The time in the form for responses: milliseconds since 1970.
     public var lineTime: Int64 { Int64(milliseconds) }
 }
 
 /// The fields of one kind of row, in the order in which a row shows them.
 public struct View<Subject>: Sendable {
-    /// The first word of its line, in capitals; `OK` for the view of a status.
+    /// The first word of the row's line, in capitals; `OK` for the view of a status.
     public let noun: StaticString
     public let fields: [Field<Subject>]
 
@@ -160,17 +160,17 @@ public struct View<Subject>: Sendable {
     }
 }
 
-/// A writer of the fields of one row.
+/// A writer of the fields of one row in one format.
 public protocol ViewWriter {
     mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>])
 }
 
-/// A writer of rows in one form.
+/// A writer of rows in one format, such as lines or JSON.
 public protocol RowWriter {
     associatedtype Fields: ViewWriter
 
     mutating func row(_ noun: StaticString, _ body: (inout Fields) -> Void)
-    /// Whether so much was written that nobody will get it.
+    /// Whether the written rows exceed the limit of a response, so that the response is an error.
     var isTooLong: Bool { get }
 }
 

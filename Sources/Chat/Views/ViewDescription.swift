@@ -1,29 +1,29 @@
-/// The keys of a view's rows and the types of their values, for the descriptions of the API.
+/// The keys of a view's rows and the types of the values, from which the API descriptions are made.
 public struct ViewDescription: Sendable {
     public enum ValueType: String, Sendable {
         case text
-        /// A name (see `Name`).
+        /// A name: text of the characters that `Name` allows.
         case name
-        /// RFC 3339, UTC, with milliseconds.
+        /// A time in the form of RFC 3339, in UTC with milliseconds.
         case time
         case number
         case flag
-        /// Names.
+        /// A list of names.
         case list
-        /// The replicas that have stored something, of those that own it.
+        /// The number of owners that have stored a write, and the number of all owners.
         case copies
     }
 
     public struct Key: Sendable {
         public let name: String
         public let type: ValueType
-        /// Whether each row has it.
+        /// Whether each row has this key.
         public let isRequired: Bool
     }
 
     /// The first word of the row's line.
     public let noun: String
-    /// In the order of the row.
+    /// The keys in the order in which a row shows the values.
     public let keys: [Key]
 
     public init(_ noun: String, _ keys: [Key]) {
@@ -35,8 +35,8 @@ public struct ViewDescription: Sendable {
         self.init(view.noun.description, view.fields.map(Key.init))
     }
 
-    /// The description with keys behind those of its own, all of which may be missing; a key that
-    /// is there stays as it is.
+    /// Returns the description with further keys, which rows may lack; a key that the description
+    /// already contains is not added.
     public func including(_ more: [Key]...) -> ViewDescription {
         var found = Set(keys.map(\.name))
         let added = more.joined().filter { found.insert($0.name).inserted }
@@ -65,8 +65,8 @@ extension ViewDescription.Key {
 }
 
 extension ViewDescription {
-    /// The row of the page of the protocol: the line, and its keys with the types of their values;
-    /// those in brackets may be missing.
+    /// The row in the protocol's documentation: the word of the line, and its keys with the types
+    /// of the values; keys in brackets may be missing.
     public var lineRow: String {
         let pairs = keys.map { key in
             let pair = "\(key.name)=<\(key.type)>"
@@ -75,8 +75,8 @@ extension ViewDescription {
         return "| `\(noun)` | `\(pairs.joined(separator: " "))` |"
     }
 
-    /// The row of the page of the API: the object, and its members with the types of their values;
-    /// those with a question mark may be missing.
+    /// The row in the API's documentation: the object, and its members with the types of the
+    /// values; members with a question mark may be missing.
     public var objectRow: String {
         let members = keys.map { "\($0.name)\($0.isRequired ? "" : "?"): \($0.type)" }
         return "| \(noun.lowercased()) | `\(members.joined(separator: ", "))` |"

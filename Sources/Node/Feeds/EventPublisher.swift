@@ -2,47 +2,48 @@ import CRDT
 import Chat
 import Wire
 
-/// The feeds and replays that this node serves, as a holder of shards, to the nodes with watchers;
-/// this node may be one of them.
+/// The feeds and replays that this node serves, as a holder of shards, to nodes with watchers; this
+/// node itself may be such a node.
 struct EventPublisher: Sendable {
-    /// A feed, or a replay: a shard's events on their way to one node.
+    /// A feed or a replay: the events of one shard that one node receives.
     struct Served: Sendable {
         let shard: ShardID
-        /// The number that the receiver has given it.
+        /// The number that the receiver has given to this feed or replay.
         let number: UInt64
         /// The user whom a replay is for; nil for a feed.
         let user: UserID?
-        /// When the receiver asked for it, in milliseconds.
+        /// When the receiver requested the feed or replay, in milliseconds.
         let since: UInt64
-        /// The changes that the receiver has been told of, or had seen before.
+        /// The changes of which the receiver has received the events, or which it had seen before.
         var known: Vector
-        /// How far an earlier replay since `known` came.
+        /// The progress of an earlier replay since `known`.
         ///
-        /// Documents whose changes were all passed are left out; the others are compared with
-        /// `known` alone.
+        /// A scan leaves out documents whose changes the earlier replay has passed, and compares
+        /// the other documents with `known` alone.
         var progress = ReplayProgress()
-        /// The part of `known` that this replica lacks: the receiver was told of it elsewhere.
+        /// The part of `known` that this replica lacks; the receiver got it from another holder.
         var ahead = Vector()
-        /// The progress of the reading for it; nil for a live feed, whose receiver has been told of
-        /// all that is here.
+        /// The progress of the scan; nil for a live feed, whose receiver has been sent everything
+        /// stored on this node.
         var scan: FeedScan?
-        /// How many replica ids and ranges these had when the receiver asked for it.
+        /// The number of replica ids and ranges in the vectors of the request.
         var weight = 0
 
         var isFeed: Bool { user == nil }
 
-        /// The changes without which a scan finds nothing to tell.
+        /// The changes that a scan leaves out, because the receiver or an earlier replay has passed
+        /// them.
         var skipped: Vector { progress.isEmpty ? known : known.union(progress.passed) }
 
-        /// What a replica has to hold before a scan of it begins.
+        /// The vector that a replica has to contain before its scan begins.
         var needed: Vector { progress.isEmpty ? known : skipped.union(progress.target) }
 
-        /// Whether the feed needs a scan: some new changes are by processes of which the receiver
-        /// was told more elsewhere.
+        /// Whether the feed needs a scan, because some new changes are by processes of which the
+        /// receiver has received later changes from another holder.
         ///
-        /// A live feed tells each change as a step from the state before it. Such a receiver may be
-        /// past that state: a message that was deleted and restored elsewhere arrives here
-        /// unchanged.
+        /// A live feed sends each change as a step from the state before it. Such a receiver may be
+        /// past that state: a message that was deleted and restored at the other holder arrives
+        /// here unchanged.
         func needsReading(at position: Vector) -> Bool {
             guard !ahead.isEmpty else { return false }
             let new = position.subtracting(known.subtracting(ahead))
@@ -52,32 +53,33 @@ struct EventPublisher: Sendable {
 
     /// A node with watchers.
     struct Subscriber: Sendable {
-        /// The users that its watchers watch.
+        /// The users that the node's watchers watch.
         var users: Set<UserID> = []
-        /// The feeds and replays that it is served, by number.
+        /// The feeds and replays that this node serves to the subscriber, by number.
         var served: [UInt64: Served] = [:]
-        /// The number of each shard's feed.
+        /// The number that identifies the feed of each shard.
         var feeds: [ShardID: UInt64] = [:]
         /// The sum of the weights of `served`.
         var weight = 0
-        /// The feeds and replays that were ended here and that it has not been told of.
+        /// The feeds and replays that ended here and whose refusal has not been sent yet.
         var refused: [(shard: ShardID, number: UInt64)] = []
 
-        /// The most feeds and replays: one feed for each shard, and replays for watchers that
-        /// resume.
+        /// The maximum number of feeds and replays: one feed for each shard, and replays for
+        /// watchers that resume.
         static let servedMax = 1 << 18
-        /// The most replica ids and ranges in all their vectors together: some 100 MB.
+        /// The maximum number of replica ids and ranges in the vectors of all feeds and replays
+        /// together: about 100 MB.
         static let weightMax = 1 << 21
-        /// The most users that one node watches: as many as it has clients.
+        /// The maximum number of users that one node watches, enough for one user per client.
         static let usersMax = 1 << 17
     }
 
     private(set) var subscribers: [NodeName: Subscriber] = [:]
     /// The number of nodes that watch each user.
     private var watched: [UserID: Int] = [:]
-    /// The number of feeds of each shard.
+    /// The number of feeds that this node serves of each shard.
     private var feeds: [ShardID: Int] = [:]
-    /// The numbers of the feeds and replays with a scan, by node; the one to read next is first.
+    /// The numbers of the feeds and replays with a scan, by node; the next to read comes first.
     private(set) var scanning: [NodeName: [UInt64]] = [:]
     /// When positions were last sent on feeds without events, in milliseconds.
     var positionsToldAt: UInt64 = 0
@@ -97,7 +99,7 @@ struct EventPublisher: Sendable {
 
     /// Adds users that a node watches.
     ///
-    /// - Returns: false where the node would watch more than `Subscriber.usersMax`.
+    /// - Returns: false if the node would watch more than `Subscriber.usersMax` users.
     mutating func add(_ users: [UserID], for name: NodeName) -> Bool {
         for user in users {
             let count = subscribers[name]?.users.count ?? 0
@@ -119,7 +121,7 @@ struct EventPublisher: Sendable {
         watched[user] = count == 0 ? nil : count
     }
 
-    /// Removes a node whose connection is lost, with all feeds and replays that it was served.
+    /// Removes a node whose connection is lost, with all its feeds and replays.
     mutating func removeSubscriber(_ name: NodeName) {
         guard let subscriber = subscribers.removeValue(forKey: name) else { return }
         for user in subscriber.users { releaseUser(user) }
@@ -134,9 +136,10 @@ struct EventPublisher: Sendable {
 
     // MARK: Feeds
 
-    /// Begins a feed or a replay; a feed replaces the one that the node had of the shard.
+    /// Adds a feed or a replay; a feed replaces the node's earlier feed of the same shard.
     ///
-    /// - Returns: false where the node has too many or too large ones, or has used the number.
+    /// - Returns: false if the node has too many or too large feeds and replays, or has used the
+    ///   number.
     mutating func add(_ served: Served, for name: NodeName) -> Bool {
         var served = served
         let progress = served.progress
@@ -174,14 +177,14 @@ struct EventPublisher: Sendable {
         if scanning[name]?.isEmpty ?? false { scanning[name] = nil }
     }
 
-    /// Ends a feed or a replay, and has the node told so.
+    /// Ends a feed or a replay, and queues the refusal for the node.
     mutating func refuse(_ number: UInt64, for name: NodeName) {
         guard let served = subscribers[name]?.served[number] else { return }
         remove(number, for: name)
         noteRefused(number, of: served.shard, for: name)
     }
 
-    /// Notes a feed or a replay that is not served: the node is told once there is capacity.
+    /// Queues the refusal of a feed or a replay until the connection to the node has capacity.
     mutating func noteRefused(_ number: UInt64, of shard: ShardID, for name: NodeName) {
         subscribers[name]?.refused.append((shard, number))
     }
@@ -194,7 +197,7 @@ struct EventPublisher: Sendable {
         }
     }
 
-    /// Takes out the ended feeds and replays that a node has yet to be told of.
+    /// Removes and returns the feeds and replays whose refusal has not been sent to a node yet.
     mutating func takeRefused(for name: NodeName) -> [(shard: ShardID, number: UInt64)] {
         defer { subscribers[name]?.refused = [] }
         return subscribers[name]?.refused ?? []
@@ -214,7 +217,7 @@ struct EventPublisher: Sendable {
         if wasScanning, served.scan == nil { stopScanning(number, for: name) }
     }
 
-    /// The live feeds of a shard, by node.
+    /// Returns the live feeds of a shard, by node.
     func live(of shard: ShardID) -> [(name: NodeName, served: Served)] {
         guard isFed(shard) else { return [] }
         return names.compactMap { name in liveFeed(of: shard, for: name).map { (name, $0) } }
@@ -224,7 +227,7 @@ struct EventPublisher: Sendable {
         subscribers[name]?.feeds[shard] != nil
     }
 
-    /// Begins a scan, for a live feed, of all that this node has not told its receiver of.
+    /// Starts a scan for a live feed, over all changes that this node has not sent to the receiver.
     mutating func rescan(_ number: UInt64, for name: NodeName) {
         updateServed(number, for: name) {
             $0.known = $0.known.subtracting($0.ahead)
@@ -233,10 +236,10 @@ struct EventPublisher: Sendable {
         scanning[name, default: []].append(number)
     }
 
-    /// Counts what the receiver of a feed or a replay has seen, and what `held` lacks, as told
-    /// elsewhere only.
+    /// Lowers the vector that counts as seen by the receiver of a feed or a replay to `held`; the
+    /// rest is counted as received from other holders only.
     ///
-    /// - Parameter held: a part of what it has seen.
+    /// - Parameter held: a part of the vector that the receiver has seen.
     mutating func lower(_ number: UInt64, to held: Vector, for name: NodeName) {
         updateServed(number, for: name) {
             $0.ahead.formUnion($0.skipped.subtracting(held))
@@ -245,8 +248,7 @@ struct EventPublisher: Sendable {
         }
     }
 
-    /// Notes changes of which the receiver of a shard's feed was told elsewhere, and that are not
-    /// here.
+    /// Records changes that a feed's receiver got from another holder and that this replica lacks.
     mutating func noteAhead(_ ahead: Vector, of shard: ShardID, for name: NodeName) {
         guard !ahead.isEmpty, let number = subscribers[name]?.feeds[shard] else { return }
         updateServed(number, for: name) {
@@ -255,7 +257,7 @@ struct EventPublisher: Sendable {
         }
     }
 
-    /// A node's feed of a shard; nil unless it is live.
+    /// Returns a node's feed of a shard; nil unless the feed is live.
     func liveFeed(of shard: ShardID, for name: NodeName) -> Served? {
         guard let subscriber = subscribers[name], let number = subscriber.feeds[shard],
             let served = subscriber.served[number], served.scan == nil
@@ -263,7 +265,7 @@ struct EventPublisher: Sendable {
         return served
     }
 
-    /// Returns the feed or replay of a node to read next; the scans take turns.
+    /// Returns the node's feed or replay to read next; the scans are read in rotation.
     mutating func nextScan(for name: NodeName) -> Served? {
         guard let number = scanning[name]?.first else { return nil }
         scanning[name]?.removeFirst()

@@ -2,55 +2,58 @@ import CRDT
 import Chat
 import Wire
 
-/// The progress of reading, from the disk, the changes of a shard that a receiver does not know.
+/// The progress of reading, from the disk, the changes of a shard that a receiver lacks.
 struct FeedScan: Hashable, Sendable {
-    /// What is read next.
+    /// The position at which the scan continues.
     enum Place: Hashable, Sendable {
-        /// The unknown changes behind this one; nil for the first.
+        /// The changes that the receiver lacks, after `after`; nil to start with the first change.
         case changes(after: Dot?)
-        /// The messages that arrived here before their conversation.
+        /// The messages that arrived at this replica before their conversation.
         case earlier(Earlier)
     }
 
-    /// The messages of conversations that arrived after them; nobody was told of them, since their
-    /// participants were not known.
+    /// The messages of conversations that arrived after these messages; no event has announced
+    /// them, because their participants were unknown.
     struct Earlier: Hashable, Sendable {
-        /// The conversations left to read.
+        /// The conversations whose messages are still to be read.
         var conversations: [ConversationID]
-        /// The last message read of the first of them; nil where none was.
+        /// The last message read of the first of the conversations; nil before the first read.
         var position: HistoryPosition?
-        /// The change behind which the reading of changes continues; nil where none are left.
+        /// The change after which the reading of changes continues; nil if no changes are left.
         let cursor: Dot?
     }
 
-    /// The vector on disk when the first batch was read; nil before that.
+    /// The vector of the replica on disk when the first batch was read; nil before that.
     var target: Vector?
     var place = Place.changes(after: nil)
-    /// The number of events that the next frame of a replay has at least, if the batch has as many.
+    /// The minimum number of events in the next frame of a replay, if the batch contains as many.
     ///
-    /// It grows from 1, so that a receiver that is cut off again and again gets on, however few
-    /// events it takes each time, and a long replay takes few frames.
+    /// The number grows from 1. A receiver that is cut off repeatedly thus makes progress even if
+    /// it receives few events each time, and a long replay needs few frames.
     var stride = 1
 
     static let strideMax = 32
-    /// What the replica held at the last batch of a replay, as its receiver knows; nil before it
-    /// knows.
+    /// The vector of the replica at the last batch of a replay, as reported to the receiver; nil
+    /// before the first report.
     var held: Vector?
 
-    /// How long a holder waits, in milliseconds, until it has all that the receiver has seen
-    /// elsewhere, before it reads what is here: what it lacks then may exist nowhere any more.
+    /// The time that a holder waits until it has all changes that the receiver has seen elsewhere,
+    /// in milliseconds.
+    ///
+    /// After that the holder reads its own state, because the changes that it lacks may exist on no
+    /// node any more.
     static let patienceMilliseconds: UInt64 = 1_000
 }
 
 /// One batch of a scan: events in the order of the scan.
 struct FeedBatch: Sendable {
     var told: [AddressedEvent] = []
-    /// Where the next batch begins; nil at the end.
+    /// The position at which the next batch begins; nil at the end.
     var next: FeedScan.Place?
-    /// The places in `told` up to which documents have been told, ascending: with the first `end`
-    /// events, all documents that the scan finds under a change up to `change` have been told.
+    /// The points in `told` up to which documents are complete, ascending: the first `end` events
+    /// contain all documents that the scan finds under the changes up to `change`.
     ///
-    /// Some of a batch is told out of order; there are no places then.
+    /// The list is empty if the batch contains events out of the scan's order.
     var steps: [Step] = []
 
     struct Step: Hashable, Sendable {
@@ -58,10 +61,10 @@ struct FeedBatch: Sendable {
         let change: Dot
     }
 
-    /// Moves each `hide` to the front.
+    /// Moves each `hide` event to the front.
     ///
-    /// It clears the user's view. Messages that were sent after the hiding stay visible, so they
-    /// follow it.
+    /// A `hide` event clears the user's view. Messages that were sent after the hiding stay
+    /// visible, so their events follow.
     mutating func tellHidingsFirst() {
         let hidings = told.filter { $0.event.kind == .hide }
         guard !hidings.isEmpty else { return }
@@ -71,7 +74,7 @@ struct FeedBatch: Sendable {
 }
 
 extension Vector {
-    /// Returns the changes up to one, in the order in which scans find them.
+    /// Returns the changes up to `change`, in the order in which scans find changes.
     func prefix(upTo change: Dot) -> Vector {
         var prefix = Vector()
         for entry in entries {

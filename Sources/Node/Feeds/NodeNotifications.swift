@@ -3,26 +3,28 @@ import Replication
 import StorePort
 import Wire
 
-/// A client's request for the notifications of a device, in five steps: the device is read, its
-/// account is asked whether the sign-in that registered it goes on, all shards are asked for
-/// candidates, what will be shown is recorded in the device, and the names of the senders are read.
+/// A client's request for the notifications of a device.
 ///
-/// Every step is a request of its own, executed here or by another member as any other. Where a
-/// step before the last fails, nothing is shown, and a repeated request finds the same.
+/// It has five steps: read the device, check that the sign-in that registered the device is still
+/// open, collect candidates from all shards, record in the device the notifications to show, and
+/// read the names of the senders.
+///
+/// Each step is a request of its own, which this node or another member executes. If a step before
+/// the last fails, the reply shows nothing, and a repeated request finds the same notifications.
 struct NotificationRequest: Sendable {
-    /// A step of the request, with what the steps before it have found.
+    /// A step of the request, with the results of the earlier steps.
     enum Step: Sendable {
         /// The device is being read.
         ///
         /// Can transition to: `judging`, or `scatterGather` for a device of no sign-in.
         case reading
-        /// The account is being asked whether the sign-in that registered the device goes on.
+        /// The account is being queried for whether the device's sign-in is still open.
         ///
         /// Can transition to: `scatterGather`, `removing`.
         case judging(Device)
         /// The device is being removed, since its sign-in has ended.
         case removing
-        /// The shards are being asked for candidates.
+        /// The shards are being queried for candidates.
         ///
         /// Can transition to: `noting`.
         case scatterGather(Device)
@@ -30,7 +32,7 @@ struct NotificationRequest: Sendable {
         ///
         /// Can transition to: `naming`.
         ///
-        /// - isNew: whether some of them are not on the device's list yet.
+        /// - isNew: whether some of the notifications are not on the device's list yet.
         case noting([NotificationView], isPartial: Bool, isNew: Bool)
         /// The names of the senders are being read.
         case naming([NotificationView], isPartial: Bool)
@@ -40,21 +42,23 @@ struct NotificationRequest: Sendable {
     let user: UserID
     let device: DeviceID
     let level: AckLevel
-    /// What the connection has seen of each shard: every step has to show at least that.
+    /// The connection's session vectors: each step has to show at least their changes.
     let sessionVectors: SessionVectors
     var step = Step.reading
-    /// The slot number of the present step.
+    /// The slot number of the request's present step.
     var number: UInt64 = 0
-    /// The result of the present step, until the disks that it needs have it.
+    /// The result of the present step, until the disks that the step depends on have stored it.
     var kept: Completion?
 
-    /// The most requests at a time: each holds a list of at most a few megabytes, nearly always of
-    /// a few lines.
+    /// The maximum number of concurrent requests.
+    ///
+    /// Each request keeps a list in memory, of at most a few megabytes and nearly always of a few
+    /// lines.
     static let countMax = 4_096
 }
 
 extension Node {
-    /// Lists a device's notifications; the slot gets the whole result at the end of a turn.
+    /// Lists a device's notifications; the reply to `slot` is sent at the end of a turn.
     package func notify(
         _ device: DeviceID, of user: UserID, level: AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors = SessionVectors()
@@ -72,9 +76,9 @@ extension Node {
         }
     }
 
-    /// Begins a step.
+    /// Starts a step of a request for notifications.
     ///
-    /// - Parameter partition: the partition key whose shard is asked; nil for all shards.
+    /// - Parameter partition: the partition key whose shard is queried; nil for all shards.
     private func beginStep(
         _ step: NotificationRequest.Step, of id: UInt64, in partition: String?,
         by ask: (isolated Node, ReplySlot) -> Reply
@@ -117,16 +121,18 @@ extension Node {
             let write = Write(shard: shard, context: receipt.context, nil)
             sinks[notifying.slot.session]?.onWritten(write, isHere: false)
             name(views, isPartial, notifying, id)
-        // All of them are on the device's list already: they are shown although the disk is full.
+        // All notifications are on the device's list already, so they are shown although the disk
+        // is full.
         case (.noting(let views, let isPartial, isNew: false), .failed(.store(.full))):
             name(views, isPartial, notifying, id)
-        // The notifications are recorded as shown: better without names than not at all.
+        // The notifications are recorded as shown, so they are sent even if the names cannot be
+        // read.
         case (.naming(let views, let isPartial), _):
             finishRequest(id, .found(views, isPartial: isPartial))
         case (_, .failed(let failure)):
             finishRequest(id, .failed(failure))
         case (_, .written), (_, .done):
-            // A member's response that does not fit the step.
+            // A member has sent a response that does not fit the step.
             finishRequest(id, .failed(.unanswered))
         }
     }
@@ -150,17 +156,18 @@ extension Node {
                 return recordShown(candidates, of: device, isPartial, notifying, id)
             }
         case .naming(let views, let isPartial):
-            // The notifications are recorded as shown: better without names than not at all.
+            // The notifications are recorded as shown, so they are sent even if the names cannot be
+            // read.
             let named = findings.value(as: [NameView].self).map(views.named) ?? views
             return finishRequest(id, .found(named, isPartial: isPartial))
         case .removing, .noting: break
         }
-        // A member's response that does not fit the step.
+        // A member has sent a response that does not fit the step.
         finishRequest(id, .failed(.unanswered))
     }
 
-    /// Asks whether the sign-in that registered a device goes on: it may have ended on the other
-    /// side of a network partition.
+    /// Queries whether the sign-in that registered a device is still open: it may have ended on the
+    /// other side of a network partition.
     private func judge(_ device: Device, _ notifying: NotificationRequest, _ id: UInt64) {
         guard let signIn = device.signIn else { return gather(for: device, notifying, id) }
         beginStep(.judging(device), of: id, in: signIn.address.text) {
@@ -211,7 +218,7 @@ extension Node {
         }
     }
 
-    /// Begins the step that reads the names of the senders.
+    /// Starts the step that reads the names of the senders.
     private func name(
         _ views: [NotificationView], _ isPartial: Bool, _ notifying: NotificationRequest,
         _ id: UInt64
@@ -230,8 +237,7 @@ extension Node {
         tellLater(outcome, to: notifying.slot)
     }
 
-    /// Queues a reply for the end of the turn: the session does not wait for it before `notify`
-    /// returns.
+    /// Queues a reply for the end of the turn, because `notify` has to return before the reply.
     private func tellLater(_ outcome: Completion, to slot: ReplySlot) {
         notified.append((slot, outcome))
         turnAgain()
@@ -246,7 +252,7 @@ extension Node {
 }
 
 extension [NotificationView] {
-    /// Returns the same notifications with the names of their senders.
+    /// Returns these notifications with the names of their senders.
     func named(_ names: [NameView]) -> [NotificationView] {
         let names = Dictionary(names.map { ($0.user, $0.name) }) { one, _ in one }
         return map { view in
@@ -257,24 +263,26 @@ extension [NotificationView] {
     }
 }
 
-/// The notifications that a device is shown: those on its list, and the candidates for which the
-/// list has capacity.
+/// The notifications to show on a device: those on the device's list, and candidates up to the
+/// list's capacity.
 struct NotificationList {
     /// The notifications to show, oldest first.
     let views: [NotificationView]
-    /// The entries to add to the device's list: one for each sending by which a shard found a
-    /// message that is shown, unless the device lists that sending.
+    /// The entries to add to the device's list.
+    ///
+    /// A message that is shown may have been sent several times, and gets one entry for each
+    /// sending that a shard found, unless the device lists that sending already.
     ///
     /// A message thus keeps its notification's id, and stays acknowledged, even if another node
-    /// finds it by another sending.
+    /// finds another sending of the message.
     let entries: [ListedNotification]
-    /// Whether a message is shown of which the device lists no sending yet.
+    /// Whether the list shows a message of which the device lists no sending yet.
     let isNew: Bool
 
     init(of device: Device, _ candidates: [NotificationCandidate]) {
         var found: [DocumentKey: NotificationCandidate] = [:]
         for candidate in candidates {
-            // Two nodes may both have answered for a shard: either candidate will do.
+            // Two nodes may both have answered for a shard, with equivalent candidates.
             found[candidate.document] = found[candidate.document] ?? candidate
         }
         let listed = Dictionary(device.listed.map { ($0.document, $0) }) {
@@ -286,7 +294,7 @@ struct NotificationList {
         let all = (device.listed + due.compactMap(\.entry)).sorted(by: NotificationList.precedes)
         var shown: [(entry: ListedNotification, candidate: NotificationCandidate)] = []
         for entry in all {
-            // Each message is shown once, though both sides of a partition may have listed it.
+            // Each message is shown once, although both sides of a partition may have listed it.
             guard let candidate = found.removeValue(forKey: entry.document) else { continue }
             shown.append((entry, candidate))
         }
@@ -308,8 +316,10 @@ struct NotificationList {
         isNew = !messages.isSubset(of: listed.keys)
     }
 
-    /// Of the entries of two sendings under one id, that which was pushed comes first: the other
-    /// one may have been listed since.
+    /// Returns whether an entry comes before another.
+    ///
+    /// Of two sendings with the same id, the pushed sending comes first, because the other sending
+    /// may have been listed later.
     private static func precedes(_ left: ListedNotification, _ right: ListedNotification) -> Bool {
         guard left.place == right.place else { return left.place < right.place }
         guard let pushed = left.pushed else { return false }

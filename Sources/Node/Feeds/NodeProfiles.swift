@@ -3,16 +3,16 @@ import Chat
 import Replication
 import Wire
 
-/// Tells watchers of the profiles of users with whom they share a conversation.
+/// The profile changes that watchers receive: those of users with whom they share a conversation.
 extension Node {
-    /// Queues a change of a profile that a feed has told of.
+    /// Queues a profile change that arrived on a feed.
     func noteProfile(_ addressedEvent: AddressedEvent) {
         guard let user = addressedEvent.change?.view.user else { return }
         if !profiles.add(addressedEvent, of: user) { surveyAll() }
         goOnWithProfiles()
     }
 
-    /// Queues a survey of the profiles that may have changed since a watcher was last told.
+    /// Queues a survey of the profiles that may have changed since the watcher's last update.
     func survey(_ session: UInt64) {
         profiles.add(.survey(session: session))
         goOnWithProfiles()
@@ -30,8 +30,7 @@ extension Node {
         }
     }
 
-    /// Runs at the end of a turn: goes on with the jobs, and begins queued ones as far as their
-    /// number allows.
+    /// Continues the running jobs at the end of a turn, and starts queued jobs up to a maximum.
     func runProfiles() {
         let time = TurnTime(TurnTime.ofProfiles, on: ports.clock)
         repeat {
@@ -51,7 +50,7 @@ extension Node {
         var positions = subscriptions.feeds.map(\.position)
         switch job {
         case .change(let changed):
-            // Without watchers of other users there is nobody to be found.
+            // If no other user is watched here, there is no contact to find.
             guard subscriptions.users != [changed] else {
                 return announce(changeOf: changed, to: [])
             }
@@ -63,7 +62,7 @@ extension Node {
         case .sum(let session):
             guard let watcher = subscriptions[session], watcher.sumsDeadline != nil else { return }
             user = watcher.user
-            // Sums of an older state do no harm: the changes since then are told once more.
+            // Sums of an older state do no harm: the changes since then are sent once more.
             positions = []
         }
         let id = profiles.begin(
@@ -96,8 +95,10 @@ extension Node {
         }
     }
 
-    /// Notes what the answering replicas hold: if it is less than the feeds have told here, the job
-    /// has to be done again, since the feeds do not repeat it.
+    /// Records the vectors of the replicas that answered.
+    ///
+    /// If a replica lacks changes that the feeds have sent here, the job has to be repeated,
+    /// because the feeds do not repeat these changes.
     private func noteSeen(_ observations: [Observation], for id: UInt64) {
         let now = ports.clock.milliseconds
         for observation in observations {
@@ -136,7 +137,7 @@ extension Node {
         askForProfiles(for: id)
     }
 
-    /// Asks for the next profiles of a survey, or ends it.
+    /// Queries the next profiles of a survey, or ends the survey.
     private func askForProfiles(for id: UInt64) {
         guard let left = profiles.running[id]?.left else { return }
         let asked = Array(left.prefix(NamesQuery.usersMax))
@@ -148,7 +149,7 @@ extension Node {
         endSurvey(id, isFound: !running.isPartial)
     }
 
-    /// Ends a job; a survey or a change that could not ask everybody is queued again.
+    /// Ends a job, and queues a survey or a change again if some shards could not be queried.
     private func endSurvey(_ id: UInt64, isFound: Bool) {
         detach(id)
         guard let running = profiles.running.removeValue(forKey: id) else { return }
@@ -164,8 +165,7 @@ extension Node {
         }
     }
 
-    /// Tells a change of a profile to the watchers of the user and of all who share a conversation
-    /// with the user.
+    /// Sends a profile change to the watchers of the user and of all users in common conversations.
     private func announce(changeOf user: UserID, to contacts: [UserID], isPartial: Bool = false) {
         guard var told = profiles.takeChange(of: user), let change = told.addressedEvent.change
         else { return }
@@ -192,10 +192,12 @@ extension Node {
         if isPartial { profiles.keep(told, of: user) }
     }
 
-    /// Returns the users that are watched here among others; a user may have far more contacts than
-    /// a node has watchers.
+    /// Returns the contacts that are watched here.
     ///
-    /// - Parameter contacts: ascending.
+    /// The search runs over the watched users, because a user may have far more contacts than a
+    /// node has watchers.
+    ///
+    /// - Parameter contacts: the users to search for, ascending.
     private func watched(among contacts: [UserID]) -> [UserID] {
         let watched = subscriptions.users
         guard watched.count < contacts.count else { return contacts }
@@ -206,7 +208,7 @@ extension Node {
         }
     }
 
-    /// Completes a job that has found all profiles it asked for.
+    /// Completes a job that has found all profiles it queried.
     private func finish(_ running: ProfileJobs.Running) {
         let sums = ProfileSums(of: running.found.map(\.view))
         switch running.job {
@@ -223,10 +225,10 @@ extension Node {
     private func finishSurvey(
         of session: UInt64, _ running: ProfileJobs.Running, _ sums: ProfileSums
     ) {
-        // The connection may watch another user by now, for whom there is another survey.
+        // The connection may watch another user by now, who has another survey.
         guard let watcher = subscriptions[session], watcher.user == running.user, watcher.isAnswered
         else { return }
-        // A change that was told meanwhile may be newer than what was found.
+        // A change that was sent meanwhile may be newer than the profiles found.
         guard profiles.stale.remove(session) == nil else { return survey(session) }
         let differing = running.found.filter { profile in
             watcher.sums.map { sums.mayDiffer(profile.view.user, from: $0) } ?? true

@@ -5,13 +5,14 @@ import Replication
 import StorePort
 import Wire
 
-/// Serves feeds: sends the events of the shards held here to the nodes that have watchers.
+/// The serving of feeds: this node sends the events of its shards to the nodes that have watchers.
 ///
-/// A feed is live when its receiver has been told everything that is on disk here; it then gets the
-/// events of each commit. Until then, a scan reads from disk what the receiver lacks.
+/// A feed is live when its receiver has been sent everything on this node's disk; the receiver then
+/// gets the events of each commit. For a feed that is not live, a scan reads the missing changes
+/// from the disk.
 extension Node {
-    /// The most index lookups that scans of feeds and replays make in one turn, so that they do not
-    /// delay clients.
+    /// The maximum number of index lookups of scans in one turn, so that scans do not delay
+    /// clients.
     private static let feedReadsPerTurn = 64
     /// The cost of reading one batch of changes, in index lookups.
     private static let changesReads = 16
@@ -20,13 +21,13 @@ extension Node {
     ///
     /// Frames arrive in the order in which they were sent.
     ///
-    /// - Returns: false if the node is not connected, or too much waits for it already.
+    /// - Returns: false if the node is not connected, or too many bytes are queued for it.
     @discardableResult
     func sendWatchFrame(_ frame: WatchFrame, to name: NodeName) -> Bool {
         guard name == me.name else { return links[name]?.send(.watch(frame)) ?? false }
         ownFrames.append(frame)
         guard ownFrames.count == 1 else { return true }
-        // Handling a frame may send further ones to this node: they are appended and follow it.
+        // The handling of a frame may append further frames to this node's queue.
         var next = 0
         while next < ownFrames.count {
             let frame = ownFrames[next]
@@ -71,8 +72,8 @@ extension Node {
             positions.append(
                 WatchFrame.Position(shard: shard.id, number: served.number, vector: position))
         }
-        // A frame that was dropped has said no position. If one counted as known all the same, a
-        // watcher who resumes would miss the changes that nobody there watched.
+        // A dropped frame reports no position. If a dropped position counted as known, a watcher
+        // that resumes would miss changes of users that nobody watched on that node.
         guard sendWatchFrame(.watched(number, concerns: concerns, positions: positions), to: name)
         else {
             return
@@ -84,8 +85,8 @@ extension Node {
         }
     }
 
-    /// Returns the shards in which a conversation or an item is or was the user's, with one read of
-    /// the index for all of them.
+    /// Returns the shards that contain, or once contained, a conversation or an item of the user,
+    /// with one read of the index for all of them.
     func concerned(by user: UserID, among shards: [Shard]) -> Set<ShardID> {
         guard let last = shards.map(\.id).max() else { return [] }
         do throws(StoreFailure) {
@@ -100,7 +101,7 @@ extension Node {
         }
     }
 
-    /// Returns the shard if it is held here, may answer and is not being dropped.
+    /// Returns the shard if this node has a replica that may answer and is not being dropped.
     private func tellable(_ id: ShardID) -> Shard? {
         shard(id).flatMap { shard in
             shard.assumeIsolated { $0.mayAnswer && !$0.isDropping } ? shard : nil
@@ -137,7 +138,7 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Refuses a feed or a replay: at once, or as soon as there is capacity.
+    /// Refuses a feed or a replay: at once, or as soon as the connection has capacity.
     func refuse(_ number: UInt64, of id: ShardID, to name: NodeName) {
         if !sendWatchFrame(.refused(id, number: number), to: name) {
             publisher.noteRefused(number, of: id, for: name)
@@ -175,10 +176,10 @@ extension Node {
         }
     }
 
-    /// Makes a live feed read from disk what its receiver has not been told from this node.
+    /// Makes a live feed read from disk the changes that this node has not sent to the receiver.
     ///
-    /// First reports to the receiver that the feed has no position. Until the scan has ended, a
-    /// watcher that begins there gets a replay of its own.
+    /// The node first reports to the receiver that the feed has no position. Until the scan has
+    /// ended, a watcher that begins at the receiver gets a replay of its own.
     private func readAnew(_ served: EventPublisher.Served, for name: NodeName) {
         let isSaid = sendWatchFrame(
             .told(served.shard, number: served.number, [], position: nil), to: name)
@@ -200,8 +201,8 @@ extension Node {
                 served.shard, number: served.number, part,
                 position: isLast ? position.map(SaidVector.init) : nil)
             guard sendWatchFrame(frame, to: name) else {
-                // The receiver is told of the refusal once the connection has capacity, and opens a
-                // feed again from its last position.
+                // The receiver gets the refusal once the connection has capacity, and opens a feed
+                // again from its last position.
                 publisher.refuse(served.number, for: name)
                 return false
             }
@@ -212,11 +213,11 @@ extension Node {
         return true
     }
 
-    /// Sends a batch of a replay in parts, each with the changes of documents that it completes.
+    /// Sends a batch of a replay in parts, each with the changes of the completed documents.
     ///
     /// - Parameters:
-    ///   - scan: its `stride` grows with the parts.
-    ///   - held: what the replica held when the batch was read.
+    ///   - scan: the state of the scan, whose `stride` grows with the parts.
+    ///   - held: the vector of the replica when the batch was read.
     private func sendReplayed(
         _ batch: FeedBatch, on served: EventPublisher.Served, _ scan: inout FeedScan,
         held: Vector, to name: NodeName
@@ -244,14 +245,13 @@ extension Node {
         }
     }
 
-    /// The approximate limit of the events of one frame, in bytes (256 KiB); one larger event is
-    /// sent on its own.
+    /// The approximate limit of the events in one frame, in bytes (256 KiB); a larger event is sent
+    /// in a frame of its own.
     private static let toldBytesMax = 256 << 10
 
     // MARK: Reading
 
-    /// Reads batches for feeds and replays that are not live yet, and sends refusals that were held
-    /// back.
+    /// Reads batches for feeds and replays that are not live yet, and sends delayed refusals.
     func serveFeeds() {
         guard !publisher.subscribers.isEmpty else { return }
         tellRefused()
@@ -266,12 +266,12 @@ extension Node {
         if publisher.isScanning, left < Node.feedReadsPerTurn { ports.host.turnAgain() }
     }
 
-    /// Whether all watchers here, and all feeds and replays served from here, are up to date.
+    /// Whether all watchers of this node, and all feeds and replays that it serves, are up to date.
     package var isTellingLive: Bool {
         subscriptions.lagging.isEmpty && !publisher.isScanning && profiles.isIdle
     }
 
-    /// The reasons why `isTellingLive` is false, as pairs.
+    /// The reasons why `isTellingLive` is false, as `key=value` pairs.
     package var untold: String {
         "lagging=\(subscriptions.lagging.count) scanning=\(publisher.scanning.count)"
             + " profiles=\(profiles.isIdle ? "idle" : "requested")"
@@ -298,16 +298,16 @@ extension Node {
             return 0
         }
         // A resumed watcher continues at the position of its node's feed, so that feed has to be
-        // live first. Otherwise changes that the node was told of by another holder, and that have
-        // not arrived here yet, would reach this watcher neither now nor later.
+        // live first. Otherwise changes that the node received from another holder, and that this
+        // replica lacks, would never reach the watcher.
         guard served.isFeed || publisher.liveFeed(of: served.shard, for: name) != nil else {
             return 0
         }
         let position = shard.assumeIsolated { $0.feedPosition }
         let isLate =
             ports.clock.milliseconds >= served.since + FeedScan.patienceMilliseconds
-        // This replica first has to hold everything that the receiver has seen elsewhere; otherwise
-        // the receiver would go back in time.
+        // This replica first has to contain everything that the receiver has seen elsewhere.
+        // Otherwise the receiver would see older states again.
         guard scan.target != nil || position.covers(served.needed) else {
             if isLate { lower(served, to: position, for: name) }
             return 0
@@ -346,11 +346,11 @@ extension Node {
         return Node.changesReads
     }
 
-    /// Stops waiting for changes that the receiver has seen elsewhere and that are not here.
+    /// Stops waiting for changes that the receiver has seen elsewhere and that this replica lacks.
     ///
-    /// The receiver may now be told of documents as they were before these changes. Therefore they
-    /// count as unseen, here and in the tokens of its watchers: the node that has them tells them
-    /// again.
+    /// The receiver may now get documents in their state before these changes. Therefore the
+    /// changes count as unseen, here and in the tokens of the receiver's watchers, and a node that
+    /// has the changes sends their events again.
     private func lower(_ served: EventPublisher.Served, to position: Vector, for name: NodeName) {
         let held = served.known.intersection(position)
         publisher.lower(served.number, to: held, for: name)
@@ -359,19 +359,18 @@ extension Node {
         if !sendWatchFrame(frame, to: name) { publisher.refuse(served.number, for: name) }
     }
 
-    /// Whether a shard may have events for the receiver.
+    /// Returns whether a shard may have events for the receiver of a feed or a replay.
     ///
-    /// A replay for a user who has seen nothing of the shard, and has no conversation or item in
-    /// it, ends without a read.
+    /// A replay needs no read if its user has seen nothing of the shard and has no data in it.
     private func mayConcern(_ served: EventPublisher.Served, _ shard: Shard) -> Bool {
         guard let user = served.user, served.known.isEmpty else { return true }
         return shard.assumeIsolated { $0.concerns(user) }
     }
 
-    /// Ends a scan that has reached its target.
+    /// Ends a scan that has reached its target vector.
     ///
-    /// If changes have been stored since it began, another scan follows; otherwise the feed becomes
-    /// live, or the replay ends.
+    /// If changes have been stored since the scan began, another scan follows; otherwise the feed
+    /// becomes live, or the replay ends.
     private func endScan(
         _ scan: FeedScan, of served: EventPublisher.Served, position: Vector, for name: NodeName
     ) {
@@ -380,7 +379,7 @@ extension Node {
         guard known.covers(position) else {
             publisher.updateServed(served.number, for: name) {
                 $0.known = known
-                // The receiver still counts from where it began.
+                // The receiver still counts the progress from the start of its request.
                 $0.progress.passed = $0.isFeed ? Vector() : known
                 $0.scan = FeedScan()
             }
@@ -401,17 +400,17 @@ extension Node {
             $0.ahead = ahead
             $0.scan = nil
         }
-        // `known` may include changes that the receiver has seen elsewhere and that are not here:
-        // the position reported is what is stored here.
+        // `known` may include changes that this replica lacks, so this replica's position is
+        // reported.
         send([], on: served, position: position, to: name)
     }
 
     // MARK: Time
 
-    /// How often a feed without events reports its position, in milliseconds.
+    /// The interval at which a feed without events reports its position, in milliseconds.
     ///
-    /// When a feed moves to another holder, only changes since the last reported position are read
-    /// again.
+    /// When a feed moves to another holder, the new holder reads only changes since the last
+    /// reported position.
     private static let positionMilliseconds: UInt64 = 1_000
 
     func tickFeeding(now: UInt64) {
@@ -420,8 +419,8 @@ extension Node {
                 publisher.refuseAll(of: id)
                 continue
             }
-            // The causes that held changes wait for may never arrive: after a time limit the
-            // changes are told without them.
+            // The causes of withheld changes may never arrive. After a time limit the changes are
+            // sent without their causes.
             if shard.assumeIsolated({ $0.isHoldingBack }) { announce(shard) }
         }
         guard now >= publisher.positionsToldAt + Node.positionMilliseconds else { return }

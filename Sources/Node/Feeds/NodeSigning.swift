@@ -6,16 +6,19 @@ import Wire
 
 /// The replication of the signing keys and the revocations.
 ///
-/// Every node stores all of them and changes them without asking others. A change that is new to a
-/// node is sent to every connected member, which does the same, so that it also reaches members
-/// that the first node cannot reach. On a new connection both sides send a checksum of their table,
-/// and the whole table where the checksums differ. Nothing is sent while nothing changes.
+/// Every node stores all keys and revocations and changes them without a request to other nodes. A
+/// node sends each change that is new to it to every connected member. That member does the same,
+/// so that a change also reaches members that the first node cannot reach. On a new connection both
+/// sides send a checksum of their table, and a side whose checksum differs sends its whole table.
+/// Nodes send nothing while nothing changes.
 extension Node {
-    /// How long a node whose cluster has no key waits for others to make one, in milliseconds; each
-    /// member a little longer than the one before.
+    /// The time that a node without a signing key waits for other members to make one, in
+    /// milliseconds.
+    ///
+    /// In the order of names, each member waits longer than the member before it by this time.
     private static let keyPatienceMilliseconds: UInt64 = 300
 
-    /// Makes a change of the keys or the revocations; the slot is answered once it is on disk.
+    /// Changes the keys or the revocations; the reply is sent once the change is on disk.
     func change(_ action: Signing.Action, for slot: ReplySlot) -> Reply {
         guard cluster != nil else { return .here(.failed(.notReady), isSettled: true) }
         switch action {
@@ -43,17 +46,18 @@ extension Node {
             SigningTable.Revocation(name: name, through: through, made: now), now: now)
     }
 
-    /// Takes what the documents of a shard have come to say of sign-ins.
+    /// Applies the changes of sign-ins that the documents of a shard contain.
     ///
-    /// Whoever held a sign-in as open until now may have renewed it until now: so its access tokens
-    /// are revoked from now on, and not from when it was ended, which may be long ago.
+    /// Another node may have renewed an ended sign-in until now, because it regarded the sign-in as
+    /// open. Therefore the sign-in's access tokens are revoked from now on, and not from the end of
+    /// the sign-in, which may be long ago.
     func take(_ news: ShardMachine.TokenNews) {
         let now = HybridTimestamp(milliseconds: ports.clock.wallMilliseconds)
         for signIn in news.ended { revoke(UserID(checked: signIn.text), through: now) }
         if let stored = news.signing { importSigning(stored) }
     }
 
-    /// Takes over what earlier versions keep in a shard.
+    /// Imports the keys and revocations that earlier versions store in a shard.
     private func importSigning(_ stored: Signing) {
         for key in stored.keys { signing.insert(key) }
         for revocation in stored.revocations
@@ -67,7 +71,7 @@ extension Node {
         }
     }
 
-    /// Tells the members what has changed, and hands it to the disk.
+    /// Sends the changes of keys and revocations to the members, and passes them to the disk.
     func settleSigning() {
         guard signing.hasOutput else { return }
         if signing.hasNews { ports.host.onSigningNews() }
@@ -75,7 +79,7 @@ extension Node {
         let news = signing.takeUnsent()
         var all: [SigningFrame]?
         for connection in links.ascending {
-            // A member whose queue is full gets everything once there is space.
+            // A member whose queue is full is sent the whole table once the queue has space.
             let isOwed = !connection.isFull && signing.owed.remove(connection.name) != nil
             if isOwed, all == nil { all = signing.all }
             let frames = isOwed ? all ?? [] : news
@@ -98,15 +102,15 @@ extension Node {
         }
     }
 
-    /// Says the version of what is known here on a new connection.
+    /// Sends the checksum of this node's table on a new connection.
     func tellSigningVersion(on connection: PeerConnection) {
         signing.owed.remove(connection.name)
         let isSent = connection.send(.signing(.version(signing.table.version)))
         if !isSent { signing.owed.insert(connection.name) }
     }
 
-    /// Mends what was judged by a wrong clock: behind the others it let what they revoked end too
-    /// early, and ahead of them it forgot that.
+    /// Corrects decisions made with a wrong clock: revocations recorded while the clock was behind
+    /// would end too early, and while it was ahead the node dropped revocations too early.
     func onClockCorrected() {
         signing.renew(now: ports.clock.wallMilliseconds)
         for connection in links.ascending { tellSigningVersion(on: connection) }
@@ -127,23 +131,24 @@ extension Node {
         for slot in slots { finish(slot, outcome, nil) }
     }
 
-    /// The answer to who asks for the keys and revocations.
+    /// The reply to a query for the keys and revocations.
     var signingFound: Completion {
         .found(Signing(signing.table), isPartial: false)
     }
 
     // MARK: The port for apps
 
-    /// Notes that users sign in at this node with the cluster's own keys.
+    /// Records that users sign in at this node with the cluster's own keys.
     package func expectSigningKeys() { signing.isNeeded = true }
 
-    /// Takes what has changed of the keys and revocations; nil for nothing.
+    /// Removes and returns the new changes of the keys and revocations; nil for none.
     package func takeSigningNews() -> SigningNews? {
         cluster == nil ? nil : signing.takeNews()
     }
 
-    /// Whether this node is to make the first key of the cluster, as far as it knows: others that
-    /// have one would have told it.
+    /// Whether this node is to make the first key of the cluster.
+    ///
+    /// It has received no key, although other members with a key would have sent it.
     package var makesFirstKey: Bool {
         guard cluster != nil, signing.table.keys.isEmpty else { return false }
         let rank = membership.ring.sorted().firstIndex(of: me.name) ?? 0

@@ -5,10 +5,10 @@ import Placement
 import Replication
 import Wire
 
-/// Subscribes to feeds: passes the events of all shards on to the watchers of this node.
+/// The subscription to feeds: the node passes the events of all shards on to its watchers.
 ///
 /// The events of each shard come from one holder, which may be this node. A watcher that lacks some
-/// of them gets a replay from that holder.
+/// events gets a replay from that holder.
 extension Node {
     /// Starts to send a session the events of a user, in place of the user that it watched before.
     ///
@@ -41,13 +41,14 @@ extension Node {
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
         tendFeeds()
         askOwners(for: slot.session)
-        // The reply is sent at the end of the turn, after everything that can be done at once.
+        // The reply is sent at the end of the turn, after all work that needs no answer of another
+        // node.
         ports.host.turnAgain()
         subscriptions.isLost = true
         return .success(())
     }
 
-    /// Ends the watching of a session.
+    /// Ends a session's watch of its user.
     package func unwatch(_ session: UInt64) {
         let replays = subscriptions[session]?.behind ?? [:]
         guard let (watcher, isLast) = subscriptions.remove(session) else { return }
@@ -64,8 +65,8 @@ extension Node {
         if subscriptions.isIdle { subscriptions.idleSince = ports.clock.milliseconds }
     }
 
-    /// Asks every holder that serves feeds to this node to include the events of a new watcher's
-    /// user.
+    /// Requests the events of a new watcher's user from every holder that serves feeds to this
+    /// node.
     private func askOwners(for session: UInt64) {
         guard let user = subscriptions[session]?.user else { return }
         for name in subscriptions.informed.sorted() {
@@ -76,7 +77,7 @@ extension Node {
         }
     }
 
-    /// Replies to the watchers that have nothing to wait for any more.
+    /// Replies to the watchers that have nothing more to wait for or whose deadline has passed.
     private func answerWatchers() {
         let now = ports.clock.milliseconds
         let areOpen = subscriptions.feeds.allSatisfy(\.isOpen)
@@ -100,7 +101,7 @@ extension Node {
         for number in subscriptions.feeds.indices {
             let id = ShardID(UInt16(number))
             guard let position = subscriptions.feeds[number].position else {
-                // It is not known where the feed will begin, so the replay covers the whole shard.
+                // The feed's position is unknown, so the replay has to contain the whole shard.
                 behind[id] = Subscriptions.Backlog(since: Vector())
                 continue
             }
@@ -112,7 +113,7 @@ extension Node {
                 ReplayProgress(passed: $0.passed, target: $0.target)
             }
             let holder = subscriptions.feeds[number].holder
-            // Until a holder has confirmed the watch, its events may leave this user out.
+            // Until a holder has confirmed the watch, its events may omit this user.
             let isTold = subscriptions.feeds[number].isOpen && !(holder.map(late.contains) ?? true)
             guard minimum != position || !isTold else { continue }
             behind[id] = Subscriptions.Backlog(
@@ -150,7 +151,7 @@ extension Node {
 
     // MARK: Feeds
 
-    /// Finds a holder for every feed that needs one, or a better one.
+    /// Finds a holder for every feed that has none or could have a better one.
     private func tendFeeds() {
         guard !subscriptions.isIdle else { return }
         let now = ports.clock.milliseconds
@@ -162,11 +163,11 @@ extension Node {
         }
     }
 
-    /// Chooses the member that is to serve a shard's feed: this node if its replica is ready; else
-    /// the present holder while it is heard from; else an owner; else any member that may have a
-    /// replica.
+    /// Chooses the member that is to serve a shard's feed: this node if its replica is ready,
+    /// otherwise the present holder while it is heard from, otherwise an owner, otherwise any
+    /// member that may have a replica.
     ///
-    /// Members that have refused the feed lately are passed over.
+    /// Members that have recently refused the feed are not considered.
     private func feedSource(of id: ShardID, now: UInt64) -> NodeName? {
         let feed = subscriptions.feeds[Int(id.number)]
         func isWilling(_ name: NodeName) -> Bool { now >= feed.refusedBy[name] ?? 0 }
@@ -220,9 +221,9 @@ extension Node {
         subscriptions.isLost = true
     }
 
-    /// Sends a holder the users that are watched on this node, unless it has them already.
+    /// Sends a holder the users that are watched on this node, unless the holder has them already.
     ///
-    /// - Returns: false if too much waits for the holder already.
+    /// - Returns: false if too many bytes are queued for the holder.
     private func inform(_ name: NodeName) -> Bool {
         guard !subscriptions.informed.contains(name) else { return true }
         var users = subscriptions.users[...]
@@ -236,8 +237,7 @@ extension Node {
         return true
     }
 
-    /// Ends all feeds from a holder that is gone, or that may not know which users are watched
-    /// here.
+    /// Ends all feeds from a holder that is disconnected, or that may lack the users watched here.
     private func loseFeeds(of name: NodeName) {
         subscriptions.informed.remove(name)
         for (number, ask) in subscriptions.asks where ask.holder == name {
@@ -272,7 +272,7 @@ extension Node {
                 subscriptions.feeds[Int(id.number)].isOpen = position != nil
                 if !subscriptions.unanswered.isEmpty { subscriptions.isLost = true }
             } else {
-                // The feed's `close` is on its way, or found no capacity.
+                // The feed's `close` frame is on its way, or was dropped.
                 sendWatchFrame(.close(id, number: number), to: name)
             }
         case .lowered(let id, let number, let position):
@@ -336,8 +336,8 @@ extension Node {
 
     /// Delivers the events of a feed to the sessions that watch their users.
     ///
-    /// Only the last event brings a watcher a token with the new position. A client that resumes
-    /// with the token of an earlier event is told the rest again.
+    /// Only the last event has a token with the new position. A client that resumes with the token
+    /// of an earlier event receives the later events again.
     private func deliverEvents(
         _ told: [AddressedEvent], of id: ShardID, by holder: NodeName, position: Vector?
     ) {
@@ -389,22 +389,22 @@ extension Node {
         for session in last.keys { sinks[session]?.onTold(observation) }
     }
 
-    /// Returns how sessions name the replica of a member; nil where it is not connected.
+    /// Returns the key of a member's replica in session vectors; nil if the member is disconnected.
     func observedReplica(of name: NodeName) -> SessionVector.ObservedReplica? {
         name == me.name ? .here : links[name].map { .member(channel: $0.channel.id) }
     }
 
-    /// Advances the clock to the latest of the events told, so that what their watchers write next
-    /// gets a later timestamp.
+    /// Advances the clock to the latest of the events, so that the next writes of their watchers
+    /// get a later timestamp.
     func observe(_ told: [AddressedEvent]) {
         observe(told.reduce(.zero) { max($0, $1.event.at) })
         subscriptions.clock = latestTime
     }
 
-    /// Delivers the events of a replay to its session, but for the last one.
+    /// Delivers the events of a replay to its session, except for the last event.
     ///
-    /// - Parameter passed: the changes of documents that the replay has told with them; nil where
-    ///   that is not known.
+    /// - Parameter passed: the changes of the documents that the replay has completed with these
+    ///   events; nil if they are unknown.
     private func deliverEvents(
         _ told: [AddressedEvent], passing passed: Vector?, replayedTo session: UInt64,
         of id: ShardID
@@ -419,28 +419,27 @@ extension Node {
             subscriptions.hold(events, passing: passed, of: id, for: session), to: session)
     }
 
-    /// Delivers events to one session, with the token of what it has been told before and with
-    /// them.
+    /// Delivers events to one session, each with the session's current token.
     private func deliver(_ events: [WatchedEvent], to session: UInt64) {
         guard let cluster, !events.isEmpty else { return }
         let token = subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
         for event in events { hand(event, token, to: session) }
     }
 
-    /// Delivers one event; a session whose client does not keep up is looked at with each tick.
+    /// Delivers one event; each tick checks again a session whose client reads too slowly.
     func hand(_ event: WatchedEvent, _ token: String?, to session: UInt64) {
         guard let isFull = sinks[session]?.onEvent(event, token: token) else { return }
         if isFull { subscriptions.full.insert(session) }
     }
 
-    /// Notes that a session ended while events wait for its client: `isStillFull` is called with
-    /// each tick.
+    /// Records that a session ended while events wait for its client, so that each tick calls
+    /// `isStillFull`.
     package func onEventsLeft(for session: UInt64) { subscriptions.full.insert(session) }
 
     // MARK: Time
 
-    /// Runs at the end of a turn: finds holders for feeds, begins profile queries, and replies to
-    /// watchers that need not wait any more.
+    /// Finds holders for feeds at the end of a turn, starts profile queries, and replies to
+    /// watchers that have to wait for nothing more.
     func settleSubscriptions() {
         guard subscriptions.isLost else { return }
         subscriptions.isLost = false

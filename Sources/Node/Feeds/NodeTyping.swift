@@ -4,9 +4,9 @@ import Membership
 import Replication
 import Wire
 
-/// Typing notices: who types is told to every node, and shown to the watchers there.
+/// Typing notices: each node sends its clients' notices to every node, for the watchers there.
 extension Node {
-    /// Handles a client's notice that its user types, or has stopped.
+    /// Handles a client's notice that its user is typing or has stopped.
     package func type(
         _ isOn: Bool, in conversation: ConversationID, by user: UserID, for slot: ReplySlot
     ) -> Result<Reply, OperationFailure> {
@@ -23,15 +23,15 @@ extension Node {
             guard let participants: [UserID] = outcome.findings() else { break }
             asked.participants = participants
             typing.asked[slot] = asked
-            // The same session may be a watcher, and is in the middle of a line: it gets the event
-            // later.
+            // The session may be a watcher and is still executing the request, so it gets the event
+            // at the end of the turn.
             if isSettled { typing.allowed.append(slot) }
             ports.host.turnAgain()
         }
         return .success(handling)
     }
 
-    /// Ends the typing of a user who sends a message or leaves, once that is accepted.
+    /// Ends the typing notice of a user who sends a message or leaves, once the write is accepted.
     func endTyping(by mutation: Mutation, _ handling: Reply, for slot: ReplySlot) {
         guard mutation.action.endsTyping, let conversation = mutation.conversation else { return }
         let place = Typing.Place(conversation: conversation, user: mutation.user)
@@ -39,7 +39,7 @@ extension Node {
         switch handling {
         case .awaited: break
         case .here(.written, _):
-            // A notice that was given before and waits for the disk is shown first.
+            // An earlier notice that waits for the disk is shown first.
             let isBehind = typing.asked.contains { slot, asked in
                 asked.place == place && !typing.allowed.contains(slot)
             }
@@ -49,7 +49,7 @@ extension Node {
         typing.asked[slot] = Typing.Asked(place: place, word: .ended, participants: [])
     }
 
-    /// Runs at the end of a turn: shows the notices that were allowed in it.
+    /// Shows the notices that were allowed in this turn; runs at the end of the turn.
     func settleTyping() {
         guard !typing.allowed.isEmpty else { return }
         let allowed = typing.allowed
@@ -57,7 +57,7 @@ extension Node {
         for slot in allowed { onTypingAllowed(slot) }
     }
 
-    /// Shows the notice that a reply allows, when that reply is about to be sent.
+    /// Shows the notice that a reply allows, just before that reply is sent.
     func onTypingAllowed(_ slot: ReplySlot, by outcome: Completion? = nil) {
         guard !typing.asked.isEmpty, let asked = typing.asked.removeValue(forKey: slot) else {
             return
@@ -82,12 +82,12 @@ extension Node {
         }
     }
 
-    /// Ends the typing on a connection that was closed.
+    /// Ends the notices of a connection that was closed.
     func endTyping(of session: UInt64) {
         for place in typing.removeSession(session) { broadcast(place, for: nil, to: []) }
     }
 
-    /// - Parameter milliseconds: how long the notice counts; nil if the typing has ended.
+    /// - Parameter milliseconds: how long the notice is valid; nil if the typing has ended.
     private func broadcast(
         _ place: Typing.Place, for milliseconds: UInt64?, to participants: [UserID],
         isEnded: Bool = false
@@ -105,10 +105,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Sends a notice with its end by the other node's clock.
+    /// Sends a notice whose end is given as a time of the receiving node's clock.
     ///
-    /// A notice that a cut holds up has thus ended when it arrives. A node that has not reported
-    /// its clock gets the notice once it does.
+    /// A notice that is delayed by a network cut has thus ended when it arrives. A node that has
+    /// not reported its clock gets the notice after its first report.
     private func send(
         _ place: Typing.Place, for milliseconds: UInt64?, _ participants: [UserID],
         to name: NodeName, isEnded: Bool = false
@@ -123,8 +123,8 @@ extension Node {
             conversation: place.conversation, user: place.user, until: until, isEnded: isEnded,
             at: typing.said[place]?.at ?? ports.clock.wallMilliseconds,
             participants: participants)
-        // A notice that was dropped is sent again with the next tick: without its end, typing would
-        // be shown for seconds.
+        // A dropped notice is sent again at the next tick. Without the notice of its end, typing
+        // would be shown for seconds.
         if links[name]?.send(.typing(frame)) == false {
             typing.unsent[name, default: []].insert(place)
         }
@@ -141,7 +141,7 @@ extension Node {
         }
     }
 
-    /// Sends the notices of this node's clients to a member that was just connected.
+    /// Sends the notices of this node's clients to a member that has just connected.
     func tellTyping(to name: NodeName) {
         let now = Typing.Moment(ports.clock)
         for place in typing.places {
@@ -170,12 +170,12 @@ extension Node {
         }
     }
 
-    /// Returns when a received notice ends.
+    /// Returns the moment at which a received notice ends.
     ///
-    /// - Parameter until: its end by this node's monotonic clock, as the sender estimated that
+    /// - Parameter until: the end by this node's monotonic clock, as the sender estimated that
     ///   clock. The estimate is too late if this machine was suspended since. Therefore a notice
-    ///   also ends `millisecondsMax` after it was given by the wall clocks, which may be
-    ///   `--max-offset` apart.
+    ///   also ends `millisecondsMax` after it was given by the wall clocks, which may differ by up
+    ///   to `--max-offset`.
     private func deadline(
         _ until: UInt64, of frame: TypingFrame, from name: NodeName
     ) -> Typing.Moment {
@@ -184,15 +184,17 @@ extension Node {
         return Typing.Moment(monotonic: until, wall: isNever ? .max : wall)
     }
 
-    /// Whether a notice ends so much earlier by the monotonic clock than by the wall clocks that
-    /// its sender takes this node's clock to be behind; a delay on its way shortens both alike.
+    /// Whether the sender underestimates this node's clock: the notice then ends much earlier by
+    /// the monotonic clock than by the wall clocks.
+    ///
+    /// A network delay of the notice shortens the remaining time by both clocks alike.
     private func isTakenToBeBehind(by until: Typing.Moment, now: Typing.Moment) -> Bool {
         let monotonic = Int64(clamping: until.monotonic) &- Int64(clamping: now.monotonic)
         let wall = Int64(clamping: until.wall) &- Int64(clamping: now.wall)
         return (wall &- monotonic) / 2 > Int64(clamping: options.maxOffsetMilliseconds)
     }
 
-    /// Ends typing whichever node told of it, including this one.
+    /// Ends the typing of a user for the notices of all nodes, including this node.
     private func onTypingEnded(_ place: Typing.Place, at time: UInt64, by name: NodeName) {
         if name != me.name, typing.endNotices(place) { broadcast(place, for: nil, to: []) }
         let began = typing.shown[place]?.at
@@ -238,7 +240,7 @@ extension Node {
         hand(event, token, to: session)
     }
 
-    /// Tells a new watcher who is typing.
+    /// Sends a new watcher the current typing notices.
     func tellTyping(to session: UInt64, subscriptions user: UserID) {
         for place in typing.places(shownTo: user) {
             let time = typing.shown[place]?.at ?? ports.clock.wallMilliseconds

@@ -1,17 +1,18 @@
 import CRDT
 import Wire
 
-/// The progress of the replay of a shard for a watcher that may be cut off.
+/// The progress of a shard's replay to a watcher whose connection may break.
 ///
-/// A scan tells documents in the order of their changes. Of a document that a later change has
-/// altered, the earlier one is passed without being told: it is told under the later change, which
-/// may have been made since the scan began. Another replica may still have the document as it was,
-/// under the change that was passed; so the progress counts only at a replica that holds all that
-/// the scan's replica held when it passed the change.
+/// A scan sends documents in the order of their changes. If a later change has altered a document,
+/// the scan passes the earlier change without an event and sends the document under the later
+/// change. Another replica may still have the document in its earlier state, under the change that
+/// was passed. Therefore the progress is valid only at a replica that contains all changes that the
+/// scanned replica contained when the scan passed the change.
 package struct ReplayProgress: Hashable, Sendable {
-    /// The changes beyond those that the watcher had seen, up to the document told last.
+    /// The changes that the replay has passed, up to the last document sent, without those that the
+    /// watcher had seen before.
     package var passed = Vector()
-    /// The vector of the replica that told them, when it last read what it told.
+    /// The vector of the replica that the replay read, at its last read.
     package var target = Vector()
 
     package init() {}

@@ -4,14 +4,14 @@ import Replication
 import StorePort
 import Wire
 
-/// A frame about the keys of access tokens and the revocations.
+/// A frame about the signing keys of access tokens and the revocations.
 package enum SigningFrame: Hashable, Sendable {
-    /// The version of the sender's table, said on each new connection.
+    /// The checksum of the sender's table, sent on each new connection.
     case version(UInt64)
-    /// What the receiver may not know.
+    /// Keys and revocations that the receiver may lack.
     case news([Signing.Key], [SigningTable.Revocation])
 
-    /// The most revocations of one frame.
+    /// The maximum number of revocations in one frame.
     static let revocationsMax = 1_000
 }
 
@@ -40,12 +40,12 @@ extension SigningFrame: WireValue {
     }
 }
 
-/// A change of the keys and revocations, for the port that checks access tokens.
+/// A change of the keys and revocations, for the part of the process that checks access tokens.
 package struct SigningNews: Sendable {
     package struct Key: Hashable, Sendable {
         package let name: String
         package let secret: String
-        /// When it was made, as a stamp.
+        /// The hybrid timestamp at which the key was made, as bits.
         package let stamp: UInt64
 
         package init(name: String, secret: String, stamp: UInt64) {
@@ -56,9 +56,10 @@ package struct SigningNews: Sendable {
     }
 
     package var keys: [Key]
-    /// Names of users and sign-ins, each with the last beginning whose tokens are refused.
+    /// The revoked names of users and sign-ins; tokens of sign-ins that began no later than
+    /// `through` are refused.
     package var revoked: [(name: String, through: UInt64)]
-    /// Names whose tokens have all ended.
+    /// Names whose refused tokens have all expired.
     package var forgotten: [String]
 
     package init(
@@ -77,31 +78,31 @@ package struct SigningNews: Sendable {
 /// not stored or not sent yet.
 struct SigningReplica: Sendable {
     private(set) var table = SigningTable()
-    /// What the members are sent at the end of the turn.
+    /// The changes that the members are sent at the end of the turn.
     private var unsent: (keys: [Signing.Key], revocations: [SigningTable.Revocation]) = ([], [])
-    /// What the port for apps has not taken yet; nil while there is no such port.
+    /// The changes that the port for apps has not fetched yet; nil before its first fetch.
     private var untaken: SigningNews?
     private var areKeysDirty = false
     private var dirtyParts: Set<Int> = []
-    /// The members to which a part of the news could not be sent.
+    /// The members to which some changes could not be sent, and which get the whole table.
     var owed: Set<NodeName> = []
-    /// The replies that wait for the disk, with the commit that stores what they acknowledge.
+    /// The replies that wait for the disk, each with the commit that stores its change.
     private var waits: [(slot: ReplySlot, ticket: UInt64?)] = []
-    /// Whether what earlier versions kept in a shard has been read.
+    /// Whether the keys and revocations that earlier versions stored in a shard have been imported.
     var isImported = false
-    /// Whether the node's port for apps signs users in with these keys.
+    /// Whether users sign in at this node with the cluster's keys.
     var isNeeded = false
-    /// Whether users cannot sign in here, because no key is known.
+    /// Whether users cannot sign in at this node, because it has no key.
     var lacksKey: Bool { isNeeded && table.keys.isEmpty }
     private var sweptAt: UInt64 = 0
-    /// How far the wall clock was ahead of the steady one when it was last relied on, in
+    /// The lead of the wall clock over the monotonic clock when the wall clock was last trusted, in
     /// milliseconds; nil before the first time.
     private var wallLead: Int64?
 
-    /// How often revocations are looked at for whether they have ended, in milliseconds.
+    /// The interval at which the node checks whether revocations have expired, in milliseconds.
     static let sweepMilliseconds: UInt64 = 5_000
-    /// By how much the wall clock may move against the steady one and be relied on, in
-    /// milliseconds.
+    /// The largest shift of the wall clock against the monotonic clock, in milliseconds, after
+    /// which the wall clock is still trusted.
     static let clockShiftMax: Int64 = 5_000
 
     private static let keysName = "signing keys"
@@ -128,11 +129,10 @@ struct SigningReplica: Sendable {
         dirtyParts.formUnion(0..<SigningTable.partsCount)
     }
 
-    /// Forgets the revocations that have ended, if it is time to look; to be called at each tick.
+    /// Removes the expired revocations, if a check is due; called at each tick.
     ///
-    /// How old they are is not known where the wall clock has been set, either now or before: all
-    /// of them are then taken as made now. A node that is alone has nobody else to tell it that its
-    /// clock is wrong.
+    /// If the wall clock has been set, the age of the revocations is unknown, and all of them count
+    /// as made now. Without other members, no measurement shows that the clock is wrong.
     mutating func sweep(now: UInt64, wall: UInt64) {
         let lead = Int64(clamping: wall) - Int64(clamping: now)
         let leadBefore = wallLead ?? lead
@@ -156,7 +156,7 @@ struct SigningReplica: Sendable {
 
     // MARK: Disk
 
-    /// Reads what is on disk.
+    /// Loads the keys and revocations from the disk.
     mutating func load(_ settings: [String: [UInt8]], now: UInt64) throws(WireError) {
         if let bytes = settings[SigningReplica.keysName] {
             for key in try [Signing.Key].decode(bytes) { _ = table.insert(key) }
@@ -164,7 +164,8 @@ struct SigningReplica: Sendable {
         for part in 0..<SigningTable.partsCount {
             guard let bytes = settings[SigningReplica.name(ofPart: part)] else { continue }
             for revocation in try [SigningTable.Revocation].decode(bytes) {
-                // Whether it has ended is not judged by a clock that may have been set meanwhile.
+                // The clock may have been set since the revocation was stored. Therefore the
+                // revocation counts as made now, whatever the stored time is.
                 let (name, through) = (revocation.name, revocation.through)
                 _ = table.insert(
                     SigningTable.Revocation(name: name, through: through, made: now), now: now)
@@ -172,7 +173,7 @@ struct SigningReplica: Sendable {
         }
     }
 
-    /// Takes what is to be stored with the next commit.
+    /// Removes and returns the settings to store with the next commit.
     mutating func takeSettings() -> [Setting] {
         var settings: [Setting] = []
         if areKeysDirty {
@@ -186,8 +187,9 @@ struct SigningReplica: Sendable {
         return settings
     }
 
-    /// Notes a reply that waits until a change is stored, which may be one of before: then it is
-    /// stored again.
+    /// Records a reply that waits until a change is stored.
+    ///
+    /// An earlier change is stored again.
     mutating func wait(_ slot: ReplySlot, storing action: Signing.Action) {
         switch action {
         case .addKey: areKeysDirty = true
@@ -196,12 +198,12 @@ struct SigningReplica: Sendable {
         waits.append((slot, nil))
     }
 
-    /// Notes the commit that stores everything up to now.
+    /// Records the commit that stores all changes made so far.
     mutating func noteCommit(_ ticket: UInt64) {
         for index in waits.indices where waits[index].ticket == nil { waits[index].ticket = ticket }
     }
 
-    /// Takes the replies whose commit is on disk.
+    /// Removes and returns the replies whose commit is on disk.
     mutating func takeStored(_ ticket: UInt64) -> [ReplySlot] {
         guard !waits.isEmpty else { return [] }
         func isStored(_ wait: (slot: ReplySlot, ticket: UInt64?)) -> Bool {
@@ -218,19 +220,19 @@ struct SigningReplica: Sendable {
 
     // MARK: Members
 
-    /// Whether something is to be stored, or sent to members.
+    /// Whether changes are to be stored, or sent to members.
     var hasOutput: Bool {
         areKeysDirty || !dirtyParts.isEmpty || !unsent.keys.isEmpty || !unsent.revocations.isEmpty
             || !owed.isEmpty
     }
 
-    /// Takes the frames that tell members what has changed.
+    /// Removes and returns the frames with the changes for the members.
     mutating func takeUnsent() -> [SigningFrame] {
         defer { unsent = ([], []) }
         return SigningReplica.frames(unsent.keys, unsent.revocations)
     }
 
-    /// The frames that tell all.
+    /// The frames with the whole table.
     var all: [SigningFrame] { SigningReplica.frames(table.keys, table.revoked) }
 
     private static func frames(
@@ -248,10 +250,10 @@ struct SigningReplica: Sendable {
 
     // MARK: The port for apps
 
-    /// Whether there is something new since the last time that news were taken.
+    /// Whether the table has changed since `takeNews` was last called.
     var hasNews: Bool { untaken.map { !$0.isEmpty } ?? false }
 
-    /// Takes what is new since the last time: at first, everything.
+    /// Removes and returns the changes since the last call; the first call returns the whole table.
     mutating func takeNews() -> SigningNews? {
         guard let news = untaken else {
             untaken = SigningNews()

@@ -7,37 +7,37 @@ import Wire
 struct Subscriptions: Sendable {
     /// The feed of one shard, from one holder.
     struct Feed: Sendable {
-        /// Nil while no member can be asked.
+        /// The holder that serves the feed; nil while no member can serve it.
         var holder: NodeName?
         var number: UInt64 = 0
-        /// Whether the holder has reported the position of everything that it has told so far.
+        /// Whether the holder has reported the position of all events that it has sent so far.
         ///
-        /// A watcher that begins before that gets a replay.
+        /// A watcher that begins before that report gets a replay.
         var isOpen = false
-        /// The position up to which this node's watchers have been told of the shard; nil while it
-        /// is unknown.
+        /// The position up to which this node's watchers have received events; nil while it is
+        /// unknown.
         var position: Vector?
-        /// The members that refused the feed, and until when they are not asked again, in
-        /// milliseconds.
+        /// The members that refused the feed, each with the time until which it is not requested
+        /// again, in milliseconds.
         var refusedBy: [NodeName: UInt64] = [:]
 
-        /// How long a member that refused a feed is not asked again, in milliseconds.
+        /// The pause before a member that refused a feed is requested again, in milliseconds.
         static let pauseMilliseconds: UInt64 = 200
     }
 
-    /// The part of a shard that a watcher has not been told yet.
+    /// The part of a shard whose events a watcher has not received yet.
     struct Backlog: Sendable {
-        /// The vector that the watcher has seen.
+        /// The version vector that the watcher has seen.
         var since: Vector
-        /// How far replays since then have come.
+        /// The progress of the replays since that vector.
         var progress = ReplayProgress()
-        /// The number of the replay that brings the rest; 0 while none has been requested.
+        /// The number of the replay that brings the missing events; 0 while no replay is requested.
         var number: UInt64 = 0
-        /// The last event of the replay so far, and what this replay has passed once the watcher is
-        /// told of it.
+        /// The last event of the replay so far, with the changes that the replay has passed once
+        /// the watcher has received this event.
         ///
-        /// It follows with the next one, or with the end of the replay, so that the token of the
-        /// last event stands for the whole replay.
+        /// The event is delivered together with the next event, or at the end of the replay, so
+        /// that the token of the last event includes the whole replay.
         var held: (event: WatchedEvent, passed: Vector?)?
     }
 
@@ -51,40 +51,39 @@ struct Subscriptions: Sendable {
         var since: Token?
         /// The numbers of the `watch` frames that holders have not answered yet.
         var awaited: Set<UInt64> = []
-        /// When the session gets its reply without waiting any longer, in milliseconds.
+        /// The time at which the session gets its reply without further waiting, in milliseconds.
         let deadline: UInt64
         /// Earlier operations of the connection that may still be executed.
         var unsettled = Unsettled()
-        /// The sums of the profiles that the session was told of; nil while they are unknown.
+        /// The sums of the profiles that the session has received; nil while they are unknown.
         var sums: ProfileSums?
-        /// Until when the reply waits for `sums`, in milliseconds; nil if it does not wait.
+        /// The time until which the reply waits for `sums`, in milliseconds; nil for no wait.
         var sumsDeadline: UInt64?
-        /// Whether the session has its reply; events go to it from then on.
+        /// Whether the session has received its reply; events are sent to the session afterwards.
         var isAnswered = false
-        /// The shards of which a replay is still due; the feed's own events are withheld meanwhile.
+        /// The shards of which the session still needs a replay; events of the shard's feed are
+        /// withheld meanwhile.
         var behind: [ShardID: Backlog] = [:]
-        /// Changes that the feed told before the session's replay, and that the replay did not
-        /// contain because its holder lacks them; another holder may have them.
+        /// The changes that the feed sent before the session's replay, and that the replay did not
+        /// contain because its holder lacks them; another holder may have these changes.
         var lacked: [ShardID: Vector] = [:]
-        /// The shards that hold something of the user's, or that brought the session an event,
-        /// ascending.
+        /// The shards that contain data of the user, or that sent an event, ascending.
         var concerns: [ShardID]
 
-        /// Whether the session has been told everything that the feeds have told.
+        /// Whether the session has received all events that the feeds have delivered.
         var isCaughtUp: Bool { behind.isEmpty && lacked.isEmpty }
 
-        /// The key under which the token is shared with other watchers; nil if it is this one's
-        /// alone.
+        /// The key under which watchers share a token; nil if the token is for this watcher alone.
         var tokenKey: TokenKey? {
             isCaughtUp && unsettled.counters.isEmpty
                 ? TokenKey(concerns: concerns, sums: sums) : nil
         }
 
-        /// How long the reply waits for holders, in milliseconds.
+        /// The maximum time that the reply waits for holders, in milliseconds.
         static let patienceMilliseconds: UInt64 = 1_000
-        /// How long the reply waits for the sums of the first token, in milliseconds.
+        /// The maximum time that the reply waits for the sums of the first token, in milliseconds.
         ///
-        /// A client that resumes with a token without sums is told the profiles once more.
+        /// A client that resumes with a token without sums receives the profiles once more.
         static let sumsMilliseconds: UInt64 = 200
 
         func waits(now: UInt64, areFeedsOpen: Bool) -> Bool {
@@ -93,54 +92,54 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// The key of a token: watchers that lack nothing and have equal keys share their token.
+    /// The key of a token: watchers that lack no events and have equal keys share their token.
     struct TokenKey: Hashable, Sendable {
         let concerns: [ShardID]
         let sums: ProfileSums?
     }
 
-    /// The feeds, by shard number; empty while none is open.
+    /// The feeds, by shard number; empty while no feed is open.
     var feeds: [Feed] = []
     /// The watching sessions, by session number.
     private(set) var watchers: [UInt64: Watcher] = [:]
-    /// The sessions that have no reply yet.
+    /// The sessions that have not received their reply yet.
     private(set) var unanswered: Set<UInt64> = []
     /// The sessions that wait for a replay.
     private(set) var lagging: Set<UInt64> = []
-    /// The sessions of which `lacked` is not empty.
+    /// The sessions that lack changes whose events a feed has already sent (`Watcher.lacked`).
     private(set) var lacking: Set<UInt64> = []
-    /// The sessions that watch each user, in the order in which they began.
+    /// The sessions that watch each user, in the order in which their watches began.
     private var sessions: [UserID: [UInt64]] = [:]
-    /// Whom the watched users have blocked, as far as it is known.
+    /// The users whom each watched user has blocked, as far as these are known.
     private var blocks: [UserID: Blocks] = [:]
-    /// The watched users of whom it is known only as far as events have told it.
+    /// The watched users whose blocks have not been read from their shards yet.
     private(set) var usersOfUnknownBlocks: Set<UserID> = []
-    /// The same as what is not shown to them; for those who have blocked somebody.
+    /// The senders whose messages are hidden from each watched user who has blocked somebody.
     private var senders: [UserID: BlockedSenders] = [:]
-    /// The holders that know which users are watched here.
+    /// The holders that have received the list of users watched here.
     var informed: Set<NodeName> = []
-    /// `watch` frames that holders have not answered yet, by number.
+    /// The `watch` frames that holders have not answered yet, by number.
     var asks: [UInt64: (session: UInt64, holder: NodeName)] = [:]
-    /// The replays that are underway, by number.
+    /// The replays under way, by number.
     var replays: [UInt64: (session: UInt64, shard: ShardID)] = [:]
-    /// The sessions whose clients do not keep up with their events.
+    /// The sessions whose clients read their events too slowly.
     var full: Set<UInt64> = []
     /// Whether feeds, profiles or replies to watchers need work at the end of the turn.
     var isLost = false
-    /// When the last watcher left, in milliseconds; nil while somebody watches or no feed is open.
+    /// When the last watcher left, in milliseconds; nil while a watcher exists or no feed is open.
     var idleSince: UInt64?
-    /// The greatest length of new tokens, in bytes.
+    /// The maximum length of new tokens, in bytes.
     private let tokenBytesMax: Int
-    /// The clock of new tokens: no earlier than any event that was told.
+    /// The clock of new tokens: no earlier than any event that was delivered.
     var clock = HybridTimestamp.zero
-    /// The tokens of watchers that lack nothing; valid until a position changes.
+    /// The tokens of watchers that lack no events; valid until a position changes.
     private var tokens: [TokenKey: String] = [:]
 
-    /// The most watching sessions of one node: more than it accepts clients.
+    /// The maximum number of watching sessions of one node: more than the clients that it accepts.
     static let watchersMax = 1 << 17
-    /// How long feeds stay open after the last watcher has left, in milliseconds.
+    /// The time that feeds stay open after the last watcher has left, in milliseconds.
     static let idleMilliseconds: UInt64 = 10_000
-    /// The most tokens that are cached.
+    /// The maximum number of cached tokens.
     private static let tokensMax = 4_096
 
     init(tokenBytesMax: Int) { self.tokenBytesMax = tokenBytesMax }
@@ -190,8 +189,8 @@ struct Subscriptions: Sendable {
         if watcher.lacked.isEmpty { lacking.remove(session) } else { lacking.insert(session) }
     }
 
-    /// Ends a replay: with the event that is returned, the session has been told everything in
-    /// `position`, and nothing beyond it.
+    /// Ends a replay: after the returned event, the session has received everything in `position`,
+    /// and nothing beyond `position`.
     mutating func endReplay(of shard: ShardID, to session: UInt64, at position: Vector)
         -> WatchedEvent?
     {
@@ -205,8 +204,10 @@ struct Subscriptions: Sendable {
         return held
     }
 
-    /// Notes that the holder's replica contains `position`: changes in it that sessions lacked have
-    /// arrived there since, and the feed told them to everybody.
+    /// Records that the holder's replica contains `position`.
+    ///
+    /// Changes in `position` that sessions lacked have arrived at the holder since, and the feed
+    /// has sent their events to all sessions.
     mutating func noteHeld(_ position: Vector, of shard: ShardID) {
         for session in lacking.sorted() {
             guard let lacked = watchers[session]?.lacked[shard]?.subtracting(position) else {
@@ -216,7 +217,8 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// Turns what sessions lack of a shard into backlogs: the shard's new holder may have it.
+    /// Turns the changes of a shard that sessions lack into backlogs, because the shard's new
+    /// holder may have these changes.
     mutating func lag(behind shard: ShardID) {
         let position = feeds[Int(shard.number)].position ?? Vector()
         for session in lacking.sorted() {
@@ -243,9 +245,10 @@ struct Subscriptions: Sendable {
         tokens.removeAll(keepingCapacity: true)
     }
 
-    /// Notes that a feed goes on from a holder that lacks some of what its watchers were told.
+    /// Records that a feed continues from a holder that lacks some changes whose events the
+    /// watchers have received.
     ///
-    /// Its events may be older than that, so that tokens leave it out.
+    /// Events of that holder may be older than these changes, so that tokens leave the changes out.
     mutating func lower(_ shard: ShardID, to position: Vector) {
         let index = Int(shard.number)
         guard let old = feeds[index].position else { return }
@@ -253,7 +256,8 @@ struct Subscriptions: Sendable {
         tokens.removeAll(keepingCapacity: true)
     }
 
-    /// Notes the same of a session's replay, which begins anew.
+    /// Records that a session's replay restarts at a holder that lacks changes the session has
+    /// seen.
     mutating func lower(_ shard: ShardID, of session: UInt64, to position: Vector) {
         updateWatcher(session) {
             guard let since = $0.behind[shard]?.since else { return }
@@ -263,13 +267,12 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// Begins a session's replay, which goes on where the one before was: at what the session has
-    /// been told.
+    /// Starts a session's replay at the point up to which the session has received events.
     ///
-    /// What the one before passed with an event that is still held counts no more: it was within
-    /// another target.
+    /// The changes that the previous replay passed with a held event count no more, because they
+    /// belong to the target of the previous replay.
     ///
-    /// - Returns: what the holder is to be asked for; nil where nothing is due.
+    /// - Returns: the backlog to request from the holder; nil if the session lacks nothing.
     mutating func beginReplay(of shard: ShardID, for session: UInt64, as number: UInt64)
         -> Backlog?
     {
@@ -283,11 +286,11 @@ struct Subscriptions: Sendable {
         return watchers[session]?.behind[shard]
     }
 
-    /// Takes the last of some events of a session's replay in place of the one that was held.
+    /// Holds back the last of some replayed events, in place of the event held back before.
     ///
-    /// - Parameter passed: the changes of documents that the replay has told with the events; nil
-    ///   where that is not known.
-    /// - Returns: the events to tell, in order; their token includes the first of them alone.
+    /// - Parameter passed: the changes of the documents that the replay has completed with the
+    ///   events; nil if they are unknown.
+    /// - Returns: the events to deliver, in order; their token includes the first of them alone.
     mutating func hold(
         _ events: [WatchedEvent], passing passed: Vector?, of shard: ShardID,
         for session: UInt64
@@ -304,7 +307,7 @@ struct Subscriptions: Sendable {
 
     // MARK: Blocks
 
-    /// Whether an event tells of what somebody has sent whom a user has blocked.
+    /// Whether an event shows something sent by a user whom the watching user has blocked.
     func hides(_ event: Event, from user: UserID) -> Bool {
         guard !senders.isEmpty, let senders = senders[user] else { return false }
         return event.isHidden(by: senders)
@@ -312,9 +315,10 @@ struct Subscriptions: Sendable {
 
     func areBlocksUnknown(of user: UserID) -> Bool { usersOfUnknownBlocks.contains(user) }
 
-    /// Takes whom a user has blocked, from the shard or from an event of it, in any order.
+    /// Adds users whom a user has blocked, as read from the shard or from its events, in any order.
     ///
-    /// - Parameter isWhole: whether it is all that the shard has, and not what an event told of it.
+    /// - Parameter isWhole: whether `more` contains all blocks in the shard, not only those of an
+    ///   event.
     mutating func note(_ more: Blocks, of user: UserID, isWhole: Bool) {
         guard sessions[user] != nil else { return }
         blocks[user, default: Blocks()].merge(more)
@@ -322,7 +326,8 @@ struct Subscriptions: Sendable {
         hide(BlockedSenders(of: blocks[user] ?? more), from: user)
     }
 
-    /// Hides from a user what these have sent, unless the shard or an event has told whom.
+    /// Hides the messages of these senders from a user, unless the shard or an event has supplied
+    /// the user's blocks.
     mutating func hideKnown(_ senders: BlockedSenders, from user: UserID) {
         if sessions[user] != nil, blocks[user] == nil { hide(senders, from: user) }
     }
@@ -333,7 +338,7 @@ struct Subscriptions: Sendable {
 
     // MARK: Tokens
 
-    /// Returns the token for an event; nil for watchers that want none.
+    /// Returns the token for an event; nil for watchers that have requested no tokens.
     mutating func eventToken(
         of session: UInt64, in cluster: ClusterID, _ checkpoints: Checkpoints
     ) -> String? {
@@ -344,7 +349,7 @@ struct Subscriptions: Sendable {
     /// Returns a watcher's resume token as text.
     ///
     /// - Parameter earlier: a shard, and the position of its feed before the events that are being
-    ///   delivered; for an event that is not the last of them.
+    ///   delivered; given for every event but the last.
     mutating func token(
         of session: UInt64, at earlier: (shard: ShardID, position: Vector?)? = nil,
         in cluster: ClusterID, _ checkpoints: Checkpoints
@@ -352,8 +357,8 @@ struct Subscriptions: Sendable {
         guard let watcher = watchers[session] else { return "" }
         let key = earlier == nil ? watcher.tokenKey : nil
         if let key, let token = tokens[key] { return token }
-        // A shard that holds nothing of the user's needs no entry: a resumed watcher is told all of
-        // it.
+        // A shard without data of the user needs no entry: a resumed watcher receives all its
+        // events.
         var seen: [(shard: ShardID, vector: Vector)] = []
         var progress: [(shard: ShardID, passed: Vector, target: Vector)] = []
         for id in watcher.concerns where Int(id.number) < feeds.count {

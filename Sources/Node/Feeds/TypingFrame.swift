@@ -1,21 +1,22 @@
 import Chat
 import Wire
 
-/// A notice from a client's node to all others: a user is typing in a conversation, or has stopped.
+/// A notice from a client's node to all other nodes: a user is typing in a conversation, or has
+/// stopped.
 package struct TypingFrame: Hashable, Sendable {
     package let conversation: ConversationID
     package let user: UserID
-    /// When the notice ends, in milliseconds of the receiver's monotonic clock, however long it was
-    /// on its way; nil if typing has ended.
+    /// The end of the notice, in milliseconds of the receiver's monotonic clock, so that a delay of
+    /// the frame does not matter; nil if typing has ended.
     ///
-    /// It is an estimate of the sender's. The receiver's clock may have stood still since, so that
-    /// `at` counts, too.
+    /// The sender estimates the receiver's clock. That clock may have stopped since, so the
+    /// receiver also checks `at`.
     package let until: UInt64?
-    /// Whether typing has ended for all nodes: the user has sent the message, or has left.
+    /// Whether typing has ended for all nodes, because the user has sent the message or has left.
     package let isEnded: Bool
-    /// When the client gave notice, in milliseconds since 1970 by the clock of its node.
+    /// When the client gave the notice, in milliseconds since 1970 by the clock of its node.
     package let at: UInt64
-    /// The users who are shown it, ascending.
+    /// The users to whom the notice is shown, ascending.
     package let participants: [UserID]
 }
 

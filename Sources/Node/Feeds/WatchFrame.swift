@@ -6,47 +6,50 @@ import Wire
 /// The frames about watchers and feeds between nodes.
 ///
 /// A node with watchers gets the events of each shard from exactly one holder: itself or another
-/// node. It tells that holder which users it watches, and opens a feed, whose events come in order.
+/// node. The node sends that holder the users that it watches, and opens a feed, whose events are
+/// ordered.
 package enum WatchFrame: Hashable, Sendable {
-    // Frames to a holder.
+    // Frames from a node with watchers to a holder.
 
-    /// Adds users to those that are watched.
+    /// Adds users to the users that the sender watches.
     case users([UserID])
-    /// Adds a user to those that are watched; answered by `watched`.
+    /// Adds a user to the users that the sender watches; the holder answers with `watched`.
     case watch(UInt64, UserID)
     case unwatch(UserID)
-    /// Opens a feed: the events of a shard from now on, or all that are not in `since`.
+    /// Opens a feed: the events of a shard from now on, or all events that are not in `since`.
     case open(ShardID, number: UInt64, since: SaidVector?)
     case close(ShardID, number: UInt64)
-    /// Asks for the events of a shard that one user lacks; answered by `told`, and then `replayed`.
+    /// Requests the events of a shard that one user lacks; the holder answers with `told` frames,
+    /// and then with `replayed`.
     ///
-    /// - since: the changes against which documents are compared.
-    /// - progress: how far an earlier replay since the same changes came.
+    /// - since: the vector against which documents are compared.
+    /// - progress: the progress of an earlier replay since the same changes.
     case replay(ShardID, number: UInt64, UserID, since: SaidVector, progress: ReplayProgress)
 
-    // Frames from a holder.
+    // Frames from a holder to a node with watchers.
 
-    /// The user's events are sent from now on.
+    /// The confirmation of a `watch` frame: from now on the feeds contain the user's events.
     ///
-    /// - concerns: the shards that hold something of the user's, among those with a feed.
-    /// - positions: the positions of feeds that have not been reported yet.
+    /// - concerns: the shards that contain data of the user, among those with a feed.
+    /// - positions: the positions of feeds that have not been reported to the receiver yet.
     case watched(UInt64, concerns: [ShardID], positions: [Position])
-    /// The holder of a feed or a replay has waited in vain for some of what the receiver has seen:
-    /// the events that follow may be older, and contain only `position` of it.
+    /// The holder of a feed or a replay lacks some changes that the receiver has seen, and has
+    /// stopped waiting for them. The events that follow may be older, and include only `position`
+    /// of these changes.
     case lowered(ShardID, number: UInt64, position: SaidVector)
-    /// Events, and the position of the feed behind the last of them, or in a replay the changes of
-    /// documents that it has told; nil if more events come, or may come, before there is a
-    /// position.
+    /// Events, and the position of the feed after the last of them. In a replay, `position`
+    /// contains the changes of documents completed so far. It is nil if more events may come before
+    /// a position is known.
     case told(ShardID, number: UInt64, [AddressedEvent], position: SaidVector?)
-    /// What the replica holds that reads for a replay; the changes that the next `told` names count
-    /// at replicas that hold it.
+    /// The vector of the replica that is read for a replay. The changes that the next `told` frames
+    /// complete are valid at replicas that contain this vector.
     case scanning(ShardID, number: UInt64, target: SaidVector)
-    /// The end of a replay, which has told everything in `position`; the feed continues from there.
+    /// The end of a replay, which has sent all events in `position`; the feed continues from there.
     case replayed(ShardID, number: UInt64, position: SaidVector)
-    /// The feed or the replay has ended here: another holder has to be asked.
+    /// The feed or the replay has ended at this holder: the receiver has to request another one.
     case refused(ShardID, number: UInt64)
 
-    /// The position of a feed.
+    /// The position of a feed, with its shard and number.
     package struct Position: VectorCarrier, Hashable, Sendable {
         let shard: ShardID
         let number: UInt64
@@ -58,7 +61,7 @@ package enum WatchFrame: Hashable, Sendable {
             said = SaidVector(vector)
         }
 
-        /// The whole vector, once `SaidVectors.hear` has completed it.
+        /// The whole vector, after `SaidVectors.hear` has completed it.
         var vector: Vector { said.vector }
 
         package mutating func eachVector(_ body: (ShardID, inout SaidVector) -> Void) {
@@ -66,9 +69,9 @@ package enum WatchFrame: Hashable, Sendable {
         }
     }
 
-    /// The most users of one frame.
+    /// The maximum number of users in one frame.
     static let usersMax = 4_096
-    /// The most addressed events of one frame.
+    /// The maximum number of addressed events in one frame.
     static let addressedEventsMax = 65_536
 }
 
@@ -114,7 +117,7 @@ extension WatchFrame: WireValue {
         static let replayed: UInt8 = 9
         static let refused: UInt8 = 10
         static let lowered: UInt8 = 11
-        /// Nodes of earlier versions skip it, and the positions of replays.
+        /// Nodes of earlier versions skip this kind of frame, and the positions of replays.
         static let scanning: UInt8 = 12
     }
 
@@ -139,7 +142,7 @@ extension WatchFrame: WireValue {
             write(Number.replay, shard, number, into: &writer)
             writer.write(user)
             since.encode(into: &writer)
-            // Nodes that do not know it ignore bytes behind the values that they know.
+            // Nodes of earlier versions ignore bytes after the values that they can read.
             if !progress.isEmpty { progress.encode(into: &writer) }
         case .scanning(let shard, let number, let target):
             write(Number.scanning, shard, number, into: &writer)

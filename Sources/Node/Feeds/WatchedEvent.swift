@@ -3,18 +3,18 @@ import Chat
 /// The forms in which events reach clients.
 package enum EventForm: Int, CaseIterable, Sendable {
     case line, json
-    /// Only that there is one.
+    /// The mere fact that an event has occurred.
     case none
 }
 
-/// An event for all watching sessions of a node: it is rendered once for each form, and each
+/// An event for all watching sessions of a node; it is rendered once for each form, and each
 /// rendering is stored once.
 ///
-/// It is confined to the node's event loop.
+/// The actor is confined to the node's event loop.
 package actor WatchedEvent {
     private nonisolated let executor: any SerialExecutor
     private let event: Event
-    /// By form.
+    /// The renderings, by form.
     private var renderings: [RenderedEvent?] = Array(
         repeating: nil, count: EventForm.allCases.count)
 
@@ -27,8 +27,8 @@ package actor WatchedEvent {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Returns the part of the event that is the same for all sessions; the first call of a form
-    /// renders it.
+    /// Returns the event in a form, without the parts that each session adds; the first call for a
+    /// form renders the event.
     package func rendered(
         as form: EventForm, _ render: (Event) -> (kind: String, bytes: [UInt8])
     ) -> RenderedEvent {
@@ -40,16 +40,16 @@ package actor WatchedEvent {
     }
 }
 
-/// An event in one form, without what each session adds to it.
+/// An event in one form, without the parts that each session adds.
 ///
-/// It is confined to the node's event loop. Sessions whose clients do not read keep it until they
-/// do.
+/// The actor is confined to the node's event loop. A session whose client does not read keeps the
+/// event until the client reads.
 package actor RenderedEvent {
     private nonisolated let executor: any SerialExecutor
-    /// The word for the kind of the event.
+    /// The word that names the kind of the event.
     package nonisolated let kind: String
     package nonisolated let bytes: [UInt8]
-    /// The number of sessions that keep it.
+    /// The number of sessions that keep the event in memory.
     private var keepersCount = 0
 
     package init(_ kind: String, _ bytes: [UInt8], on executor: any SerialExecutor) {
@@ -62,17 +62,17 @@ package actor RenderedEvent {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Notes that a session keeps the event.
+    /// Records that a session keeps the event in memory.
     ///
-    /// - Returns: whether no other session does.
+    /// - Returns: whether no other session keeps the event.
     package func keep() -> Bool {
         keepersCount += 1
         return keepersCount == 1
     }
 
-    /// Notes that a session has let go of the event.
+    /// Records that a session has released the event.
     ///
-    /// - Returns: whether no other session keeps it.
+    /// - Returns: whether no other session keeps the event.
     package func letGo() -> Bool {
         precondition(keepersCount > 0, "whoever lets go of an event has kept it")
         keepersCount -= 1

@@ -6,18 +6,18 @@ package struct BackupReport: Hashable, Sendable {
     /// The path of the backup.
     package let file: String
     package let bytes: UInt64
-    /// How long it took.
+    /// The duration of the backup, in milliseconds.
     package let milliseconds: UInt64
 }
 
-/// A backup under way.
+/// A backup that is running.
 struct RunningBackup: Sendable {
     let slot: ReplySlot
     let since: UInt64
 }
 
 extension Node {
-    /// Begins a backup of all that is committed; the slot is told when it ends.
+    /// Starts a backup of all committed data; the reply to `slot` is sent when the backup ends.
     ///
     /// - Parameter file: an absolute path, or a name in the folder for backups.
     package func backUp(to file: String, for slot: ReplySlot) -> Result<Void, OperationFailure> {
@@ -27,7 +27,7 @@ extension Node {
         return .success(())
     }
 
-    /// The backup is on disk, or has failed.
+    /// Handles the end of a backup, with or without success.
     ///
     /// - Parameter result: the path and the size of the backup.
     package func onBackedUp(_ result: Result<(file: String, bytes: UInt64), BackupFailure>) {
@@ -47,7 +47,7 @@ extension Node {
         sinks[running.slot.session]?.onSettled(running.slot.number, outcome)
     }
 
-    /// Refuses the reply that waits for a backup, once the process shuts down.
+    /// Answers the request that waits for a backup with a refusal, once the process shuts down.
     func giveUpBackup() {
         guard isEnding, let running = backup else { return }
         backup = nil

@@ -2,10 +2,10 @@ import Replication
 import StorePort
 import Wire
 
-/// The checks of single shards on disk: of a shard replica before it is handed over, and of one
+/// The checks of single shards on disk: of a shard replica before its handover, and of a replica
 /// whose digest differs from a peer's although their vectors are equal.
 struct ShardChecks: Sendable {
-    /// The number of documents checked in one turn: that takes one or two milliseconds.
+    /// The number of documents checked in one turn; 64 documents take one or two milliseconds.
     static let rowsPerTurn = 64
 
     var scrubber = Scrubber()
@@ -14,8 +14,8 @@ struct ShardChecks: Sendable {
 }
 
 extension Node {
-    /// Handles a peer's shard replica that has the same vector as this one and another digest: one
-    /// of the two disks does not hold what its header counts.
+    /// Handles a peer's shard replica whose vector equals this node's and whose digest differs: one
+    /// of the two disks lacks documents that its header counts.
     func noteDivergence(of shard: ShardID, from peer: NodeName) {
         ports.host.log(
             .error,
@@ -24,7 +24,7 @@ extension Node {
         checks.doubted.insert(shard)
     }
 
-    /// At each tick, begins a check of the shards that need one.
+    /// Starts a check of the shards that need one; called at each tick.
     func checkForeign(now: UInt64) {
         guard !checks.scrubber.isWalking, !isEnding else { return }
         let due = shards.filter { shard in
@@ -36,10 +36,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Checks the next documents.
+    /// Checks the next documents of the shard under check.
     ///
-    /// Called at the end of each turn, once the shards have given out their writes: a shard that
-    /// changed in the turn is not settled.
+    /// This method is called at the end of each turn, after the shards have returned their writes,
+    /// because a shard that changed in the turn is not settled.
     func continueChecks() {
         guard let id = checks.scrubber.shard, !isEnding else { return }
         ports.host.turnAgain()

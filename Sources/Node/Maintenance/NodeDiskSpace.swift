@@ -3,24 +3,25 @@ import Replication
 import StorePort
 import Wire
 
-/// The behaviour of a node on a full disk: it refuses writes, serves reads, and still deletes.
+/// The behaviour of a node on a full disk: it refuses other writes, serves reads, and still
+/// deletes.
 extension Node {
-    /// The least time between two measurements of the free space while commits are handed out, in
+    /// The minimum time between two measurements of free space while the node commits, in
     /// milliseconds.
     ///
     /// A measurement takes a few system calls, and a fast disk writes one or two megabytes in 5 ms.
     private static let lookMilliseconds: UInt64 = 5
 
-    /// Whether deletions alone are accepted.
+    /// Whether only deletions are accepted.
     var isDiskFull: Bool { pressure.isLow }
 
-    /// Measures the free space, unless that was done a moment ago.
+    /// Measures the free space, unless the last measurement is less than `lookMilliseconds` old.
     func lookAtDiskAgain() {
         if ports.clock.milliseconds >= lookedAt + Node.lookMilliseconds { lookAtDisk() }
     }
 
-    /// Measures the free space and does what follows from it: at each tick, before commits, and
-    /// after one that found the disk full.
+    /// Measures the free space and executes the resulting steps: at each tick, before commits, and
+    /// after a commit that found the disk full.
     func lookAtDisk() {
         lookedAt = ports.clock.milliseconds
         let space = ports.store.diskSpace ?? DiskSpace.unknown
@@ -45,28 +46,29 @@ extension Node {
         }
     }
 
-    /// Whether writes are refused: on a full disk all but deletions, on a locked database all.
+    /// Whether writes are refused: a full disk refuses all writes but deletions, and a locked
+    /// database refuses all writes.
     var isRefusing: Bool { isDiskFull || pressure.isLocked }
 
-    /// The reason to refuse a request; nil where the disk takes it.
+    /// The reason to refuse a request; nil if the disk accepts the request.
     func refusal(of request: PeerRequest.Request) -> StoreFailure? {
         guard case .write(let operation, _, _) = request else { return nil }
         if pressure.isLocked { return .locked }
         return isDiskFull && !operation.mutation.action.deletes ? .full : nil
     }
 
-    /// At each tick, tries by a commit of the member table whether the database is still locked.
+    /// Tests at each tick whether the database is still locked, by committing the member table.
     ///
-    /// A client's write is not tried: a failed commit would retire the shard's replica id.
+    /// A client's write is not used, because a failed commit would retire the shard's replica id.
     func tickLock() {
         if pressure.isLocked, isSettled, settingsToKeep.isEmpty { keepMembers() }
     }
 }
 
 extension Document {
-    /// Whether a full disk takes this document in the place of `old`: it is a deleted item, a
-    /// message deleted for everyone, a message whose `deletedBy` differs from that of `old`, a
-    /// purged part, or a closed file that is here.
+    /// Whether a full disk accepts this document in place of `old`: a deleted item, a message
+    /// deleted for everyone, a message whose `deletedBy` differs from that of `old`, a purged part
+    /// of a file, or a closed file that exists here already.
     func deletes(over old: Document?) -> Bool {
         if let item { return item.isDeleted }
         if let part { return part.isPurged }

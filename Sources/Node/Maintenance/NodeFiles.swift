@@ -2,9 +2,9 @@ import Chat
 import Membership
 import Wire
 
-/// The purging of closed files in the shards that this node holds.
+/// The purging of closed files in the shards of which this node has a replica.
 extension Node {
-    /// The most parts that are purged at each tick: 4 MiB, 40 MiB a second.
+    /// The maximum number of file parts purged at each tick: 4 MiB, or 40 MiB a second.
     private static let partsPurgedPerTick = 128
 
     func tickFiles() {

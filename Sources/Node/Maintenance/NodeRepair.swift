@@ -3,18 +3,18 @@ import Replication
 import StorePort
 import Wire
 
-/// A shard whose bad records are being set aside.
+/// The repair of one shard, while its bad records are being set aside.
 struct Repair: Sendable {
     var bad: [DocumentKey]
-    /// The header without the bad records; nil until their removal is handed to the disk.
+    /// The header without the bad records; nil until their removal is passed to the disk.
     var header: ReplicaHeader?
 }
 
 /// The repair of shards with damaged records.
 ///
-/// A record whose checksum is wrong is never shown, merged or sent. It is set aside: the shard's
-/// replica becomes what the other documents make up, is not complete, and gets the rest from the
-/// co-owners.
+/// A record whose checksum is wrong is never shown, merged or sent. The node sets the record aside:
+/// the shard's replica becomes the state made up by the other documents, is marked as incomplete,
+/// and gets the missing changes from the co-owners.
 extension Node {
     /// Handles a shard header that is damaged or does not match the shard's documents.
     func onBadHeader(of shard: ShardID) {
@@ -33,29 +33,29 @@ extension Node {
 
     /// Handles a bad index.
     ///
-    /// It may not lead to all documents that the header counts, so the shard is suspended until the
-    /// index has been made anew from the documents.
+    /// A bad index may lead to fewer documents than the header counts. Therefore the shard is
+    /// suspended until the index has been rebuilt from the documents.
     package func onBadIndex(of shard: ShardID) {
         guard repairs[shard] == nil else { return }
         ports.host.log(.error, "index damaged; it is rebuilt shard=\(shard)")
         onBadRecords([], in: shard)
     }
 
-    /// Ends the process, because nothing that the disk says can be believed any more.
+    /// Ends the process, because nothing read from the disk can be trusted any more.
     package func onDiskFailed(_ sentence: String) { ports.host.end(.diskFailed(sentence)) }
 
-    /// Begins to set bad records aside.
+    /// Starts to set bad records aside.
     ///
-    /// All connections to other nodes are closed, because changes confirmed on them may be gone.
-    /// None is accepted before the disk has dropped the records, so that nothing is merged
-    /// meanwhile.
+    /// All connections to other nodes are closed, because changes confirmed on them may be lost. No
+    /// connection is accepted before the disk has dropped the records, so that nothing is merged.
     func onBadRecords(_ bad: [DocumentKey], in shard: ShardID) {
         for key in bad {
             ports.host.log(
                 .error,
                 "record damaged, set aside shard=\(shard) partition=\(key.partition) id=\(key.id)")
         }
-        // A shard that is being dropped goes with its bad records: the owners have all of it.
+        // A shard that is being dropped is deleted together with its bad records, because the
+        // owners have all of its changes.
         let isDropping = self.shard(shard)?.assumeIsolated { $0.isDropping } ?? true
         guard !isDropping, repairs[shard]?.header == nil else { return }
         repairs[shard, default: Repair(bad: [])].bad += bad
@@ -67,8 +67,7 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Returns the writes by which the disk drops the bad records, of the shards that have no
-    /// commit under way.
+    /// Returns the writes that drop the bad records, for the shards without a commit under way.
     func setAsideBadRecords() -> [ShardWrite] {
         var writes: [ShardWrite] = []
         for id in repairs.keys.sorted() {
@@ -79,9 +78,9 @@ extension Node {
                 let rest = try ports.store.remainder(of: id, without: repair.bad)
                 let bad = repair.bad + rest.bad
                 let stored = shard.assumeIsolated { $0.stored }
-                // If every document is there, the stored header still holds.
+                // If no document is missing, the stored header is still valid.
                 var header = bad.isEmpty && stored.isRemaining(rest.header) ? stored : rest.header
-                // The next process starts its clock behind every stamp of this one.
+                // The next process starts its clock after every stamp of this process.
                 header.raise(to: shard.assumeIsolated { $0.stored.greatest }, at: wallTime)
                 repairs[id]?.header = header
                 forgetHeldNames(of: id)
@@ -97,7 +96,7 @@ extension Node {
         return writes
     }
 
-    /// Ends the repair of a shard after a commit, if that dropped the bad records.
+    /// Ends the repair of a shard after a commit that dropped the bad records.
     func finishRepair(of shard: Shard) {
         guard let header = repairs[shard.id]?.header else { return }
         repairs[shard.id] = nil
@@ -108,7 +107,7 @@ extension Node {
         ports.host.log(.info, "shard counted anew shard=\(shard.id) documents=\(header.documents)")
     }
 
-    /// Has the bad records dropped again after a failed commit.
+    /// Makes the repairs drop the bad records again, after a failed commit.
     func restartRepairs() {
         for id in repairs.keys { repairs[id]?.header = nil }
     }

@@ -3,16 +3,16 @@ import Replication
 import StorePort
 import Wire
 
-/// The scrub: it reads every document on the disk, some at a time, and repairs what is damaged.
+/// The scrub: the node reads every document on the disk, a few at a time, and repairs damage.
 ///
-/// A scrub for which an operator waits reads in every turn. A background scrub reads once a tick,
-/// and begins again after a rest. In the end the log is emptied, so that no file holds what was
-/// deleted.
+/// A scrub that an operator has requested reads in every turn. A background scrub reads once a
+/// tick, and starts again after a pause. At the end of a scrub the write log is emptied, so that no
+/// file contains deleted texts.
 struct Scrub: Sendable {
     enum Phase: Hashable, Sendable {
         case resting
         case walking
-        /// Damaged documents are being set aside.
+        /// The scrub waits while damaged documents are being set aside.
         case mending
         case emptyingLog
     }
@@ -31,7 +31,7 @@ struct Scrub: Sendable {
 }
 
 extension Node {
-    /// Does what keeps disks, tokens and files in order, a little with each tick.
+    /// Runs one step of each maintenance task for disks, tokens and files; called at each tick.
     func tickUpkeep(now: UInt64) {
         tickScrub(now: now)
         tickCheckpoints(now: now)
@@ -39,9 +39,9 @@ extension Node {
         tickSigning(now: now)
     }
 
-    /// Has a reply wait for a scrub.
+    /// Makes a reply wait for the end of a scrub.
     ///
-    /// While an operator's scrub is under way, another request waits for that one.
+    /// While a requested scrub is under way, further requests wait for the same scrub.
     package func scrub(for slot: ReplySlot) {
         if !scrub.isAsked { beginScrub() }
         scrub.slots.append(slot)
@@ -53,15 +53,15 @@ extension Node {
         scrub.phase = .walking
     }
 
-    /// Begins a background scrub when it is due, and has it read once a tick.
+    /// Starts a background scrub when one is due, and makes it read once a tick.
     func tickScrub(now: UInt64) {
         if scrub.phase == .resting, now >= scrub.nextAt, cluster != nil { beginScrub() }
         scrub.isDue = true
     }
 
-    /// Runs at the end of each turn, once its changes are handed to the disk.
+    /// Continues the scrub at the end of each turn, after the turn's changes have been collected.
     ///
-    /// - Returns: the documents to be written again.
+    /// - Returns: the writes of documents that an index did not lead to.
     func continueScrub() -> [ShardWrite] {
         if isEnding, scrub.isAsked { settleScrub(.refused(.stopping)) }
         guard scrub.phase != .resting, scrub.isAsked || scrub.isDue else { return [] }
@@ -108,7 +108,7 @@ extension Node {
         }
     }
 
-    /// The write that puts documents back into the indexes.
+    /// Returns the write that puts documents back into the indexes.
     private func rewrite(_ part: CheckedPart, of id: ShardID, _ stored: ReplicaHeader) -> ShardWrite
     {
         for record in part.unindexed {
@@ -124,7 +124,7 @@ extension Node {
         return ShardWrite(shard: id, header: stored, records: part.unindexed)
     }
 
-    /// Ends the scrub after the log was emptied, or could not be.
+    /// Ends the scrub after the log was emptied, or after that failed.
     package func onLogEmptied(failure: String?) {
         pressure.onLogEmptied()
         guard scrub.phase == .emptyingLog else { return }

@@ -1,13 +1,14 @@
 import StorePort
 import Wire
 
-/// The bytes of documents that were rewritten and are not on disk yet, over all shards.
+/// The bytes of rewritten documents that are not on disk yet, over all shards.
 ///
-/// A small request may rewrite a large document, so the limit is on the bytes rewritten, and not on
-/// those requested. Until a change is on disk, the document's state before it is kept in memory for
-/// the events that follow.
+/// A small request may rewrite a large document, so the limit applies to the bytes rewritten and
+/// not to the size of requests. Until a change is on disk, the earlier state of the document is
+/// kept in memory for the events of the change.
 struct Rewriting: Sendable {
-    /// When there are more, nothing is read from clients and peers until half of it is stored.
+    /// The maximum number of bytes; above it the node reads nothing from clients and peers until
+    /// half of the limit is stored.
     static let bytesMax = 32 << 20
 
     private var ofShards: [ShardID: Int] = [:]
@@ -24,7 +25,7 @@ struct Rewriting: Sendable {
 }
 
 extension Node {
-    /// Whether more waits for the disk than this fraction of the limits.
+    /// Whether more bytes wait for the disk than the limits divided by `part`.
     func isMuchUnstored(_ part: Int) -> Bool {
         ports.store.queuedBytes > Node.storeBytesMax / part
             || rewriting.bytes > Rewriting.bytesMax / part

@@ -3,20 +3,23 @@ import Membership
 import Replication
 import Wire
 
-/// The criterion by which a node may be stopped: all owners of what it holds are alive, answer, and
-/// have on their disks what was accepted more than a second ago.
+/// The criterion by which a node may be stopped: all owners of its shards are alive, answer, and
+/// have on their disks all changes that the node accepted more than a second ago.
 ///
-/// Under load no owner ever has all of it. Therefore the vector on disk is marked several times a
-/// second. The newest mark that every owner has confirmed bounds the age of what they lack.
+/// Under load no owner ever has all changes. Therefore the node marks the vector on its disk
+/// several times a second. The newest mark that every owner has confirmed bounds the age of the
+/// changes that owners lack.
 struct Safety: Sendable {
-    /// How often the vector on disk is marked, in milliseconds: of the second by which an owner may
-    /// lag, up to half passes between two comparisons of vectors.
+    /// The interval at which the vector on disk is marked, in milliseconds.
+    ///
+    /// An owner may lag by a second, of which up to half passes between two comparisons of vectors.
     static let markMilliseconds: UInt64 = 200
-    /// The age up to which an owner may lack a change, in milliseconds.
+    /// The maximum age of a change that an owner may lack, in milliseconds.
     static let lagMillisecondsMax: UInt64 = 1_000
-    /// How long a member counts as heard after its last pulse, in milliseconds: two pulses.
+    /// The time for which a member counts as heard after its last pulse, in milliseconds: the
+    /// length of two pulse intervals.
     static let pulseMilliseconds: UInt64 = 1_200
-    /// The most marks of a shard; older ones are of no use.
+    /// The maximum number of marks of a shard; older marks are of no use.
     private static let marksMax = 6
 
     private struct Mark: Sendable {
@@ -24,13 +27,13 @@ struct Safety: Sendable {
         let vector: Vector
     }
 
-    /// By shard, the marks that are not known to be on all owners, oldest first.
+    /// The marks of each shard that are not known to be on all owners, oldest first.
     private var marks: [ShardID: [Mark]] = [:]
-    /// By shard, the time up to which everything stored is on all owners.
+    /// The time up to which everything stored is on all owners, by shard.
     private var coveredAt: [ShardID: UInt64] = [:]
     private var markedAt: UInt64 = 0
 
-    /// Whether it is time for the next marks.
+    /// Returns whether the next marks are due.
     mutating func isDue(now: UInt64) -> Bool {
         guard now >= markedAt + Safety.markMilliseconds else { return false }
         markedAt = now
@@ -39,7 +42,7 @@ struct Safety: Sendable {
 
     /// Marks the vector of a shard on disk.
     ///
-    /// - Parameter isCovered: whether all owners have confirmed a vector.
+    /// - Parameter isCovered: returns whether all owners have confirmed a vector.
     mutating func mark(
         _ shard: ShardID, _ vector: Vector, now: UInt64, isCovered: (Vector) -> Bool
     ) {
@@ -70,7 +73,7 @@ struct Safety: Sendable {
 }
 
 extension Node {
-    /// Whether this node may be stopped without making anything unavailable.
+    /// Whether this node may be stopped without making any data unavailable.
     var isSafe: Bool {
         guard cluster != nil else { return false }
         let now = ports.clock.milliseconds
@@ -82,7 +85,8 @@ extension Node {
         }
     }
 
-    /// Whether an owner is alive, hears this node as it is heard, and answers for the shard.
+    /// Whether an owner is alive, exchanges pulses with this node in both directions, and answers
+    /// for the shard.
     private func isServing(_ shard: Shard, _ owner: NodeName, now: UInt64) -> Bool {
         guard owner != me.name else { return shard.assumeIsolated { $0.isReady } }
         guard membership.state(of: owner) == .alive, let pulse = links[owner]?.pulse else {
@@ -102,7 +106,7 @@ extension Node {
         }
     }
 
-    /// Returns the pulse for a member at this moment.
+    /// Returns the pulse to send to a member now.
     func pulse(to connection: PeerConnection, now: UInt64) -> Pulse {
         let unready = shards.filter { $0.assumeIsolated { !$0.isReady && !$0.isForeign } }
         return Pulse(
@@ -113,35 +117,35 @@ extension Node {
     }
 }
 
-/// The reasons for which a node should get no requests.
+/// The reasons for which a node should receive no requests.
 package enum Unreadiness: Hashable, Sendable {
     case noCluster
-    /// The disk has lost acknowledged writes: what is damaged, and whether other nodes may hold
-    /// what is missing.
+    /// The disk has lost acknowledged writes: a description of the damage, and whether other nodes
+    /// may have the missing data.
     case damaged(String, hasOthers: Bool)
-    /// The node has not fetched everything that it owns since its start: the number of shards left.
+    /// The node has not fetched all shards that it owns since its start: the number of shards left.
     case fetching(shards: Int)
-    /// The node hands over what it holds: the number of shards left.
+    /// The node is handing over its shards: the number of shards left.
     case leaving(shards: Int)
     case stopping
-    /// Users sign in here, and no key of access tokens is known yet.
+    /// Users sign in at this node, and it has no key for access tokens yet.
     case noKeys
     case diskFull
-    /// Another program keeps the database locked.
+    /// Another program keeps the database locked, so that writes fail.
     case locked
-    /// The offset of the node's wall clock from the cluster's, in milliseconds; positive if it is
-    /// ahead.
+    /// The offset of the node's wall clock from the cluster's, in milliseconds; positive if the
+    /// node's clock is ahead.
     case clock(Int64)
 }
 
 extension Node {
-    /// The reason for which the node should get no requests; nil if it should.
+    /// The reason for which the node should receive no requests; nil if it may receive requests.
     package var unreadiness: Unreadiness? {
         if isEnding { return .stopping }
         if let loss { return .damaged(loss, hasOthers: mayBeFilled) }
         guard cluster != nil else { return .noCluster }
         if isLeaving { return .leaving(shards: shards.count) }
-        // The last shard is ready before the next tick notes that all of them are.
+        // The last shard becomes ready before the next tick sets `hasFetched`.
         let left = hasFetched ? 0 : unreadyShards
         guard left == 0 else { return .fetching(shards: left) }
         if pressure.isLocked { return .locked }
@@ -150,7 +154,7 @@ extension Node {
         return clusterTime.refusedOffset.map(Unreadiness.clock)
     }
 
-    /// The number of shards that this node owns and does not answer for.
+    /// The number of shards that this node owns and cannot answer for yet.
     private var unreadyShards: Int {
         owners.indices.count { number in
             guard owners[number].contains(me.name) else { return false }
@@ -158,9 +162,9 @@ extension Node {
         }
     }
 
-    /// Notes when everything that this node owns has been fetched once.
+    /// Records that all shards owned by this node have been fetched once.
     ///
-    /// Shards that it comes to own later are answered by others until they are here.
+    /// Other members answer for the shards that this node comes to own later, until it has them.
     func noteFetched() {
         if !hasFetched, cluster != nil, unreadyShards == 0 { hasFetched = true }
     }

@@ -5,42 +5,44 @@ import Wire
 
 /// The result of a scrub.
 package struct ScrubReport: Hashable, Sendable {
-    /// Documents that were read.
+    /// The number of documents that were read.
     package internal(set) var checked: UInt64 = 0
-    /// Documents that were set aside, to be fetched from other nodes.
+    /// The number of documents that were set aside, to be fetched from other nodes.
     package internal(set) var bad: UInt64 = 0
-    /// Documents that an index did not lead to; they were written again.
+    /// The number of documents that an index did not lead to; these were written again.
     package internal(set) var unindexed: UInt64 = 0
-    /// Shards whose documents did not match their header, and that were counted anew.
+    /// The number of shards whose documents did not match their header, which was recomputed.
     package internal(set) var miscounted: UInt64 = 0
-    /// Shards that changed too often to be counted: their documents are good.
+    /// The number of shards that changed too often to be counted; their documents are good.
     package internal(set) var busy: UInt64 = 0
     package internal(set) var milliseconds: UInt64 = 0
 }
 
-/// The progress of a scrub through the documents on disk, and the comparison with the headers.
+/// The progress of a scrub through the documents on disk, and their comparison with the headers.
 ///
-/// A value type: the node reads what the scrubber asks for, and carries out what it decides.
+/// The scrubber is a value type: the node reads the documents that the scrubber requests, and
+/// executes its verdicts.
 struct Scrubber: Sendable {
-    /// The documents read in a turn while an operator waits: that takes a millisecond or two.
+    /// The number of documents read in a turn while an operator waits: one or two milliseconds.
     static let rowsPerTurn = 64
-    /// The documents read each tick otherwise: some 300 a second, 25 million a day.
+    /// The number of documents read each tick by a background scrub: about 300 a second, or 25
+    /// million a day.
     static let rowsPerTick = 32
-    /// How often a shard is read that changes meanwhile.
+    /// The maximum number of attempts to read a shard that changes meanwhile.
     static let attemptsMax = 3
-    /// For how many turns a scrub waits for a shard with uncommitted changes.
+    /// The maximum number of turns that a scrub waits for a shard with uncommitted changes.
     static let patienceTurns = 32
-    /// The time from the start to the first background scrub, and from one to the next, in
-    /// milliseconds.
+    /// The time from the node's start to the first background scrub, in milliseconds, and the time
+    /// between two background scrubs.
     static let firstMilliseconds: UInt64 = 60_000
     static let restMilliseconds: UInt64 = 12 * 3_600_000
 
-    /// A walk through a shard.
+    /// A walk through all documents of one shard.
     private struct Walk: Sendable {
         let shard: ShardID
         var mark: (any CheckMark)?
         var sum = DocumentSum()
-        /// The header when the walk began; nil if changes were uncommitted.
+        /// The header at the start of the walk; nil if changes were uncommitted.
         var stated: ReplicaHeader?
         var attempt: Int
         var turnsWaited = 0
@@ -49,7 +51,7 @@ struct Scrubber: Sendable {
     }
 
     enum Verdict: Hashable, Sendable {
-        /// More of the shard is to be read, or the next shard.
+        /// Further documents of the shard are to be read, or the next shard.
         case goOn
         /// The documents of the shard do not match its header.
         case miscounted(ShardID)
@@ -62,7 +64,7 @@ struct Scrubber: Sendable {
     private var beganAt: UInt64 = 0
     private(set) var report = ScrubReport()
 
-    /// The shard to be read next.
+    /// The shard whose documents are read next.
     var shard: ShardID? { walk?.shard }
 
     var isWalking: Bool { walk != nil }
@@ -74,9 +76,9 @@ struct Scrubber: Sendable {
         nextShard()
     }
 
-    /// Whether documents of the present shard are to be read in this turn.
+    /// Returns whether documents of the current shard are to be read in this turn.
     ///
-    /// - Parameter isSettled: whether all of the shard is on disk.
+    /// - Parameter isSettled: whether all changes of the shard are on disk.
     mutating func takesTurn(isSettled: Bool, stored: ReplicaHeader) -> Bool {
         guard let walk else { return false }
         guard isSettled || walk.turnsWaited >= Scrubber.patienceTurns else {
@@ -90,16 +92,17 @@ struct Scrubber: Sendable {
 
     var mark: (any CheckMark)? { walk?.mark }
 
-    /// Takes the result of reading some documents.
+    /// Handles the result of reading some documents.
     ///
     /// - Parameters:
-    ///   - isSettled: whether all of the shard is on disk.
+    ///   - isSettled: whether all changes of the shard are on disk.
     ///   - stored: the header of the shard on disk.
     mutating func onRead(_ part: CheckedPart, isSettled: Bool, stored: ReplicaHeader) -> Verdict {
         guard var walk else { return .goOn }
         if walk.attempt == 1 { report.checked += UInt64(part.rows) }
         guard part.bad.isEmpty else {
-            // The repair counts the shard anew without them, for which it reads all of the shard.
+            // The repair recomputes the shard's header without the bad documents, and reads the
+            // whole shard for that.
             report.bad += UInt64(part.bad.count)
             nextShard()
             return .goOn
@@ -124,11 +127,11 @@ struct Scrubber: Sendable {
 
     mutating func noteSetAside(_ count: Int) { report.bad += UInt64(count) }
 
-    /// Goes on with the next shard: this one was dropped, cannot be read, or is being repaired
-    /// already.
+    /// Continues with the next shard, because the current shard was dropped, cannot be read, or is
+    /// being repaired already.
     mutating func skip() { nextShard() }
 
-    /// The result of the scrub, once all of it is done.
+    /// Returns the result of the finished scrub.
     func report(now: UInt64) -> ScrubReport {
         var report = report
         report.milliseconds = now - beganAt
@@ -147,11 +150,12 @@ struct Scrubber: Sendable {
 }
 
 extension ReplicaHeader {
-    /// Whether the header matches documents that add up to this.
+    /// Whether the header matches documents with the sum `sum`.
     ///
     /// The header may contain more seqs than the documents name, since no document names a
-    /// superseded one, and may have seen a greater stamp. `greatest` may leave out a time years
-    /// ahead, which the clock does not follow; `latest` never does.
+    /// superseded seq, and its greatest time may be later than those of the documents. `greatest`
+    /// may leave out a time years ahead, which the clock does not follow, so the comparison uses
+    /// `latest`, which includes such times.
     func isSum(_ sum: DocumentSum) -> Bool {
         digest == sum.digest && documents == sum.counts.reduce(0, +)
             && sum.counts.enumerated().allSatisfy { count(ofKind: UInt8(clamping: $0)) == $1 }

@@ -2,28 +2,26 @@ import Membership
 import Placement
 import Wire
 
-/// The decision which of several nodes that start together with empty folders founds their cluster,
-/// and when.
+/// The decision which of several nodes that start together with empty folders founds a cluster.
 ///
-/// Each node is given the same list of addresses, its own among them. The node at the first address
-/// founds the cluster, and only while every other one says that it is in no cluster either. So a
-/// node that has lost its disk never founds a second cluster beside the one that it was in: a
-/// member of that cluster takes it in, and as long as any node of the list does not answer, it
-/// waits.
+/// Each node is given the same list of addresses, including its own. The node at the first address
+/// founds the cluster, and only while every other node reports that it is in no cluster. A node
+/// that has lost its disk thus never founds a second cluster beside its old cluster: a member of
+/// the old cluster admits the node, and while any node of the list does not answer, the node waits.
 struct Bootstrap: Sendable {
-    /// How long a node's answer that it is in no cluster counts, in milliseconds; each is asked
-    /// several times a second.
+    /// The time for which a node's answer that it is in no cluster is valid, in milliseconds; each
+    /// node is queried several times a second.
     static let answerMilliseconds: UInt64 = 3_000
 
     private let addresses: [String]
     /// The addresses that turned out to be this node's own.
     private var own: Set<String> = []
-    /// When the node at each other address last said that it is in no cluster, in milliseconds.
+    /// When the node at each other address last reported that it is in no cluster, in milliseconds.
     private var emptyAt: [String: UInt64] = [:]
 
     init(_ addresses: [String]) { self.addresses = addresses }
 
-    /// Records the rejection by which a connection to an address ended.
+    /// Records the rejection with which a node at an address ended a connection.
     mutating func recordRejection(_ reason: Rejection, from address: String, now: UInt64) {
         guard addresses.contains(address) else { return }
         switch reason {
@@ -33,13 +31,13 @@ struct Bootstrap: Sendable {
         }
     }
 
-    /// Whether this node is to found the cluster now.
+    /// Returns whether this node is to found the cluster now.
     func isDue(now: UInt64) -> Bool {
         guard let first = addresses.first, own.contains(first) else { return false }
         return missing(now: now).isEmpty
     }
 
-    /// The addresses whose nodes are not known to be without a cluster, in the order of the list.
+    /// Returns the addresses whose nodes are not known to be without a cluster, in the given order.
     func missing(now: UInt64) -> [String] {
         addresses.filter { address in
             guard !own.contains(address) else { return false }
@@ -67,10 +65,10 @@ extension Node {
                 + "without=\(missing.joined(separator: ","))")
     }
 
-    /// Logs that no node answers at an address that an operator gave, since it may be wrong.
+    /// Logs that no node answers at an address given by an operator, since it may be wrong.
     ///
-    /// Once for each address; before this node is in a cluster, in one line once no address
-    /// answers. Nodes that are started together (`--bootstrap`) log nothing.
+    /// Each address is logged once. A node that is in no cluster yet logs one line, when none of
+    /// the addresses answers. Nodes that are started together (`--bootstrap`) log nothing.
     func noteJoinUnanswered(_ address: String) {
         let isMember = membership.table.entries.contains { $0.member.gossip == address }
         guard unanswered.contains(address), !isMember, bootstrap == nil,

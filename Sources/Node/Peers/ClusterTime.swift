@@ -2,19 +2,19 @@ import CRDT
 import Membership
 import Wire
 
-/// The latest time that a node believes: `--max-offset` after the cluster's time or its own,
-/// whichever is later.
+/// The latest time that a node accepts: `--max-offset` after the later of the cluster's time and
+/// the node's own time.
 struct TimeHorizon: Hashable, Sendable {
     let maxOffsetMilliseconds: UInt64
-    /// How far the cluster's wall clock is ahead of this node's monotonic clock, in milliseconds;
-    /// nil while no member is heard.
+    /// The lead of the cluster's wall clock over this node's monotonic clock, in milliseconds; nil
+    /// while the node hears no member.
     var clusterLead: Int64?
 
     init(maxOffsetMilliseconds: UInt64) { self.maxOffsetMilliseconds = maxOffsetMilliseconds }
 
-    /// Returns the wall-clock time, with the latest time that is believed.
+    /// Returns the wall-clock time, with the latest time that this node accepts.
     ///
-    /// This node's own time is always believed: its timestamps follow its clock even if that is
+    /// A node always accepts its own time: its timestamps follow its clock even if the clock is
     /// ahead of the cluster's.
     func wallTime(_ clock: any Clock) -> WallTime {
         let wall = clock.wallMilliseconds
@@ -29,16 +29,17 @@ struct TimeHorizon: Hashable, Sendable {
 /// The difference between this node's wall clock and those of the members that it hears, measured
 /// by its probes.
 ///
-/// Each clock is stored as its lead over this node's monotonic clock, so that a jump of this node's
-/// wall clock shows at the next tick, and a jump of a member's with the next probe.
+/// Each clock is stored as its lead over this node's monotonic clock. A jump of this node's wall
+/// clock thus shows at the next tick, and a jump of a member's clock at the next probe.
 package struct ClusterTime: Sendable {
     private var horizon: TimeHorizon
-    /// How far each member's wall clock is ahead of the monotonic clock here, in milliseconds.
+    /// The lead of each member's wall clock over this node's monotonic clock, in milliseconds.
     private var leads: [NodeName: Int64] = [:]
-    /// The same of this node's wall clock, at the last tick.
+    /// The lead of this node's wall clock over its monotonic clock at the last tick, in
+    /// milliseconds.
     private var ownLead: Int64
-    /// How far this node's wall clock is ahead of the median, in milliseconds; negative where it is
-    /// behind, nil while no member is heard.
+    /// The lead of this node's wall clock over the median of the clocks, in milliseconds; negative
+    /// if this clock is behind, nil while the node hears no member.
     private(set) var offset: Int64?
 
     init(maxOffsetMilliseconds: UInt64, _ clock: any Clock) {
@@ -48,7 +49,7 @@ package struct ClusterTime: Sendable {
 
     var current: TimeHorizon { horizon }
 
-    /// The offset, where it is so large that writes are refused; nil where they are accepted.
+    /// The offset if it is so large that writes are refused; nil if writes are accepted.
     var refusedOffset: Int64? {
         guard let offset, offset.magnitude > horizon.maxOffsetMilliseconds else { return nil }
         return offset
@@ -60,28 +61,28 @@ package struct ClusterTime: Sendable {
 
     /// Records the wall-clock time that a member sent in its answer to a probe.
     ///
-    /// The error is at most half of the round trip. A round trip longer than the allowed offset,
-    /// and longer than 100 ms, proves nothing and is ignored.
+    /// The error of the measurement is at most half of the round trip. A round trip longer than the
+    /// allowed offset, and longer than 100 ms, is ignored, because its measurement is too
+    /// inaccurate.
     ///
     /// - Parameter wall: the member's wall clock when it answered, in milliseconds.
     mutating func recordOffset(
         _ name: NodeName, wall: UInt64, rttMilliseconds: UInt64, _ clock: any Clock
     ) {
         guard rttMilliseconds <= max(horizon.maxOffsetMilliseconds, 100) else { return }
-        // This clock has jumped since the last tick, or the machine slept: `ownLead` is not that
-        // of the clock read here.
+        // This node's wall clock has jumped since the last tick, or the machine slept, so that
+        // `ownLead` does not belong to the clock read here.
         let jump = ClusterTime.lead(of: clock.wallMilliseconds, clock) &- ownLead
         guard jump.magnitude <= horizon.maxOffsetMilliseconds else { return }
-        // Compared with the wall clock here, which is read now: the monotonic clock is read once a
-        // turn, and a turn may be long.
+        // The member's time is compared with the wall clock, which is read now. The monotonic clock
+        // is read once a turn, and a turn may be long.
         let ahead = Int64(clamping: wall) &- Int64(clamping: clock.wallMilliseconds)
         leads[name] = ownLead &+ ahead &+ Int64(rttMilliseconds / 2)
     }
 
     /// Computes the cluster's time and this node's offset from it.
     ///
-    /// - Parameter heard: the members that are connected and alive; the clocks of others are
-    ///   forgotten.
+    /// - Parameter heard: the members that are connected and alive; other clocks are forgotten.
     mutating func onTick(barrierRound heard: [NodeName], _ clock: any Clock) {
         ownLead = ClusterTime.lead(of: clock.wallMilliseconds, clock)
         leads = leads.filter { heard.contains($0.key) }
@@ -89,7 +90,7 @@ package struct ClusterTime: Sendable {
         offset = horizon.clusterLead.map { ownLead &- $0 }
     }
 
-    /// The median of the members' leads; of an even number of them, this node's own counts, too.
+    /// Returns the median of the members' leads; an even number is completed by this node's lead.
     private static func median(of leads: [Int64], and own: Int64) -> Int64? {
         guard !leads.isEmpty else { return nil }
         let leads = leads.count % 2 == 1 ? leads : (leads + [own]).sorted()
@@ -98,7 +99,8 @@ package struct ClusterTime: Sendable {
 }
 
 extension Node {
-    /// Compares the clocks, and logs when this node's begins or ceases to be too far off.
+    /// Compares the clocks, and logs when the offset of this node's clock exceeds the limit or
+    /// returns below the limit.
     func tickClock() {
         let (horizon, wasWrong) = (clusterTime.current, clusterTime.refusedOffset != nil)
         let heard = links.names.filter { membership.state(of: $0) == .alive }
@@ -117,7 +119,8 @@ extension Node {
             onClockCorrected()
         default: break
         }
-        // The measurements may be older than a sleep of this machine, or than a correction.
+        // The measurements may be from before a sleep of this machine, or from before a correction
+        // of a clock.
         if clusterTime.refusedOffset != nil {
             membership.pingAll(now: ports.clock.milliseconds)
             followMembership()
@@ -134,19 +137,20 @@ extension Node {
     /// Returns the identity and the time of a new operation.
     func nextOperation() -> Stamp { operations.source.next(at: wallTime) }
 
-    /// Advances the clock of operations past a time that clients here are shown, if it is believed.
+    /// Advances the clock of operations past a time that clients of this node see, if the node
+    /// accepts the time.
     func observe(_ time: HybridTimestamp) {
-        // Mostly the time is the one that was given to the last operation.
+        // In most calls the time is that of the last operation.
         guard time != latestTime else { return }
         operations.source.observe(time, at: wallTime)
     }
 
-    /// The time that the next operation will be later than.
+    /// The time after which the next operation is stamped.
     var latestTime: HybridTimestamp { operations.source.greatestTime }
 }
 
 extension ClusterTime {
-    /// Returns the sentence for a clock that is so many milliseconds ahead; behind, if negative.
+    /// Returns the sentence for a clock that is `offset` milliseconds ahead; negative means behind.
     package static func sentence(_ offset: Int64) -> String {
         let milliseconds = offset.magnitude
         let amount = milliseconds < 1_000 ? "\(milliseconds) ms" : "\(milliseconds / 1_000) s"

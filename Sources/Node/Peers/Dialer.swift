@@ -1,7 +1,6 @@
 import Wire
 
-/// The schedule of dialling: every address that is wanted, again and again until a connection to it
-/// is up.
+/// The schedule of dialling: a wanted address is dialled repeatedly until it is connected.
 struct Dialer: Sendable {
     private struct Target {
         var isDialing = false
@@ -9,20 +8,20 @@ struct Dialer: Sendable {
         var pauseMilliseconds = Dialer.pauseMillisecondsMin
     }
 
-    /// The pause after the first failed attempt, in milliseconds; it doubles with each further one.
+    /// The pause after the first failed attempt, in milliseconds; each further failure doubles it.
     static let pauseMillisecondsMin: UInt64 = 100
     static let pauseMillisecondsMax: UInt64 = 500
 
-    /// How long the pause of an address is remembered after it is over while nobody wants the
-    /// address, in milliseconds.
+    /// The time for which an ended pause of an unwanted address is remembered, in milliseconds.
     ///
-    /// An address may lead to a member again and again, each time by a connection that soon ends.
+    /// The pause is remembered because an address may lead to a member repeatedly, each time by a
+    /// connection that soon ends.
     static let memoryMilliseconds: UInt64 = 10_000
 
-    /// By address.
+    /// The state of each address.
     private var targets: [String: Target] = [:]
 
-    /// Returns the addresses to dial now, out of those that are wanted, and counts them as dialled.
+    /// Returns the wanted addresses to dial now, and marks them as being dialled.
     mutating func due(_ wanted: Set<String>, now: UInt64) -> [String] {
         targets = targets.filter { address, target in
             wanted.contains(address) || target.isDialing
@@ -37,13 +36,13 @@ struct Dialer: Sendable {
         }
     }
 
-    /// The attempt takes long: another connection may be tried beside it.
+    /// Handles a slow attempt: another connection to the address may be tried in parallel.
     mutating func onSlow(_ address: String) {
         guard targets[address]?.isDialing ?? false else { return }
         targets[address]?.isDialing = false
     }
 
-    /// The attempt has ended: nobody listens there, or the connection is closed again.
+    /// Handles the end of an attempt: nothing listens at the address, or the connection was closed.
     mutating func onEnd(of address: String, now: UInt64) {
         var target = targets[address] ?? Target()
         target.isDialing = false
@@ -53,7 +52,7 @@ struct Dialer: Sendable {
         targets[address] = target
     }
 
-    /// Has an address be dialled without a pause: there is reason to expect a member there.
+    /// Makes the next dial of an address start without a pause, because a member is expected there.
     mutating func encourage(_ address: String) {
         guard var target = targets[address] else { return }
         target.nextAt = 0

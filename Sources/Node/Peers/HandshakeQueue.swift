@@ -1,22 +1,23 @@
-/// An inbound connection that has not yet authenticated, or not yet said hello, and the rule by
-/// which such connections give way to new ones.
+/// An inbound connection that has not yet authenticated, or not yet sent its hello, and the rule by
+/// which new connections evict such connections.
 ///
-/// Their number is bounded. Where all places are taken, a connection of the source with the most
-/// places is evicted for the one that arrives, so that a flood from one address does not displace
-/// the handshakes of another; of that source first a silent one, which has sent nothing for
-/// `graceMilliseconds`, and of several the oldest. An honest peer sends at once, and keeps its
-/// place among any number of connections that never do.
+/// The number of such connections is bounded. If all places are taken, an arriving connection
+/// evicts one from the source with the most places, so that a flood from one address does not
+/// displace the handshakes of other addresses. Among that source's connections, the silent ones,
+/// which have sent nothing for `graceMilliseconds`, are evicted first, and the oldest before the
+/// others. An honest peer sends at once, and keeps its place beside any number of silent
+/// connections.
 package struct HandshakePlace: Hashable, Sendable {
     package let id: UInt64
-    /// The host that dialled, without its port, which is another one each time.
+    /// The host that dialled, without its port, because the port differs at each connection.
     package let source: String
     /// When the connection arrived, in milliseconds.
     package let since: UInt64
-    /// Whether anything has arrived on it.
+    /// Whether any bytes have arrived on the connection.
     package var hasSpoken = false
 
-    /// How long the first bytes of a connection may be on their way, in milliseconds: a round trip,
-    /// and a turn of a busy loop.
+    /// The time that the first bytes of a connection may take to arrive, in milliseconds: a round
+    /// trip, and an iteration of a busy event loop.
     package static let graceMilliseconds: UInt64 = 50
 
     package init(id: UInt64, source: String, since: UInt64, hasSpoken: Bool = false) {
@@ -30,18 +31,18 @@ package struct HandshakePlace: Hashable, Sendable {
         !hasSpoken && now >= since + HandshakePlace.graceMilliseconds
     }
 
-    /// Returns the connection to evict for one that arrives; nil where there is none.
+    /// Returns the connection to evict for an arriving connection; nil if there is none.
     ///
     /// - Parameters:
-    ///   - places: the connections that are present, without the one that arrives.
-    ///   - source: the host of the one that arrives.
+    ///   - places: the present connections, without the arriving connection.
+    ///   - source: the host of the arriving connection.
     package static func evictee(
         of places: some Collection<HandshakePlace>, for source: String, now: UInt64
     ) -> UInt64? {
         var counts: [String: Int] = [source: 1]
         for place in places { counts[place.source, default: 0] += 1 }
-        // The connection that arrives counts for its source, but is no candidate: so the greatest
-        // count is taken from the others alone.
+        // The arriving connection counts for its source but cannot be evicted, so the maximum is
+        // taken over the other connections alone.
         let most = places.lazy.map { counts[$0.source, default: 0] }.max()
         let candidates = places.lazy.filter { counts[$0.source] == most }
         return candidates.min { left, right in
@@ -58,7 +59,7 @@ package struct HandshakeQueue: Sendable {
     private let placesMax: Int
     /// How long a connection may stay without authenticating, in milliseconds.
     private let millisecondsMax: UInt64
-    /// In the order of arrival.
+    /// The waiting connections, in the order of arrival.
     private var places: [HandshakePlace] = []
 
     package init(placesMax: Int, millisecondsMax: UInt64) {
@@ -68,10 +69,10 @@ package struct HandshakeQueue: Sendable {
 
     package var count: Int { places.count }
 
-    /// Adds a connection.
+    /// Adds a connection that has just arrived.
     ///
-    /// - Parameter hasSpoken: whether anything has arrived on a connection.
-    /// - Returns: the connection that has to be closed for it, already removed here; nil for none.
+    /// - Parameter hasSpoken: returns whether any bytes have arrived on a connection.
+    /// - Returns: the connection to close in exchange, already removed here; nil for none.
     package mutating func onArrival(
         _ id: UInt64, from source: String, now: UInt64, hasSpoken: (UInt64) -> Bool
     ) -> UInt64? {
@@ -85,17 +86,17 @@ package struct HandshakeQueue: Sendable {
         return evictee
     }
 
-    /// Gives a connection its time anew, as if it had arrived now.
+    /// Restarts the time limit of a connection, as if the connection had arrived now.
     package mutating func renew(_ id: UInt64, now: UInt64) {
         guard let index = places.firstIndex(where: { $0.id == id }) else { return }
         let source = places.remove(at: index).source
         places.append(HandshakePlace(id: id, source: source, since: now))
     }
 
-    /// Removes a connection that has authenticated, or is gone.
+    /// Removes a connection that has authenticated or has been closed.
     package mutating func onEnd(of id: UInt64) { places.removeAll { $0.id == id } }
 
-    /// Removes and returns the connections whose time is over.
+    /// Removes and returns the connections whose time limit has passed.
     package mutating func onTime(_ now: UInt64) -> [UInt64] {
         let late = places.prefix { now >= $0.since + millisecondsMax }
         places.removeFirst(late.count)

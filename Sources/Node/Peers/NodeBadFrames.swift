@@ -1,27 +1,28 @@
 import Replication
 import Wire
 
-/// The handling of members' frames that cannot be read, or whose contents no node would send.
+/// The handling of unreadable frames from members, and of frames whose contents no node would send.
 ///
-/// Such a frame ends only what it was part of, the pull of one shard. The connection stays, since
-/// all shards share it; it is closed only where the stream itself cannot be cut into frames.
+/// A bad frame ends only the operation that it belongs to, the pull of one shard. The connection
+/// stays open, because all shards share it; the node closes a connection only if its byte stream
+/// cannot be split into frames.
 extension Node {
-    /// Logs, once for each address, that the node there shares no protocol version with this one:
-    /// one of the two has to be upgraded, version by version.
+    /// Logs, once for each address, that the node there shares no protocol version with this node;
+    /// one of the two nodes has to be upgraded, version by version.
     func noteOtherVersion(_ greeting: Greeting) {
         let address = greeting.dialed ?? "a node that dialled"
         guard strangers.insert("version " + address).inserted else { return }
         ports.host.log(.error, "no version of the wire in common peer=\(address)")
     }
 
-    /// The most bytes of incomplete frames, of all members together.
+    /// The maximum number of bytes of incomplete frames, of all members together.
     static let unfinishedBytesMax = 256 << 20
 
-    /// Checks the size of all incomplete frames, where this connection has a large one.
+    /// Checks the size of all incomplete frames if this connection has a large incomplete frame.
     ///
-    /// One frame may be as large as the largest document, but not one of each member at a time.
+    /// One frame may be as large as the largest document, but not one of every member at a time.
     ///
-    /// - Throws: `tooLong` above `unfinishedBytesMax`.
+    /// - Throws: `tooLong` if all incomplete frames together exceed `unfinishedBytesMax`.
     func checkUnfinishedFrames(of connection: PeerConnection) throws(WireError) {
         guard connection.cutter.keptCount > Envelope.plainBytesMax else { return }
         let kept = links.ascending.reduce(0) { $0 + $1.cutter.keptCount }
@@ -38,21 +39,20 @@ extension Node {
         onBadFrame(of: id.flatMap { shard($0) }, from: connection, because: "\(error)")
     }
 
-    /// Handles a frame that a shard could not take.
+    /// Handles a frame that a shard has rejected.
     func onRefused(_ failure: ShardFailure, in shard: Shard, from connection: PeerConnection) {
         guard case .badFrame(let error) = failure else {
-            // A read of this node's own disk failed. What was not merged is not claimed, and so it
-            // is fetched again.
+            // A read of this node's own disk failed. The replica's vector does not contain the
+            // changes that were not merged, so they are fetched again.
             return log(badFrame: "\(failure)", of: shard.id, pause: nil, from: connection)
         }
         onBadFrame(of: shard, from: connection, because: "\(error)")
     }
 
-    /// Refuses a frame whose vectors of these shards build on vectors that this node has not
-    /// received.
+    /// Refuses a frame whose vectors of these shards build on base vectors that this node lacks.
     ///
-    /// The member is told so, and sends its next vectors of these shards whole. What the frame was
-    /// part of is sent again, or requested from another member.
+    /// The member is notified, and sends its next vectors of these shards whole. The refused data
+    /// is sent again, or requested from another member.
     func onUnheard(_ shards: [ShardID], in frame: PeerFrame, from connection: PeerConnection) {
         for shard in shards { connection.send(.unheard(shard)) }
         switch frame {
@@ -71,7 +71,7 @@ extension Node {
         case .watch(.watched(let number, let concerns, let positions)):
             let heard = positions.filter { !shards.contains($0.shard) }
             onFed(.watched(number, concerns: concerns, positions: heard), by: connection.name)
-            // The holder counts the other positions as said: these feeds are opened again.
+            // The holder counts the other positions as reported, so these feeds are opened again.
             for position in positions where shards.contains(position.shard) {
                 onFed(.refused(position.shard, number: position.number), by: connection.name)
             }
@@ -89,7 +89,7 @@ extension Node {
         log(badFrame: reason, of: shard?.id, pause: pause, from: connection)
     }
 
-    /// Logs refused frames of a member: one line a second at most, since there may be thousands.
+    /// Logs refused frames of a member: at most one line a second, because there may be thousands.
     private func log(
         badFrame reason: String, of id: ShardID?, pause: UInt64?, from connection: PeerConnection
     ) {
@@ -103,8 +103,8 @@ extension Node {
 }
 
 extension PeerFrame {
-    /// The shard of a replication frame that cannot be read to its end; nil where the shard cannot
-    /// be read, either.
+    /// Returns the shard of a replication frame that is not readable as a whole; nil if the shard
+    /// is not readable either.
     static func shard(ofUnreadable payload: ArraySlice<UInt8>) -> ShardID? {
         var reader = ByteReader(payload)
         do throws(WireError) {

@@ -3,13 +3,13 @@ import Chat
 import Replication
 import Wire
 
-/// Requests that depend on who has blocked whom: what shows messages leaves out those of blocked
-/// senders, and nobody is added to a conversation by somebody whom they have blocked.
+/// The requests that depend on blocks between users: a reply that shows messages leaves out those
+/// of blocked senders, and no user is added to a conversation by a user whom they have blocked.
 ///
-/// Blocks are in the shard of the user who made them, and what they hide is decided at each read.
-/// So it makes no difference in which order a block and a message arrive anywhere.
+/// A user's blocks are stored in the user's shard, and each read decides anew which messages they
+/// hide. Therefore the order in which a block and a message arrive makes no difference.
 extension Node {
-    /// Returns whom a user has blocked; nil where other nodes have to be asked.
+    /// Returns the users whom a user has blocked; nil if other nodes have to be queried.
     private func blocksHere(of user: UserID, having sessionVectors: SessionVectors) -> Blocks? {
         guard let id = shardID(of: user.text), let shard = shard(id), forwards.isIdle(id),
             sessionVectors.isCaughtUp(id, with: .here)
@@ -23,7 +23,7 @@ extension Node {
 
     // MARK: Reads
 
-    /// Answers a query that shows messages, without those of senders whom the user has blocked.
+    /// Executes a query that shows messages, without messages of senders whom the user has blocked.
     func handleUnblocked(
         _ query: AnyQuery, of user: UserID, for slot: ReplySlot,
         having sessionVectors: SessionVectors
@@ -40,10 +40,10 @@ extension Node {
 
     // MARK: Writes
 
-    /// Checks a mutation that adds users to a conversation, begins an upload, or says how many
-    /// messages are unread.
+    /// Checks a mutation that adds users to a conversation, starts an upload, or reports the number
+    /// of unread messages.
     ///
-    /// - Returns: the reply to it; nil where it is executed at once.
+    /// - Returns: the reply to the mutation; nil if the mutation may be executed at once.
     func checkBlocks(
         of mutation: Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
         having sessionVectors: SessionVectors, after unsettled: Unsettled,
@@ -82,10 +82,10 @@ extension Node {
 
     // MARK: Watchers
 
-    /// Whether it is known whom a watched user has blocked; otherwise it is asked.
+    /// Returns whether a watched user's blocks are known; otherwise starts a query for the blocks.
     ///
-    /// To be called once the holders of the feeds know that the user is watched: all later blocks
-    /// are told by them.
+    /// This method is called after the holders of the feeds have received the watched user, so that
+    /// they send the events of all later blocks.
     func areBlocksKnown(of user: UserID, for slot: ReplySlot) -> Bool {
         guard subscriptions.areBlocksUnknown(of: user) else { return true }
         guard !blockChecks.isAsked(of: user) else { return false }
@@ -99,9 +99,9 @@ extension Node {
         return false
     }
 
-    /// Takes an event of whom a user has blocked.
+    /// Handles an event that contains blocks of a user.
     ///
-    /// - Returns: whether it is such an event, which is shown to nobody.
+    /// - Returns: whether the event contains blocks; such an event is shown to nobody.
     func noteBlocks(_ told: AddressedEvent) -> Bool {
         guard let blocks = told.event.kind.blocks else { return false }
         for user in told.audience { subscriptions.note(blocks, of: user, isWhole: false) }
@@ -123,7 +123,7 @@ extension Node {
         return .awaited
     }
 
-    /// - Parameter sessionVectors: what the connection has seen; nil for what its sink says.
+    /// - Parameter sessionVectors: the connection's session vectors; nil to use those of its sink.
     private func begin(
         _ step: BlockCheck.Step, of id: UInt64, having sessionVectors: SessionVectors? = nil
     ) {
@@ -136,7 +136,7 @@ extension Node {
             of: id)
     }
 
-    /// - Returns: the slot of the step's reply.
+    /// - Returns: the slot to which the step's reply is sent.
     private func advance(_ id: UInt64, to step: BlockCheck.Step) -> ReplySlot {
         guard var check = blockChecks.running[id] else { return ReplySlot(session: id, number: 0) }
         check.step = step
@@ -147,7 +147,7 @@ extension Node {
         return ReplySlot(session: id, number: check.number)
     }
 
-    /// Attaches the sink of a step; the client is shown what the last one shows.
+    /// Attaches the sink of a step; only the last step's observations count as seen by the client.
     private func listen(to check: BlockCheck, as id: UInt64) {
         let sink = StepSink(
             self, for: sinks[check.slot.session], at: check.slot.number,
@@ -156,18 +156,18 @@ extension Node {
         attach(sink, as: id)
     }
 
-    /// Takes the reply to a step.
+    /// Handles the reply to a step.
     private func take(_ reply: Reply, of id: UInt64) {
         guard case .here(let outcome, let isSettled) = reply else { return }
         blockChecks.running[id]?.kept = outcome
-        // The client's session has its reply to the request, which is that it waits, first.
+        // The client's session first receives the reply that its request is waiting.
         if isSettled { blockChecks.settled.append(id) }
         turnAgain()
     }
 
-    /// Takes the reply to the request itself: what was executed here, the connection has seen here.
+    /// Handles the reply to the request itself, and records what a replica of this node showed.
     ///
-    /// - Parameter partition: the partition key whose shard was asked; nil for all shards.
+    /// - Parameter partition: the partition key whose shard was queried; nil for all shards.
     private func take(_ reply: Reply, in partition: String?, of id: UInt64) {
         if case .here(let outcome, _) = reply {
             if outcome.showsCopy {
@@ -179,7 +179,7 @@ extension Node {
         take(reply, of: id)
     }
 
-    /// Runs at the end of a turn: goes on with the checks whose step was answered at once.
+    /// Continues, at the end of a turn, the checks whose step was answered at once.
     func settleBlockChecks() {
         while !blockChecks.settled.isEmpty || !blockChecks.ready.isEmpty {
             for id in blockChecks.takeReady() {
@@ -217,9 +217,9 @@ extension Node {
         }
     }
 
-    /// Executes the request itself.
+    /// Executes the client's request after its check.
     ///
-    /// - Parameter outcome: the answer to who has blocked whom.
+    /// - Parameter outcome: the result of the query for the blocks.
     private func execute(_ check: BlockCheck, _ id: UInt64, knowing outcome: Completion) {
         if let blockers: [UserID] = outcome.findings(), !blockers.isEmpty {
             return end(id, .failed(.refused(.blockedByUser)), nil)
@@ -270,8 +270,8 @@ extension Node {
         for id in blockChecks.ids(of: session) { end(id) }
     }
 
-    /// Returns whom a user has blocked, by the answer to the question; where there is none, what
-    /// was known last.
+    /// Returns the blocked senders of a user from the result of the query for blocks; if the query
+    /// failed, the senders known last.
     private func senders(blockedBy user: UserID, by outcome: Completion) -> BlockedSenders {
         guard let blocks: Blocks = outcome.findings() else {
             return blockChecks.senders(blockedBy: user)
@@ -286,8 +286,8 @@ extension Node {
 }
 
 extension Completion {
-    /// Whether the question for blocks failed in a way after which the request fails, too: whoever
-    /// knows can be reached, or the connection has seen more than they know.
+    /// Whether the failure of the query for blocks makes the request fail, too, because a node that
+    /// has the blocks is reachable, or because the connection has seen changes that the node lacks.
     var forbidsGuessing: Bool {
         guard case .failed(let failure) = self else { return false }
         return switch failure {

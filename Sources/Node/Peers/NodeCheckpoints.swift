@@ -4,7 +4,7 @@ import Replication
 import StorePort
 import Wire
 
-/// The exchange of checkpoints, by which tokens name what a connection has seen of a shard.
+/// The exchange of checkpoints, by which tokens name the vectors that a connection has seen.
 extension Node {
     func tickCheckpoints(now: UInt64) {
         guard let cluster else { return }
@@ -23,29 +23,29 @@ extension Node {
             })
     }
 
-    /// Takes the names of the checkpoints that the replica here has on its disk.
+    /// Records the checkpoints that this node's replica contains on disk.
     private func noteHeld(_ id: ShardID) {
         guard let shard = shard(id) else { return checkpoints.noteStored(nil, of: id) }
-        // What is being dropped or set aside is lost once the commit under way ends.
+        // Changes that are being dropped or set aside are lost once the commit under way ends.
         guard repairs[id] == nil, shard.assumeIsolated({ !$0.isDropping }) else { return }
         let (hash, vector) = shard.assumeIsolated { ($0.storedHash, $0.stored.vector) }
         checkpoints.noteStored((hash, vector), of: id)
     }
 
-    /// Forgets the names of what a replica held that is about to lose something; the next commit
-    /// removes them from the disk.
+    /// Forgets the names of the checkpoints that a replica contained and is about to lose; the next
+    /// commit removes the names from the disk.
     func forgetHeldNames(of id: ShardID) {
         settingsToKeep += checkpoints.forgetHeld(id).map {
             Setting(name: Node.settingName(of: $0), value: [])
         }
     }
 
-    /// Reads the checkpoints, and the names of those that were held, that are on disk.
+    /// Loads the checkpoints and the names of held checkpoints from the disk.
     ///
     /// - Parameters:
-    ///   - held: the shards with replicas on this disk; an earlier version that dropped a replica
-    ///     has left the names of what it held.
-    ///   - afterLoss: whether the disk has lost writes, after which nothing is known to be held.
+    ///   - held: the shards with replicas on this disk. An earlier version that dropped a replica
+    ///     has left the names of the replica's checkpoints.
+    ///   - afterLoss: whether the disk has lost writes, so that all names are discarded.
     func loadCheckpoints(
         _ settings: [String: [UInt8]], held: Set<ShardID>, afterLoss: Bool
     ) throws(WireError) {
@@ -64,10 +64,9 @@ extension Node {
         }
     }
 
-    /// The beginning of the names under which checkpoints are stored, before the shard's number.
+    /// The prefix of the setting names of checkpoints, before the shard's number.
     private static let checkpointsPrefix = "checkpoints-"
-    /// The beginning of the names under which the names of held checkpoints are stored, before the
-    /// numbers of the shard and of the chunk.
+    /// The prefix of the setting names of held checkpoints, before the numbers of shard and chunk.
     private static let heldPrefix = "held-"
 
     private static func settingName(of chunk: HeldCheckpoints.Chunk) -> String {
@@ -86,7 +85,7 @@ extension Node {
         carryOut(checkpoints.receive(frame, from: name))
     }
 
-    /// Makes checkpoints of vectors that a token can only name.
+    /// Makes checkpoints of vectors that a token can contain only by name.
     func nameVectors(_ vectors: [(shard: ShardID, vector: Vector)]) {
         carryOut(checkpoints.nameForTokens(vectors, now: ports.clock.milliseconds))
     }
@@ -101,7 +100,7 @@ extension Node {
         }
     }
 
-    /// Whether this node is an owner, and no owner before it in the order of owners is connected.
+    /// Whether this node is an owner, and no connected owner precedes it in the order of owners.
     private func isFirstLivingOwner(of id: ShardID) -> Bool {
         guard Int(id.number) < owners.count else { return false }
         return owners[Int(id.number)].first { $0 == me.name || links[$0] != nil } == me.name

@@ -5,8 +5,8 @@ import Replication
 import StorePort
 import Wire
 
-/// Membership and placement: carries out what membership decides, computes the owners of the
-/// shards, and opens the shards that this node has to hold.
+/// Membership and placement: the node executes the decisions of membership, computes the owners of
+/// the shards, and opens the shards that this node owns.
 extension Node {
     static func membership(
         of process: RandomID, _ options: NodeOptions, table: MemberTable, _ ports: NodePorts,
@@ -20,8 +20,9 @@ extension Node {
             seed: ports.entropy.next(), now: now)
     }
 
-    /// Sends membership's gossip and handles its events; stores the member table and places the
-    /// shards anew where the table has changed.
+    /// Sends the gossip of membership and handles its events.
+    ///
+    /// If the member table has changed, the method stores the table and places the shards anew.
     func followMembership() {
         stayIfLast()
         leaveIfAwaited()
@@ -43,7 +44,7 @@ extension Node {
         settingsToKeep.append(Setting(name: SettingName.members, value: membership.table.encoded))
     }
 
-    /// Ends the handover where every other member leaves as well.
+    /// Cancels this node's leave if every other member is leaving, too.
     private func stayIfLast() {
         guard isLeaving, membership.hasToStay else { return }
         (isLeaving, waitsToLeave) = (false, true)
@@ -53,13 +54,13 @@ extension Node {
             "every member leaves: this one stays until another can take over its shards")
     }
 
-    /// Leaves after all, once there is another member.
+    /// Starts the postponed leave once another member exists.
     private func leaveIfAwaited() {
         guard waitsToLeave, hasSuccessor else { return }
         beginLeave()
     }
 
-    /// Whether another member could take over the shards of this one.
+    /// Whether another member could take over the shards of this node.
     var hasSuccessor: Bool {
         membership.ring.contains { $0 != me.name && membership.state(of: $0) == .alive }
     }
@@ -94,7 +95,7 @@ extension Node {
 // MARK: Shards
 
 extension Node {
-    /// Computes the owners of all shards, where the placement ring has changed.
+    /// Computes the owners of all shards if the placement ring has changed.
     func placeOwners() {
         guard let cluster else { return }
         let ring = membership.ring
@@ -105,7 +106,7 @@ extension Node {
         }
     }
 
-    /// Tells each shard its owners, and opens the shards that this node owns and does not hold.
+    /// Sets the owners of each shard, and opens the owned shards of which this node has no replica.
     func placeShards() {
         guard !held.isEmpty else { return }
         placeOwners()
@@ -120,8 +121,8 @@ extension Node {
         }
     }
 
-    /// The other members that may hold a shard replica: also those that are leaving, and those that
-    /// were evicted and not forgotten.
+    /// The other members that may have a shard replica, including those that are leaving and those
+    /// that were evicted and not forgotten.
     var others: [NodeName] {
         var ownership = membership.ring + membership.leaving
         #if PlantedBugs
@@ -159,7 +160,7 @@ extension Node {
         }
     }
 
-    /// Forgets shard replicas that the disk has dropped, since every owner has all of them.
+    /// Forgets shard replicas that the disk has dropped after every owner confirmed all changes.
     func onDropped(_ drops: [ShardID]) {
         guard !drops.isEmpty else { return }
         for id in drops {
@@ -174,7 +175,7 @@ extension Node {
         endIfHandedOver()
     }
 
-    /// Leaves the cluster and ends the process, once a leaving node holds no shard replica.
+    /// Leaves the cluster and ends the process, once a leaving node has no shard replica.
     func endIfHandedOver() {
         guard isLeaving, shards.isEmpty else { return }
         membership.leave(now: ports.clock.milliseconds)

@@ -2,17 +2,17 @@ import Membership
 import StorePort
 import Wire
 
-/// The addresses of the members' pages: each node says its own on every new connection.
+/// The addresses of the members' pages: each node sends its own addresses on every new connection.
 extension Node {
-    /// Where browsers reach the pages of the other members of the ring, ascending by their names.
+    /// The page addresses of the other members of the ring, ascending by the members' names.
     package var memberPages: [PageAddresses] { pages.listed }
-    /// The same for all other members, those that have left, too: pages that came from them may be
-    /// open still.
+    /// The page addresses of all other members, including those that have left: browsers may still
+    /// show pages that came from them.
     package var knownPages: [PageAddresses] { pages.all }
-    /// The number of changes of the two.
+    /// The number of changes of `memberPages` and `knownPages`.
     package var memberPagesVersion: Int { pages.version }
 
-    /// Reads what is stored; without it the members say it again.
+    /// Loads the stored addresses; if there are none, the members send them again.
     func loadPages(_ settings: [String: [UInt8]]) {
         guard let bytes = settings[SettingName.pages] else { return }
         do throws(WireError) {
@@ -23,7 +23,7 @@ extension Node {
         followPages()
     }
 
-    /// Takes over a change of the member table.
+    /// Applies a change of the member table.
     func followPages() {
         if pages.follow(membership.table) { keepPages() }
     }

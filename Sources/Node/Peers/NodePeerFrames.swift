@@ -60,7 +60,7 @@ extension Node {
         if let failure { onRefused(failure, in: shard, from: connection) }
     }
 
-    /// The hashes of the shards that, in this node's view, both nodes own.
+    /// Returns the hashes of the shards that, in this node's view, both nodes own.
     func hashes(sharedWith name: NodeName) -> [Frame.ShardHash] {
         shards.compactMap { $0.assumeIsolated { $0.hash(sharedWith: name) } }
     }
@@ -98,7 +98,7 @@ extension Node {
 // MARK: Time
 
 extension Node {
-    /// - Parameter isDeaf: whether this node has not listened, so that silence proves nothing.
+    /// - Parameter isDeaf: whether this node has not read frames, so that silence proves nothing.
     func tickLinks(now: UInt64, isDeaf: Bool = false) {
         for greeting in greetings.values.sorted(by: { $0.channel.id < $1.channel.id }) {
             if now >= greeting.since + Greeting.patienceMilliseconds {

@@ -5,15 +5,15 @@ import Wire
 // MARK: Channels
 
 extension Node {
-    /// Handles a new connection to or from another node, and says hello if this side dialled.
+    /// Handles a new connection to or from another node, and sends a hello if this side dialled.
     package func onChannel(_ channel: any Channel, dialed address: String?) {
         guard repairs.isEmpty else {
             if let address { dialer.onEnd(of: address, now: ports.clock.milliseconds) }
             channel.close()
             return
         }
-        // Connections without a hello must not keep members apart: a dialled connection is always
-        // taken, and an inbound one takes the place of another.
+        // Connections without a hello must not prevent connections to members. Therefore a dialled
+        // connection is always accepted, and an inbound connection replaces another one.
         let isFull = greetings.count >= Greeting.greetingsMax
         if address == nil, isFull { _ = evictGreeting(for: channel.source) }
         greetings[channel.id] = Greeting(
@@ -22,9 +22,9 @@ extension Node {
         if address != nil { send(.hello(hello), on: channel) }
     }
 
-    /// Evicts an inbound connection without a hello in favour of one that arrives from `source`.
+    /// Evicts an inbound connection without a hello in favour of a new connection from `source`.
     ///
-    /// - Returns: false if there is none to evict.
+    /// - Returns: false if no connection can be evicted.
     package func evictGreeting(for source: String) -> Bool {
         let inbound = greetings.values.filter { $0.dialed == nil }.map(\.place)
         let now = ports.clock.milliseconds
@@ -47,9 +47,9 @@ extension Node {
         followMembership()
     }
 
-    /// Notes that a dialled peer takes long to prove that it knows the key.
+    /// Handles a dialled peer that takes long to prove that it has the cluster's key.
     ///
-    /// What was sent to it may be lost, so another connection may be tried.
+    /// The bytes sent to the peer may be lost, so another connection may be tried.
     package func onDialSlow(_ address: String) { dialer.onSlow(address) }
 
     /// Handles bytes that arrived on a connection.
@@ -70,7 +70,7 @@ extension Node {
         }
     }
 
-    /// Handles the whole frames that have arrived from a member, as far as the turn's time allows.
+    /// Handles the whole frames that have arrived from a member, within the time limit of the turn.
     private func receiveFrames(from connection: PeerConnection) throws(WireError) {
         let time = TurnTime(TurnTime.ofMember, on: ports.clock)
         while let payload = try connection.cutter.next() {
@@ -93,7 +93,7 @@ extension Node {
             isCongested || connection.isBehind || cutIn.contains(connection.name))
     }
 
-    /// Handles frames for which the last turn had no time.
+    /// Handles frames that the time limit of the last turn has left over.
     func continueFrames() {
         for connection in links.ascending where connection.isBehind && !isCongested {
             membership.onHeard(connection.name, now: ports.clock.milliseconds)
@@ -109,14 +109,14 @@ extension Node {
         do throws(WireError) {
             receive(try PeerFrame.read(payload), from: connection)
         } catch .unknown {
-            // Later versions may have other kinds of frames; they are ignored.
+            // Later versions may have other kinds of frames, which are ignored.
             return
         } catch {
             onUnreadable(payload, from: connection, because: error)
         }
     }
 
-    /// Handles the frames of a connection up to its hello.
+    /// Handles the frames of a connection up to and including its hello.
     private func receiveGreetings(on channel: UInt64) throws(WireError) {
         while greetings[channel]?.unstored == nil,
             let payload = try greetings[channel]?.cutter.next()
@@ -138,7 +138,7 @@ extension Node {
         }
     }
 
-    /// Whether that many bytes of an incomplete hello may be kept.
+    /// Whether the node may keep this number of bytes of an incomplete hello.
     private func hasCapacity(forHello bytes: Int) -> Bool {
         guard bytes > Greeting.freeBytes else { return true }
         let all = greetings.values.reduce(0) { $0 + $1.cutter.keptCount }
@@ -156,7 +156,7 @@ extension Node {
         }
     }
 
-    /// Closes a connection whose bytes are not what a node sends.
+    /// Closes a connection that has received invalid bytes.
     private func closeUnreadable(_ channel: UInt64, because error: WireError) {
         if let connection = links[channel: channel] {
             ports.host.log(
@@ -169,8 +169,8 @@ extension Node {
         removeChannel(channel)
     }
 
-    /// Logs connections closed for bytes that no node sends: at most one line a second, since
-    /// anybody can connect.
+    /// Logs connections closed because of invalid bytes: at most one line a second, because anybody
+    /// can connect.
     private func noteStranger(_ error: WireError) {
         let now = ports.clock.milliseconds
         strangersSeen += 1
@@ -182,10 +182,10 @@ extension Node {
         strangersSeen = 0
     }
 
-    /// Handles the end of a connection.
+    /// Handles the end of a connection to another node.
     package func onClosed(_ channel: UInt64) {
-        // A member that breaks a connection off is suspected at once; a member whose connection
-        // this node has given up is judged by its silence.
+        // A member that closes its connection is suspected at once. If this node has closed the
+        // connection, the failure detector judges the member by its silence.
         if let connection = links[channel: channel] {
             membership.onDown(connection.name, now: ports.clock.milliseconds)
         }
@@ -211,7 +211,7 @@ extension Node {
         ports.host.log(.info, "disconnected peer=\(name)")
     }
 
-    /// Ends all that depends on the connection to a member.
+    /// Ends everything that depends on the connection to a member.
     private func endConnection(_ connection: PeerConnection) {
         links.remove(connection)
         noteTraffic(of: connection)
@@ -238,7 +238,7 @@ extension Node {
     }
 
     private func onHello(_ hello: Hello, _ greeting: Greeting) {
-        // A member behind a cut is neither heard nor answered.
+        // Frames of a member behind a simulated cut are ignored.
         guard !isCut(hello.member.name) else { return }
         if let reason = rejection(of: hello, greeting) {
             reject(greeting, because: reason)
@@ -254,7 +254,7 @@ extension Node {
             send(.hello(self.hello), on: greeting.channel)
             greetings[greeting.channel.id]?.hasNamedCluster = true
         }
-        // A node without a cluster may refuse this one. Once it is a member, it names its cluster
+        // A node without a cluster may refuse this node. After it has joined, it names its cluster
         // in another hello.
         guard hello.cluster != nil else { return }
         learn(hello)
@@ -263,23 +263,25 @@ extension Node {
         link(hello, greeting)
     }
 
-    /// Whether the disk does not have a member yet; one that the table does not take, because its
-    /// entry is older than what is known of it, is connected, so that it hears of that.
+    /// Whether the disk has not stored a member yet.
+    ///
+    /// A member whose entry the table rejects as outdated counts as stored: it is connected, and so
+    /// receives the newer entry.
     private func isUnstored(_ name: NodeName) -> Bool {
         membership.table.present.contains(name) && !storedMembers.contains(name)
     }
 
-    /// Holds a connection until the disk has its member.
+    /// Pauses a connection until the disk has stored its member.
     ///
-    /// A member that joins serves no client before it is connected. So a process that has forgotten
-    /// the member, because it ended before its disk had it, has missed no write of it, and shows
-    /// clients who come from there all that they have seen.
+    /// A joining member serves no client before it is connected. A process that ended before its
+    /// disk had stored the member has therefore missed no write of the member's clients, and can
+    /// show those clients everything that they have seen.
     private func hold(_ greeting: Greeting, _ hello: Hello) {
         greetings[greeting.channel.id]?.unstored = hello
         greeting.channel.setPaused(true)
     }
 
-    /// Notes which members are on disk, and goes on with the connections that waited for it.
+    /// Records the members on disk, and resumes the connections that waited for their member.
     func noteStored(_ members: Set<NodeName>) {
         storedMembers = members
         for (channel, greeting) in greetings.sorted(by: { $0.key < $1.key }) {
@@ -289,13 +291,12 @@ extension Node {
             greetings[channel]?.unstored = nil
             greeting.channel.setPaused(false)
             onHello(hello, greeting)
-            // What has arrived behind the hello is read at the end of the turn.
+            // Bytes that arrived after the hello are read at the end of the turn.
             if let connection = links[channel: channel] { setBehind(connection, isBehind: true) }
         }
     }
 
-    /// Returns the reason for which no connection is possible with the node that said hello, if
-    /// any.
+    /// Returns the reason to reject a connection to the node that sent the hello; nil to accept it.
     private func rejection(of hello: Hello, _ greeting: Greeting) -> Rejection? {
         let name = hello.member.name
         guard options.versions.common(with: hello.versions) != nil else { return .otherVersion }
@@ -306,7 +307,7 @@ extension Node {
         default: break
         }
         guard let connection = links[name] else { return nil }
-        // The old connection may have died unnoticed: a member that returns must not wait for that.
+        // The old connection may be broken unnoticed; a returning member must not wait for its end.
         guard isCongested || !connection.sync.isQuiet(now: ports.clock.milliseconds) else {
             return nil
         }
@@ -322,7 +323,7 @@ extension Node {
 
     private func reject(_ greeting: Greeting, because reason: Rejection) {
         if greeting.dialed == nil { send(.reject(reason), on: greeting.channel) }
-        // The side that dialled may have the data folder of another cluster.
+        // The data folder of the side that dialled may belong to another cluster.
         if greeting.dialed != nil, reason == .otherCluster { onOtherCluster(greeting) }
         if reason == .otherVersion { noteOtherVersion(greeting) }
         noteAnswer(reason, from: greeting)
@@ -344,36 +345,34 @@ extension Node {
         drop(greeting)
     }
 
-    /// Notes that an address answered, though no connection came of it: it leads to a member or to
-    /// this node.
+    /// Records that an address answered without a connection, because it leads to a connected
+    /// member or to this node.
     private func noteAnswer(_ reason: Rejection, from greeting: Greeting) {
         guard let address = greeting.dialed else { return }
         bootstrap?.recordRejection(reason, from: address, now: ports.clock.milliseconds)
         if reason == .oneself || reason == .connected { unanswered.remove(address) }
     }
 
-    /// How long a member of this node's name may turn out to be this node's own last process, in
-    /// milliseconds since the first node said so.
+    /// The time for which a member with this node's name may turn out to be this node's previous
+    /// process, in milliseconds since the first rejection.
     ///
-    /// A node that was suspended takes that process for alive until it has looked at its
-    /// connections.
+    /// A suspended node regards that process as alive until it has checked its connections.
     private static let namePatienceMilliseconds: UInt64 = 2_000
-    /// How long a node that was suspended may take to look at its connections, in milliseconds:
-    /// some ticks.
+    /// The time in which a resumed node checks its connections, in milliseconds: a few ticks.
     private static let nameLookMilliseconds: UInt64 = 500
 
     private func onNameTaken(_ greeting: Greeting) {
-        // While other nodes say so, this node counts as connected: it does not begin to serve
-        // alone.
+        // While other nodes reject its name, this node counts as connected, so that it does not
+        // start to serve alone.
         reachedAt = ports.clock.milliseconds
         guard let taken = nameTakenAt else {
             nameTakenAt = (reachedAt, nil)
             return
         }
-        // The answer may have been held up on its way, but is no older than its connection.
+        // The rejection may have been delayed, but cannot be older than its connection.
         guard links.isEmpty, greeting.since >= taken.first + Node.namePatienceMilliseconds
         else { return }
-        // A node suspended since then repeats its answer before it looks at its connections.
+        // A node suspended since then repeats its rejection before it checks its connections.
         guard let again = taken.again else {
             nameTakenAt?.again = reachedAt
             return
@@ -384,8 +383,7 @@ extension Node {
 
     private func onOtherCluster(_ greeting: Greeting) {
         guard let address = greeting.dialed else { return }
-        // An address that an operator gave to a running node may be wrong, and does not end the
-        // process.
+        // An address from the operator of a running node may be wrong; it does not end the process.
         guard unanswered.contains(address), options.join.contains(address) else {
             unanswered.remove(address)
             if strangers.insert(address).inserted {

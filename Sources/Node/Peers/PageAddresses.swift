@@ -2,14 +2,14 @@ import Membership
 import Wire
 
 /// The addresses at which browsers reach the pages of a node, such as `https://chat-1.example.org`;
-/// each is empty for none.
+/// an address is empty if the node has no such page.
 package struct PageAddresses: Hashable, Sendable {
-    /// The address of the chat.
+    /// The address of the chat page.
     package var chat: String
-    /// The address of the view of the cluster.
+    /// The address of the page that shows the cluster.
     package var cluster: String
 
-    /// The greatest length of each in bytes.
+    /// The maximum length of each address, in bytes.
     package static let bytesMax = Member.addressBytesMax
 
     package init(chat: String = "", cluster: String = "") {
@@ -30,23 +30,24 @@ extension PageAddresses: WireValue {
     }
 }
 
-/// The addresses of the other members' pages, as each has last said on a connection.
+/// The addresses of the other members' pages, as each member has last sent them on a connection.
 ///
-/// They are stored with the member table, so that a node that starts alone names the others to its
-/// pages. Members that have left, or were taken out of the ring, are not listed; but pages that
-/// came from them are still open, so their addresses are kept as long as the table has the member.
+/// The addresses are stored with the member table, so that a node that starts alone can name the
+/// other nodes to its pages. Members that have left or were removed from the ring are not listed.
+/// Browsers may still show pages from such members, so their addresses are kept as long as the
+/// table contains the member.
 struct MemberPages {
     private var addresses: [NodeName: PageAddresses] = [:]
-    /// The addresses of the members of the ring, ascending by their names.
+    /// The page addresses of the members of the ring, ascending by the members' names.
     private(set) var listed: [PageAddresses] = []
-    /// The addresses of all members, those that have left, too; ascending by their names.
+    /// The addresses of all members, including those that have left, ascending by their names.
     private(set) var all: [PageAddresses] = []
-    /// The number of changes of the two.
+    /// The number of changes of `listed` and `all`.
     private(set) var version = 0
 
-    /// Takes what a member says of itself.
+    /// Records the page addresses that a member has sent.
     ///
-    /// - Returns: whether it is new.
+    /// - Returns: whether the addresses are new.
     mutating func insert(
         _ said: PageAddresses, of member: NodeName, in table: MemberTable
     ) -> Bool {
@@ -57,7 +58,7 @@ struct MemberPages {
         return true
     }
 
-    /// Takes over a change of the member table.
+    /// Applies a change of the member table.
     ///
     /// - Returns: whether the addresses of a member were dropped.
     mutating func follow(_ table: MemberTable) -> Bool {

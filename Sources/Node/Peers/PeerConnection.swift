@@ -2,71 +2,72 @@ import Membership
 import Replication
 import Wire
 
-/// The connection to a member, after both sides have said hello.
+/// The connection to a member, after both sides have sent their hello.
 ///
-/// A class, because each turn changes it in place: moving a value of this size out of a dictionary
-/// and back costs more than the change.
+/// The type is a class, because each turn changes a connection in place: moving a value of this
+/// size out of a dictionary and back costs more than the change.
 final class PeerConnection {
     let name: NodeName
     let channel: any Channel
-    /// Bytes received that do not make up a whole frame yet.
+    /// The received bytes that do not make up a whole frame yet.
     var cutter: EnvelopeCutter
     let process: RandomID
     /// The version of the wire format that both nodes use.
     let wire: UInt8
-    /// When both sides had said hello, in milliseconds.
+    /// When both sides had sent their hello, in milliseconds.
     let since: UInt64
-    /// Whether the member with the lesser name dialled: of two connections that one is kept.
+    /// Whether the member with the lesser name dialled: of two connections this one is kept.
     let isDialedByLesser: Bool
     var sync: PeerSync
-    /// Whether frames that have arrived wait for the next turn.
+    /// Whether frames that have arrived wait to be handled in the next turn.
     var isBehind = false
-    /// Whether nothing is sent to the peer, as behind a cut cable.
+    /// Whether nothing is sent to the peer, because a network cut is simulated.
     var isCutOut = false
     /// Whether this node is closing the connection.
     var isGivenUp = false
-    /// The peer's last pulse, and when it came.
+    /// The peer's last pulse, and when it arrived.
     var pulse: (said: Pulse, at: UInt64)?
     /// The shards of which a frame was dropped since the queue was last short.
     private(set) var dropped: Set<ShardID> = []
     /// The bytes that were sent and received, and the frames that were dropped.
     var traffic = PeerTraffic()
-    /// Unreadable frames since the last log line about them, and when the next line may be logged.
+    /// The number of unreadable frames since the last log line about them.
     private var badFrames = 0
     private var badFramesLoggableFrom: UInt64 = 0
 
     private var clockToldAt: UInt64?
-    /// How far the peer's clock is ahead of this one, in milliseconds, by its last two reports.
+    /// The lead of the peer's clock over this node's by its last two reports, in milliseconds.
     ///
-    /// Delays on the way, or while a process stood still, make the offset seem too small and never
-    /// too large: the greater one counts.
+    /// Delays of frames or processes make the measured lead too small and never too large, so the
+    /// greater of the two values is used.
     private var clockOffsets: [Int64] = []
-    /// The bases of the vectors in frames: those of this side, and those of the other.
+    /// The base vectors for frames: those sent by this side, and those sent by the peer.
     private var said: SaidVectors
     private var heard: SaidVectors
-    /// The same for responses, which may wait while other frames are sent.
+    /// The base vectors for responses, which may wait while other frames are sent.
     private var answered: SaidVectors
     private var heardAnswered: SaidVectors
-    /// Responses that wait until the queue has capacity.
+    /// The encoded responses that wait until the queue has capacity.
     private var answers: [[UInt8]] = []
     private var answerBytes = 0
-    /// Bytes to be sent at the end of the turn.
+    /// The bytes to send at the end of the turn.
     private var output: [UInt8] = []
     /// The size of the largest frame sent, in bytes.
     private var largestFrame = 0
 
     private let limits: PeerLimits
 
-    /// How often a node reports its clock, in milliseconds: in that time two clocks drift apart by
-    /// a millisecond or two.
+    /// The interval at which a node reports its clock, in milliseconds; in that time two clocks
+    /// drift apart by a millisecond or two.
     static let clockMilliseconds: UInt64 = 10_000
-    /// How often a peer whose request came too late is told this node's clock, in milliseconds.
+    /// The minimum interval between clock reports to a peer whose deadlines are already past on
+    /// arrival, in milliseconds.
     static let clockAgainMilliseconds: UInt64 = 100
-    /// How long a connection has to have lasted for its end to count as a fault of the network, in
-    /// milliseconds: then the next one is dialled at once.
+    /// The duration after which the end of a connection counts as a network fault, in milliseconds:
+    /// the next connection is then dialled at once.
     static let steadyMilliseconds: UInt64 = 5_000
 
-    /// - Parameter link: the state of the comparison with the peer; it begins now.
+    /// - Parameter sync: the state of the comparison with the peer, which starts now.
     init(
         channel: any Channel, cutter: EnvelopeCutter, process: RandomID, wire: UInt8,
         isDialedByLesser: Bool, sync: PeerSync, limits: PeerLimits, restRangesMax: Int
@@ -87,7 +88,7 @@ final class PeerConnection {
         since = sync.heardAt
     }
 
-    /// Takes bytes that have arrived.
+    /// Adds bytes that have arrived.
     func append(_ bytes: UnsafeRawBufferPointer) {
         traffic.receivedBytes += UInt64(bytes.count)
         cutter.append(bytes)
@@ -95,7 +96,7 @@ final class PeerConnection {
 
     private var queuedBytes: Int { channel.queuedBytes + output.count }
 
-    /// Whether so little waits for the peer that pulls are served.
+    /// Whether so few bytes are queued for the peer that pulls are served.
     var isShort: Bool { queuedBytes < limits.queueBytesShort }
 
     var isFull: Bool { queuedBytes >= limits.queueBytesMax }
@@ -105,7 +106,7 @@ final class PeerConnection {
             queuedBytes: queuedBytes, answerBytes: answerBytes, largestFrame: largestFrame)
     }
 
-    /// - Returns: false if the frame was dropped, because too much waits already.
+    /// - Returns: false if the frame was dropped, because too many bytes are queued already.
     @discardableResult
     func send(_ frame: Frame) -> Bool {
         guard !isFull || isPlantedUnbounded else {
@@ -125,10 +126,10 @@ final class PeerConnection {
         #endif
     }
 
-    /// Sends a frame that is not about a shard's replication; the limit for it is higher by
+    /// Sends a frame that is not about a shard's replication; its queue limit is higher by
     /// `controlBytesMax`.
     ///
-    /// - Returns: false if the frame was dropped, because too much waits already.
+    /// - Returns: false if the frame was dropped, because too many bytes are queued already.
     @discardableResult
     func send(_ frame: PeerFrame) -> Bool {
         said.say(in: frame, sending: write)
@@ -151,9 +152,9 @@ final class PeerConnection {
         return true
     }
 
-    /// Counts an unreadable frame.
+    /// Counts an unreadable frame from the peer.
     ///
-    /// - Returns: the number of such frames since the last log line, if it is time for another.
+    /// - Returns: the number of such frames since the last log line; nil if it is too early to log.
     func takeBadFrames(now: UInt64) -> Int? {
         badFrames += 1
         guard now >= badFramesLoggableFrom else { return nil }
@@ -162,24 +163,24 @@ final class PeerConnection {
         return badFrames
     }
 
-    /// The session number of the slots for the peer's requests.
+    /// The session number for the reply slots of the peer's requests.
     var session: UInt64 { SessionBit.peer | channel.id }
 
-    /// Sends a response; if the queue is full, the response waits behind those before it.
+    /// Sends a response; if the queue is full, the response waits after the earlier ones.
     ///
-    /// - Returns: false if too much waits already: the peer will ask another member.
+    /// - Returns: false if too many bytes wait already: the peer will request another member.
     @discardableResult
     func sendResponse(_ response: PeerResponse) -> Bool {
         guard !response.seen.isEmpty else { return put(response) }
         return answered.say(in: response, sending: put)
     }
 
-    /// Tells the peer that a response was dropped because too much waits.
+    /// Sends the refusal of a request whose response was dropped, because too many bytes wait.
     ///
-    /// The refusal goes ahead of the responses that follow. Otherwise the peer would take those,
+    /// The refusal is sent before the responses that follow. Otherwise the peer would handle those,
     /// and then a response of another member to the dropped request, which shows a newer state.
     ///
-    /// - Returns: false if not even the refusal has capacity: the peer reads nothing.
+    /// - Returns: false if the refusal has no capacity either, because the peer reads nothing.
     func refuse(_ response: PeerResponse) -> Bool {
         put(response, bytesMax: limits.answerBytesMax + limits.controlBytesMax)
     }
@@ -188,7 +189,7 @@ final class PeerConnection {
         put(response, bytesMax: limits.answerBytesMax)
     }
 
-    /// Responses leave in the order in which they are put here.
+    /// Queues a response; responses are sent in the order of these calls.
     private func put(_ response: PeerResponse, bytesMax: Int) -> Bool {
         guard !answers.isEmpty || isFull else {
             return write(.response(response))
@@ -201,24 +202,24 @@ final class PeerConnection {
         return true
     }
 
-    /// Completes the vectors of a frame from the peer.
+    /// Completes the vectors of a frame from the peer, using the base vectors sent before.
     ///
-    /// - Returns: the shards whose vectors build on one that this side does not have.
+    /// - Returns: the shards whose vectors build on a base vector that this side lacks.
     func hear(_ frame: inout PeerFrame) -> [ShardID] {
         guard case .response = frame else { return heard.hear(in: &frame) }
         return heardAnswered.hear(in: &frame)
     }
 
-    /// Forgets the bases of a shard, because the peer does not have them.
+    /// Forgets the base vectors of a shard, because the peer lacks them.
     func onUnheard(_ shard: ShardID) {
         said.removeShard(shard)
         answered.removeShard(shard)
     }
 
-    /// Whether this node's clock is to be reported to the peer: at once, and then repeatedly.
+    /// Reports this node's clock to the peer, unless the last report is recent.
     ///
-    /// - Parameter isMistaken: whether a deadline that the peer set by this clock was past on
-    ///   arrival.
+    /// - Parameter isMistaken: whether a deadline that the peer set by this node's clock was past
+    ///   on arrival; the report is then repeated sooner.
     func tellClock(now: UInt64, isMistaken: Bool = false) {
         let pause =
             isMistaken ? PeerConnection.clockAgainMilliseconds : PeerConnection.clockMilliseconds
@@ -226,10 +227,10 @@ final class PeerConnection {
         if send(.clock(now)) { clockToldAt = now }
     }
 
-    /// Records what the peer's clock said.
+    /// Records a report of the peer's clock.
     ///
-    /// - Returns: whether this is the first report, or shows that deadlines by the earlier ones
-    ///   were too early by a tick or more: this machine was suspended, or they were held up.
+    /// - Returns: whether this is the first report, or shows that deadlines by earlier reports were
+    ///   too early by a tick or more, because this machine was suspended or the reports were late.
     @discardableResult
     func noteClock(_ theirs: UInt64, now: UInt64) -> Bool {
         let before = clockOffsets.max()
@@ -238,13 +239,12 @@ final class PeerConnection {
         return offset > before && UInt64(bitPattern: offset &- before) >= Node.tickMilliseconds
     }
 
-    /// A lower bound for what the peer's clock will say after that many milliseconds; nil before
-    /// its first report.
+    /// Returns a lower bound of the peer's clock after `milliseconds`; nil before its first report.
     func deadline(after milliseconds: UInt64, now: UInt64) -> UInt64? {
         clockOffsets.max().map { now &+ UInt64(bitPattern: $0) &+ milliseconds }
     }
 
-    /// Returns the shards to be offered anew, once the queue is short again.
+    /// Returns the shards to offer again, once the queue is short.
     func takeDropped() -> [ShardID] {
         guard !dropped.isEmpty, isShort else { return [] }
         defer { dropped = [] }
@@ -263,7 +263,7 @@ final class PeerConnection {
         answers.removeFirst(taken)
     }
 
-    /// Hands the turn's output to the network.
+    /// Passes the turn's output to the network.
     func flush() {
         if !answers.isEmpty { queueAnswers() }
         guard output.count > 0, !isCutOut else { return }

@@ -1,8 +1,8 @@
 import Wire
 
-/// The connections to members, at most one to each.
+/// The connections to members, at most one for each member.
 struct PeerConnections {
-    /// In the order of names, which is the order in which a node deals with them.
+    /// The connections in the order of names, in which a node processes them.
     private(set) var ascending: [PeerConnection] = []
     private var byName: [NodeName: PeerConnection] = [:]
     private var byChannel: [UInt64: PeerConnection] = [:]
@@ -16,7 +16,7 @@ struct PeerConnections {
 
     subscript(channel channel: UInt64) -> PeerConnection? { byChannel[channel] }
 
-    /// Adds a connection in place of the one to the same member.
+    /// Adds a connection, and removes an earlier connection to the same member.
     mutating func insert(_ connection: PeerConnection) {
         if let old = byName[connection.name] { remove(old) }
         byName[connection.name] = connection

@@ -8,9 +8,9 @@ import Wire
 package struct ClusterSettings: Hashable, Sendable {
     package let id: ClusterID
     package let name: ClusterName
-    /// The number of shards.
+    /// The number of shards of the cluster.
     package let shards: UInt16
-    /// The number of owners of a shard.
+    /// The number of owners of each shard.
     package let replicas: Replicas
 
     package init(id: ClusterID, name: ClusterName, shards: UInt16, replicas: Replicas) {
@@ -22,17 +22,17 @@ package struct ClusterSettings: Hashable, Sendable {
 }
 
 extension ClusterSettings {
-    /// The sentence that refuses to found the cluster.
+    /// The error message if the requested cluster has too many shards.
     var tooManyShards: String {
         "--shards \(shards): a cluster is founded with at most \(ClusterSettings.shardsMax)"
     }
 }
 
 extension ClusterSettings: WireValue {
-    /// The most shards of a cluster that is founded: a token has space for the names of the vectors
-    /// of all of them.
+    /// The maximum number of shards of a new cluster: a token has space for the names of the
+    /// vectors of all 256 shards.
     package static let shardsMax: UInt16 = 256
-    /// The most shards of a cluster that an earlier version has founded.
+    /// The maximum number of shards of a cluster that an earlier version has founded.
     package static let shardsReadMax: UInt16 = 4_096
 
     package func encode(into writer: inout ByteWriter) {
@@ -54,18 +54,19 @@ extension ClusterSettings: WireValue {
     }
 }
 
-/// The versions that a node understands, as it says in its hello.
+/// The versions that a node understands, as reported in its hello.
 ///
-/// Two nodes use the newest version of the wire format that both know; it says which kinds of
-/// frames may be sent. Between versions with one in common nothing ends a connection: an unknown
+/// Two nodes use the newest wire format that both know; its version determines the kinds of frames
+/// that may be sent. Between nodes with a common version, nothing ends a connection: an unknown
 /// kind of frame is skipped, an unknown request is answered as unsupported, and bytes after the
-/// known values are ignored. A node writes documents of a new version, or sends frames of one, only
-/// once every member has said that it knows them. A document that reaches an earlier version all
-/// the same is kept as it is (`LaterState`).
+/// known values are ignored. A node writes documents of a new version, or sends frames of a new
+/// version, only once every member has reported that it knows the version. If such a document
+/// reaches an earlier version all the same, that version keeps the document unchanged
+/// (`LaterState`).
 package struct PeerVersions: Hashable, Sendable {
-    /// The versions of the wire format.
+    /// The versions of the wire format that the node understands.
     package let wire: ClosedRange<UInt8>
-    /// The latest version of a document that is read in full.
+    /// The latest version of documents that the node can read completely.
     package let document: UInt8
 
     package static let current = PeerVersions(
@@ -76,7 +77,7 @@ package struct PeerVersions: Hashable, Sendable {
         self.document = document
     }
 
-    /// The newest version of the wire format that both nodes know; nil if there is none.
+    /// Returns the newest version of the wire format that both nodes know; nil if there is none.
     func common(with other: PeerVersions) -> UInt8? {
         let latest = min(wire.upperBound, other.wire.upperBound)
         return latest >= max(wire.lowerBound, other.wire.lowerBound) ? latest : nil
@@ -100,17 +101,17 @@ extension PeerVersions: WireValue {
 
 /// The first frame on every connection between nodes.
 ///
-/// Its format is the same in all versions, except for what later ones append.
+/// The format of the hello is the same in all versions, except for values appended later.
 package struct Hello: Hashable, Sendable {
-    /// The process; no other process ever has the same id.
+    /// The id of the process, which no other process ever has.
     package let process: RandomID
     package let member: Member
-    /// Nil for a node with an empty data folder, which waits for a cluster.
+    /// The sender's cluster; nil for a node with an empty data folder, which waits for a cluster.
     package let cluster: ClusterSettings?
     package let members: MemberTable
     package let versions: PeerVersions
 
-    /// The most bytes of a hello: a full table of entries of at most 640 bytes, and a cluster.
+    /// The maximum size of a hello: a full table of entries of at most 640 bytes, and a cluster.
     static let bytesMax = 192 << 10
 
     package init(
@@ -125,18 +126,18 @@ package struct Hello: Hashable, Sendable {
     }
 }
 
-/// The reasons for which a node refuses a connection with another.
+/// The reasons for which a node rejects a connection with another node.
 package enum Rejection: UInt8, Hashable, Sendable {
-    /// A living member has the name.
+    /// A living member has the same name.
     case nameTaken = 1
     case otherCluster = 2
-    /// Neither of the two is in a cluster.
+    /// Neither of the two nodes is in a cluster.
     case noCluster = 3
-    /// The two are connected already.
+    /// The two nodes are connected already.
     case connected = 4
-    /// The name is the receiver's own: the node has dialled itself.
+    /// The sender's name is the receiver's own, because the node has dialled itself.
     case oneself = 5
-    /// The two have no version of the wire in common.
+    /// The two nodes have no version of the wire format in common.
     case otherVersion = 6
 }
 
@@ -150,25 +151,25 @@ package enum PeerFrame: Hashable, Sendable {
     /// A request that the receiver is to answer.
     case request(PeerRequest)
     case response(PeerResponse)
-    /// The sender's monotonic clock, in milliseconds: the receiver uses it for the deadlines of the
-    /// requests that it sends.
+    /// The sender's monotonic clock, in milliseconds; the receiver computes the deadlines of its
+    /// requests by this clock.
     case clock(UInt64)
     /// A frame about watchers and feeds.
     case watch(WatchFrame)
-    /// A notice that a user is typing, or has stopped.
+    /// A notice that a user is typing, or has stopped typing.
     case typing(TypingFrame)
     case checkpoint(CheckpointFrame)
-    /// The sign of life, twice a second.
+    /// The heartbeat, sent twice a second.
     case pulse(Pulse)
-    /// The sender lacks the vector of a shard on which one of the receiver's vectors builds.
+    /// A report that the sender lacks the base vector of a shard's vector from the receiver.
     case unheard(ShardID)
-    /// The keys of access tokens, and the revocations.
+    /// The signing keys of access tokens, and the revocations.
     case signing(SigningFrame)
-    /// Where browsers reach the sender's pages.
+    /// The addresses at which browsers reach the sender's pages.
     case pages(PageAddresses)
 
-    /// The version at the head of each frame, which is that of the head: it is the same in all
-    /// versions of the wire format that only add kinds of frames.
+    /// The version of the frame head; it is the same in all versions of the wire format that only
+    /// add kinds of frames.
     package static let version: UInt8 = 1
 }
 

@@ -1,24 +1,24 @@
 import Chat
 
-/// The limits on what may wait for one other node, in bytes.
+/// The limits of the bytes that may wait for one other node.
 package struct PeerLimits: Hashable, Sendable {
-    /// The most that waits for a slow peer: further replication frames are dropped, and pulls
-    /// repair that.
+    /// The maximum queue for a slow peer; further replication frames are dropped, and pulled later.
     package let queueBytesMax: Int
-    /// Below this the queue counts as short: pulls are served, and dropped shards are offered.
+    /// The queue size below which pulls are served and dropped shards are offered again.
     package let queueBytesShort: Int
     /// The additional capacity for frames that are not about a shard's replication.
     package let controlBytesMax: Int
-    /// The most responses that wait until the peer's queue has capacity.
+    /// The maximum number of bytes of responses that wait until the peer's queue has capacity.
     ///
-    /// A request beyond that is refused, so that the peer asks another member; refusals may take
-    /// another `controlBytesMax`.
+    /// Beyond this limit a request is refused, so that the peer requests another member; refusals
+    /// may use a further `controlBytesMax`.
     package let answerBytesMax: Int
-    /// The approximate limit of the vectors in one response, which may be about many shards: the
-    /// others are sent ahead of it.
+    /// The approximate limit of the vectors in one response.
+    ///
+    /// A response may concern many shards; further vectors are sent before it.
     package let vectorBytesMax: Int
-    /// The approximate size up to which a peer sends its part of a list at once; for a larger one
-    /// it is called again.
+    /// The approximate size up to which a peer sends its part of a list at once; a larger part
+    /// takes several calls.
     package let listBytesMax: Int
 
     package static let standard = PeerLimits(

@@ -2,7 +2,7 @@ import Chat
 import StorePort
 import Wire
 
-/// The failures in words, for log lines.
+/// The texts of failures for log lines.
 extension StoreFailure: CustomStringConvertible {
     package var description: String {
         switch self {

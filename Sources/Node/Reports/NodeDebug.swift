@@ -2,9 +2,9 @@ import Membership
 import Replication
 import Wire
 
-/// The log lines of the level `debug` (`--log debug`), for finding faults.
+/// The log lines of the level `debug` (`--log debug`), which help to diagnose faults.
 ///
-/// They never contain what users wrote: a text that is deleted must be in no log.
+/// Debug lines never contain texts of users, because a deleted text must not remain in any log.
 extension Node {
     package nonisolated func debug(_ line: @autoclosure () -> String) {
         guard isDebugging else { return }

@@ -1,28 +1,28 @@
-/// The numbers and sizes of what waits in a node at one moment, to be compared with its limits.
+/// The numbers and sizes of the waiting work of a node at one moment, to compare with its limits.
 package struct NodeLoad: Sendable {
     /// The bytes that wait for one other node.
     package struct PeerSync: Sendable {
-        /// The bytes of frames to send, in the node and in the network's queue.
+        /// The number of bytes of frames to send, queued in this node and in the network layer.
         package let queuedBytes: Int
-        /// The bytes of responses that wait until the queue has space for them.
+        /// The number of bytes of responses that wait until the queue has space.
         package let answerBytes: Int
-        /// The size of the largest frame so far, in bytes.
+        /// The size of the largest frame sent to the node so far, in bytes.
         package let largestFrame: Int
     }
 
     package let links: [PeerSync]
-    /// The number of connections that others dialled and on which no hello has arrived.
+    /// The number of connections that other nodes dialled and that have no hello yet.
     package let greetings: Int
-    /// The number of clients' requests that other members are to answer.
+    /// The number of clients' requests that wait for an answer of another member.
     package let forwards: Int
     package let forwardBytes: Int
     /// The number of responses that wait for commits.
     package let pendingResponses: Int
     /// The number of lists that are being collected from several shards.
     package let scatterGathers: Int
-    /// The number of replies that wait until writes are on a number of owners.
+    /// The number of replies that wait until enough owners have stored their writes.
     package let waits: Int
-    /// The number of outstanding calls for lists and for numbers of owners.
+    /// The number of unanswered requests to members for lists and for numbers of owners.
     package let asks: Int
 
     package static let greetingsMax = Greeting.greetingsMax
@@ -30,7 +30,7 @@ package struct NodeLoad: Sendable {
     package static let forwardBytesMax = Forwards.bytesMax
     package static let pendingResponsesMax = PendingResponse.countMax
 
-    /// Whether no request waits for anything.
+    /// Whether no request waits in this node.
     package var isIdle: Bool {
         forwards == 0 && forwardBytes == 0 && pendingResponses == 0 && scatterGathers == 0
             && waits == 0

@@ -4,7 +4,7 @@ import Replication
 import StorePort
 import Wire
 
-/// The figures of a node for monitoring: its counters since the start, and its present state.
+/// The figures of a node for monitoring: counters since the node's start, and its present state.
 package struct NodeMetrics: Sendable {
     package let node: NodeReport
     package let load: NodeLoad
@@ -18,27 +18,27 @@ package struct NodeMetrics: Sendable {
     /// Whether writes are refused: commits fail, the disk is full, or the database is locked.
     package let isRefusingWrites: Bool
     package let isDiskFull: Bool
-    /// The bytes that wait to be committed.
+    /// The number of bytes that wait to be committed.
     package let storeQueuedBytes: Int
     package let forwards: ForwardMetrics
     package let copies: ReplicaTally
-    /// The number of members in each state.
+    /// The number of members in each membership state.
     package let members: [(state: MemberState, count: Int)]
     package let shards: [(state: ShardReport.State, count: Int)]
     package let documents: [(kind: DocumentKey.Kind, count: UInt64)]
     package let wallMilliseconds: UInt64
     package let store: StoreUsage?
     package let process: ProcessUsage?
-    /// The notifications that were pushed to devices, by what became of them.
+    /// The number of notifications pushed to devices, by the result of the push.
     package let pushes: [(result: String, count: UInt64)]
 }
 
-/// The figures of another member, as this node knows them.
+/// The figures of another member, as measured by this node.
 package struct PeerMetrics: Sendable {
     package let name: NodeName
     package let state: MemberState
     package let isConnected: Bool
-    /// Whether this node holds back what comes from it or goes to it, for a test.
+    /// Whether this node simulates a network cut to or from the member.
     package let isCut: Bool
     package let rttMilliseconds: UInt64?
     package let behind: UInt64
@@ -46,7 +46,7 @@ package struct PeerMetrics: Sendable {
     package let traffic: PeerTraffic
 }
 
-/// The counters of requests that other members were to answer; `NodeTally` explains each.
+/// The counters of requests forwarded to other members; `NodeTally` explains each counter.
 package struct ForwardMetrics: Hashable, Sendable {
     package let answered: UInt64
     package let refused: UInt64
@@ -58,12 +58,12 @@ package struct ForwardMetrics: Hashable, Sendable {
 extension Node {
     /// Counts requests whose replies have been sent.
     ///
-    /// - Parameter now: in microseconds.
+    /// - Parameter now: the time at which the replies were sent, in microseconds.
     package func recordAnswers(_ answered: [AnsweredRequest], now: UInt64) {
         tally.requests.recordAnswers(answered, now: now)
     }
 
-    /// Adds the traffic of a connection that ends to the total of its member.
+    /// Adds the traffic of an ending connection to the total of its member.
     func noteTraffic(of connection: PeerConnection) {
         tally.add(
             connection.traffic, with: connection.name,

@@ -15,12 +15,12 @@ package struct NodeReport: Sendable {
     package let messages: UInt64
     package let residentBytes: UInt64
     package let isConverged: Bool
-    /// Whether the node may be stopped without making anything unavailable.
+    /// Whether the node may be stopped without making any data unavailable.
     package let isSafe: Bool
-    /// The number of shards left to hand over; nil if the node does not leave.
+    /// The number of shards left to hand over; nil if the node is not leaving.
     package let leavingShards: Int?
-    /// How far the wall clock is ahead of the median of the members that are heard, in
-    /// milliseconds; nil if none is heard.
+    /// The lead of the wall clock over the median of the members' clocks, in milliseconds; nil if
+    /// the node hears no member.
     package let clockOffsetMilliseconds: Int64?
     /// Whether the disk accepts deletions only.
     package let isDiskFull: Bool
@@ -38,7 +38,7 @@ package struct MemberReport: Sendable {
     package let state: MemberState
     package let isSelf: Bool
     package let rttMilliseconds: UInt64?
-    /// How many of the changes on this disk are not known to be on the member's.
+    /// The number of changes on this node's disk that the member has not confirmed as stored.
     package let behind: UInt64
 }
 
@@ -68,7 +68,7 @@ extension Node {
     }
 
     /// Whether every co-owner that is not dead was in sync with this disk within the last two
-    /// seconds, and all shards held here are ready: none is being fetched or handed over.
+    /// seconds, and all shards of this node are ready: none is being fetched or handed over.
     private var isConverged: Bool {
         let now = ports.clock.milliseconds
         guard cluster != nil, shards.allSatisfy({ $0.assumeIsolated { $0.isReady } }) else {
@@ -106,12 +106,12 @@ extension Node {
 
     private func changesLacked(by peer: NodeName) -> UInt64 {
         shards.reduce(0) { sum, shard in
-            // A peer may confirm any seqs, so that the sum may overflow.
+            // A peer may confirm arbitrary seqs, so the sum may overflow.
             sum &+ shard.assumeIsolated { $0.changesLacked(by: peer) }
         }
     }
 
-    /// Returns the state of each shard on this disk, ascending.
+    /// Returns the state of each shard on this disk, ascending by id.
     package func digests() -> [DigestReport] {
         shards.map { shard in
             let header = shard.assumeIsolated { $0.stored }
@@ -120,7 +120,7 @@ extension Node {
         }
     }
 
-    /// Returns one hash over the digests of all shards.
+    /// Returns one hash over the digests of the reported shards.
     package static func digest(over reports: [DigestReport]) -> Hash128 {
         var writer = ByteWriter(reserving: reports.count * 20)
         for report in reports {

@@ -1,33 +1,33 @@
 import Replication
 import Wire
 
-/// Counts of what a node has done since its start, for monitoring.
+/// The counters of a node since its start, for monitoring.
 struct NodeTally: Sendable {
     var requests = RequestTally()
-    /// The time from handing out a commit to its completion, in microseconds.
+    /// The time from passing a commit to the store until its completion, in microseconds.
     var commits = Histogram(Histogram.durations)
-    /// The number of documents in a commit.
+    /// The number of documents in each commit.
     var records = Histogram(Histogram.amounts)
     var failedCommits: UInt64 = 0
     /// Whether the last commit that failed found the disk full.
     var isDiskFull = false
-    /// Forwards that another member answered.
+    /// The number of forwards that another member answered.
     var forwardsAnswered: UInt64 = 0
-    /// Forwards that another member refused for a reason that holds on every node.
+    /// The number of forwards that another member refused for a reason that is valid on every node.
     var forwardsRefused: UInt64 = 0
-    /// Forwards that no member could answer.
+    /// The number of forwards that no member could answer.
     var forwardsFailed: UInt64 = 0
-    /// Forwards that were executed here after all.
+    /// The number of forwards that this node executed itself in the end.
     var forwardsResumed: UInt64 = 0
-    /// How often a forward was passed on to another member.
+    /// The number of times that a forward was sent on to another member.
     var forwardsPassedOn: UInt64 = 0
-    /// The traffic of connections that have ended, by member.
+    /// The total traffic of connections that have ended, by member.
     private(set) var pastTraffic: [NodeName: PeerTraffic] = [:]
-    /// The counts of replicas that were dropped.
+    /// The counters of replicas that were dropped.
     private(set) var pastCopies = ReplicaTally()
-    /// The number of replicas that were dropped.
+    /// The number of shard replicas that were dropped.
     ///
-    /// It keeps the pulls of a shard's next replica apart from those of the one before.
+    /// The number keeps the pulls of a shard's next replica apart from those of the dropped one.
     private(set) var copiesDropped: UInt64 = 0
 
     mutating func recordCompletion(_ outcome: Completion) {
@@ -40,8 +40,8 @@ struct NodeTally: Sendable {
 
     /// Adds the traffic of a connection that has ended.
     ///
-    /// - Parameter members: the members of the cluster. Nothing is kept of others, so that the
-    ///   table is bounded.
+    /// - Parameter members: the members of the cluster; the traffic of other nodes is discarded, so
+    ///   that the table is bounded.
     mutating func add(_ traffic: PeerTraffic, with name: NodeName, members: [NodeName]) {
         pastTraffic[name, default: PeerTraffic()] += traffic
         guard pastTraffic.count > members.count else { return }
@@ -58,7 +58,7 @@ struct NodeTally: Sendable {
 package struct PeerTraffic: Hashable, Sendable {
     package var receivedBytes: UInt64 = 0
     package var sentBytes: UInt64 = 0
-    /// Frames dropped because too much waited for the member already.
+    /// The number of frames dropped because too many bytes were queued for the member.
     package var droppedFrames: UInt64 = 0
 
     static func += (left: inout PeerTraffic, right: PeerTraffic) {

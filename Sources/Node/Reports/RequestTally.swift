@@ -1,21 +1,21 @@
-/// The kinds of requests.
+/// The kinds of client requests.
 package enum RequestKind: Int, CaseIterable, Sendable {
-    /// Shows data of users.
+    /// A request that shows data of users.
     case read
-    /// Changes data of users.
+    /// A request that changes data of users.
     case write
-    /// Concerns the node itself, or cannot be understood.
+    /// A request that concerns the node itself, or that cannot be parsed.
     case other
 }
 
-/// A request that has been answered.
+/// A client's request that has been answered.
 package struct AnsweredRequest: Hashable, Sendable {
-    /// The row of its verb in the protocol's table; nil for an unknown verb.
+    /// The row of the request's verb in the protocol's table; nil for an unknown verb.
     package let verb: UInt8?
     package let kind: RequestKind
-    /// When its line was read, in microseconds.
+    /// When the request's line was read, in microseconds.
     package let readAt: UInt64
-    /// The code of its `ERR` reply; nil for `OK`.
+    /// The code of the request's `ERR` reply; nil for `OK`.
     package let code: UInt16?
 
     package init(verb: UInt8?, kind: RequestKind, readAt: UInt64, code: UInt16?) {
@@ -28,13 +28,14 @@ package struct AnsweredRequest: Hashable, Sendable {
 
 /// The number of requests by verb and reply code, and the durations.
 package struct RequestTally: Sendable {
-    /// The reply codes of the protocol; any other is counted as the last.
+    /// The reply codes of the protocol; any other code is counted as the last one.
     private static let codes: [UInt16] = [401, 403, 404, 409, 413, 429, 500, 503, 504, 400]
     private static let columns = codes.count + 1
 
-    /// A row for each verb, the first for unknown verbs; a column for `OK`, then one for each code.
+    /// The counts: a row for each verb, the first for unknown verbs, with a column for `OK` and one
+    /// for each code.
     private var counts: [UInt64] = []
-    /// From the last byte of the line to the reply, in microseconds; by kind of request.
+    /// The time from the last byte of the line to the reply, in microseconds, by kind of request.
     private var durations = RequestKind.allCases.map { _ in Histogram(Histogram.durations) }
 
     /// - Parameter now: when the replies were sent, in microseconds.
@@ -59,7 +60,7 @@ package struct RequestTally: Sendable {
 
     package func durations(of kind: RequestKind) -> Histogram { durations[kind.rawValue] }
 
-    /// The counts that are not 0, in the order of the verb table; unknown verbs first.
+    /// The counts that are not 0, in the order of the verb table; unknown verbs come first.
     package var byVerb: [(verb: Int?, code: UInt16?, count: UInt64)] {
         counts.indices.filter { counts[$0] > 0 }.map { place in
             let (row, column) = place.quotientAndRemainder(dividingBy: RequestTally.columns)

@@ -5,19 +5,21 @@ import Wire
 
 /// The result of executing a request.
 package enum Completion: Hashable, Sendable {
-    /// An accepted write; on how many owners it is stored comes separately, as `Stored`.
+    /// An accepted write; the number of owners that have stored it follows as `Stored`.
     case written(Receipt, in: ShardID)
-    /// The findings of a query; indirect, so that a copy of the result of a write stays small.
+    /// The findings of a query; the case is indirect so that a copy of a write's result stays
+    /// small.
     ///
     /// - isPartial: whether the parts of some shards are missing.
     indirect case found(AnyFindings, isPartial: Bool)
-    /// Several writes, each of them acknowledged or without effect.
+    /// The result of several writes, each of which was acknowledged or had no effect.
     case done
     case failed(ShardFailure)
 }
 
 extension Completion {
-    /// Returns the findings as those of a type; nil for other findings and other results.
+    /// Returns the findings as a value of this type; nil for findings of another type and other
+    /// results.
     package func findings<Value: Findings>(as _: Value.Type = Value.self) -> Value? {
         guard case .found(let findings, _) = self else { return nil }
         return findings.value()
@@ -28,35 +30,36 @@ extension Completion {
     }
 }
 
-/// The two forms of a node's answer to a request: now, or later.
+/// The two forms of a node's answer to a request: the result now, or a result later.
 package enum Reply: Sendable {
-    /// The request was executed here.
+    /// The request was executed on this node.
     ///
-    /// - isSettled: whether the reply may be sent at once; otherwise once the slot is told so.
+    /// - isSettled: whether the reply may be sent at once; if not, it is sent once the slot
+    ///   receives `ReplyResult.stored`.
     case here(Completion, isSettled: Bool)
-    /// The request waits, for other members or for earlier requests: the slot gets the whole result
+    /// The request waits for other members or earlier requests; the slot gets the whole result
     /// later.
     case awaited
 }
 
 /// The outcome that is passed to a reply slot that waits.
 package enum ReplyResult: Hashable, Sendable {
-    /// The result that `Reply.here` gave is on the disks that it needs: the reply may be sent.
+    /// The changes of a result from `Reply.here` are on enough disks, so the reply may be sent.
     case stored(Stored)
-    /// The whole result of a request that other members answered, or that was executed here later;
-    /// a write comes with where it is stored.
+    /// The whole result of a request that other members answered, or that this node executed later;
+    /// a write comes with the number of owners that have stored it.
     case answered(Completion, Stored?)
-    /// Every shard replica that answers the connection holds what the token stands for.
+    /// Every shard replica that answers the connection contains all changes that the token names.
     case level
     /// The number of owners that have stored all writes that a `WAIT` names.
     ///
-    /// - isEnough: whether these are as many as it asked for.
+    /// - isEnough: whether at least as many owners have stored the writes as the `WAIT` requests.
     case copies(Int, isEnough: Bool)
-    /// The commit failed: the change is not on disk here, though a co-owner may have it.
+    /// The commit failed: the change is not on this node's disk, although a co-owner may have it.
     case failed(StoreFailure)
     case scrubbed(ScrubReport)
     case backedUp(BackupReport)
     case refused(OperationFailure)
-    /// The connection watches: events follow, and the token stands for all that came before.
+    /// The connection receives events now; the token stands for all changes before the first event.
     case watching(String)
 }

@@ -5,35 +5,38 @@ import Wire
 /// A client's request that another member answers.
 struct Forward: Sendable {
     let shard: ShardID
-    /// The request; a write may get a greater time, as long as no member can have executed it.
+    /// The request; a write may be given a greater time while no member can have executed the
+    /// write.
     var request: PeerRequest.Request
     let slot: ReplySlot
-    /// The size that it counts with toward `Forwards.bytesMax`, in bytes.
+    /// The size that the forward adds to the total that `Forwards.bytesMax` limits, in bytes.
     let size: Int
-    /// When it was queued, in milliseconds.
+    /// When the forward was queued, in milliseconds.
     let since: UInt64
-    /// The member that was asked; nil while it waits for one.
+    /// The member to which the request was sent; nil while the forward waits for a member.
     var target: NodeName?
-    /// The round in which it was sent to the target.
+    /// The round of the shard's queue in which the request was sent to the target.
     var round: UInt64 = 0
-    /// When it was sent to the target, or when the target last said something of it.
+    /// When the request was sent to the target, or was last responded to, in milliseconds.
     var heardAt: UInt64 = 0
-    /// The start of its wait for a member, in milliseconds: when it was queued, or when a target
-    /// was lost or left it unanswered; a target's refusal does not restart it.
+    /// When the forward began to wait for a member, in milliseconds: when it was queued, or when
+    /// its target was lost or did not answer.
+    ///
+    /// A refusal by the target does not change this time.
     var idleSince: UInt64
-    /// Whether it was sent to any member so far.
+    /// Whether the request was ever sent to a member.
     var wasSent = false
-    /// Whether the target has said that it executed it and waits for disks.
+    /// Whether the target has reported that it has executed the request and waits for disks.
     var isTaken = false
-    /// Whether an earlier target may have executed it, without having said so.
+    /// Whether an earlier target may have executed the request without having reported it.
     var mayBeDone = false
-    /// How many times it got a greater time.
+    /// How many times the write was given a greater time.
     var raises = 0
-    /// What the target has found so far.
+    /// The findings that the target has sent so far.
     var found: AnyFindings?
-    /// How many parts `found` is made of.
+    /// The number of parts that `found` consists of.
     var parts = 0
-    /// The failure that is reported if it is given up; nil for `unreachable`.
+    /// The failure that is reported if the forward is given up; nil stands for `unreachable`.
     var failure: ShardFailure?
 
     init(
@@ -48,17 +51,17 @@ struct Forward: Sendable {
         idleSince = now
     }
 
-    /// The request as the next target gets it; a write that was sent before says whether an earlier
+    /// The request to send to the next target; a write that was sent before is marked if an earlier
     /// target may have executed it.
     var next: PeerRequest.Request {
         guard case .write(let operation, let level, _) = request, wasSent else { return request }
         return .write(operation, level, mayBeDone ? .again : .first)
     }
 
-    /// The result that its user gets for a failure: `unanswered` where an earlier target may have
-    /// executed the write that the last one refuses.
+    /// Returns the result to report for a failure: `unanswered` if an earlier target may have
+    /// executed the write that the last target refused.
     ///
-    /// A read that an earlier target has executed has changed nothing.
+    /// A read is reported with the failure itself, since a read changes nothing.
     func outcome(of failure: ShardFailure) -> Completion {
         guard case .write = request, mayBeDone else { return .failed(failure) }
         return .failed(.unanswered)
@@ -76,67 +79,67 @@ struct Forward: Sendable {
 
 /// The clients' requests that other members answer, from their arrival to their answer.
 ///
-/// The forwards of a shard are with one member at a time, and are sent to it in order. So a
-/// connection's requests are executed in the order of its lines, and a client that stays on this
-/// node sees its own writes.
+/// The forwards of a shard are sent to one member at a time, in order. As a result, a connection's
+/// requests are executed in the order of its lines, and a client of this node sees its own writes.
 struct Forwards: Sendable {
     /// The forwards of one shard.
     private struct Queue {
-        /// The member that was sent the forwards under way.
+        /// The member to which the forwards in `underway` were sent.
         var target: NodeName?
         var underway: Set<UInt64> = []
         /// The forwards that wait for a member, in order.
         var waiting: [UInt64] = []
-        /// The round in which the next are sent; another one after each time some are taken back.
+        /// The round in which the next forwards are sent; a new round begins when forwards are
+        /// taken back.
         var round: UInt64
 
         var isEmpty: Bool { underway.isEmpty && waiting.isEmpty }
     }
 
-    /// How many times a write may get a greater time before it is given up: each time, another
-    /// write of the same document came in between.
+    /// How many times a write may be given a greater time before it is given up; each time, another
+    /// write of the same document was executed first.
     static let raisesMax = 8
-    /// How long a member may take to answer before the next is asked, in milliseconds.
+    /// How long a member may take to answer before another member is asked, in milliseconds.
     static let patienceMilliseconds: UInt64 = 500
-    /// The same for a member that has executed the request and waits for disks: longer than any
-    /// write waits for the disks of co-owners (1,000 ms).
+    /// How long a member that has executed a request may wait for disks, in milliseconds: longer
+    /// than any write waits for the disks of co-owners (1,000 ms).
     static let takenPatienceMilliseconds: UInt64 = 1_500
-    /// Whether a member that last said something of a request at `heardAt` is overdue with it.
+    /// Returns whether the next response is overdue after a member's response at `heardAt`.
     static func isOverdue(since heardAt: UInt64, isTaken: Bool, _ now: UInt64) -> Bool {
         now >= heardAt + (isTaken ? takenPatienceMilliseconds : patienceMilliseconds)
     }
 
     /// How long a request waits for a member that can answer it, in milliseconds.
     static let nobodyPatienceMilliseconds: UInt64 = 1_000
-    /// After how long a request is given up in any case, in milliseconds.
+    /// The time after which a request is given up in any case, in milliseconds.
     static let totalPatienceMilliseconds: UInt64 = 3_000
-    /// The most forwards; a request beyond is refused as `overloaded`.
+    /// The greatest number of forwards; a further request is refused as `overloaded`.
     static let countMax = 131_072
-    /// The most bytes of forwards; a request beyond is refused as `overloaded`.
+    /// The greatest total size of forwards in bytes; a further request is refused as `overloaded`.
     static let bytesMax = 64 << 20
-    /// The number of forwards from which nothing more is read from clients; what they have sent
-    /// already still fits below `countMax`.
+    /// The number of forwards at which the node stops reading from clients; requests that have
+    /// already arrived still fit below `countMax`.
     static let countHigh = 8_192
-    /// The number of bytes from which nothing more is read from clients.
+    /// The total size of forwards in bytes at which the node stops reading from clients.
     static let bytesHigh = 16 << 20
-    /// The most parts of one response, each of at most 256 KiB or one element.
+    /// The greatest number of parts of one response; a part has at most 256 KiB or one element.
     static let partsMax = 1_024
-    /// The most parts that are kept of all incomplete responses, 16 MiB as they are encoded; a
-    /// request whose response would exceed it is refused as `overloaded`.
+    /// The greatest number of parts of incomplete responses in memory, 16 MiB when encoded; a
+    /// request whose response would exceed this number fails as `overloaded`.
     static let partsHeldMax = 64
 
-    /// By call number; loops go in the order of the numbers and not in that of the dictionary.
+    /// The forwards by call number; loops follow the order of the numbers.
     private var entries: [UInt64: Forward] = [:]
     private var queues: [ShardID: Queue] = [:]
     /// The slots of each session that have a forward, ascending.
     private var slots: [UInt64: [UInt64]] = [:]
     private(set) var bytes = 0
-    /// The last round that began, of any shard.
+    /// The number of the last round that began, over all shards.
     private var round: UInt64 = 0
 
     var count: Int { entries.count }
-    /// How many parts of incomplete responses are kept; it loops over all forwards, so it is used
-    /// only when one more part arrives.
+    /// The number of parts of incomplete responses in memory, computed by a loop over all forwards
+    /// and therefore used only when a part arrives.
     var partsCount: Int { entries.values.reduce(0) { $0 + $1.parts } }
     var isEmpty: Bool { entries.isEmpty }
     var isFull: Bool { entries.count >= Forwards.countMax || bytes >= Forwards.bytesMax }
@@ -145,10 +148,10 @@ struct Forwards: Sendable {
 
     subscript(number: UInt64) -> Forward? { entries[number] }
 
-    /// Whether a shard has no forwards.
+    /// Returns whether a shard has no forwards.
     func isIdle(_ shard: ShardID) -> Bool { queues[shard] == nil }
 
-    /// The slot of a session's first forward.
+    /// Returns the slot number of a session's first forward.
     func firstSlot(of session: UInt64) -> UInt64? { slots[session]?.first }
 
     /// The shards with forwards that wait for a member, ascending.
@@ -158,7 +161,7 @@ struct Forwards: Sendable {
 // MARK: Adding and removing
 
 extension Forwards {
-    /// Adds a request behind the others of its shard.
+    /// Adds a request after the other requests of its shard.
     mutating func add(_ forward: Forward, as number: UInt64) {
         entries[number] = forward
         queues[forward.shard, default: Queue(round: round)].waiting.append(number)
@@ -166,11 +169,12 @@ extension Forwards {
         bytes += forward.size
     }
 
-    /// Takes out the waiting forwards of a shard, in order.
+    /// Removes and returns the waiting forwards of a shard, in order.
     ///
-    /// None while forwards of the shard are with another member: those are answered first.
+    /// Returns no forwards while another member has unanswered forwards of the shard, since these
+    /// have to be answered first.
     ///
-    /// - Parameter target: the member that will be asked; nil for this node.
+    /// - Parameter target: the member that will answer the forwards; nil for this node.
     mutating func takeWaiting(of shard: ShardID, for target: NodeName?) -> [UInt64] {
         guard let queue = queues[shard], queue.underway.isEmpty || queue.target == target else {
             return []
@@ -179,7 +183,7 @@ extension Forwards {
         return queue.waiting
     }
 
-    /// The round in which the next forwards of a shard are sent.
+    /// Returns the round in which the next forwards of a shard are sent.
     func round(of shard: ShardID) -> UInt64 { queues[shard]?.round ?? round }
 
     mutating func noteSent(_ number: UInt64, to target: NodeName, now: UInt64) {
@@ -196,7 +200,7 @@ extension Forwards {
         queues[forward.shard]?.underway.insert(number)
     }
 
-    /// Has forwards that could not be sent wait again, in order.
+    /// Puts forwards that could not be sent back into the queue of their shard, in order.
     mutating func putBack(_ numbers: [UInt64], of shard: ShardID) {
         let waiting = queues[shard]?.waiting ?? []
         queues[shard, default: Queue(round: round)].waiting = (waiting + numbers).sorted()
@@ -208,7 +212,7 @@ extension Forwards {
         entries[number] = forward
     }
 
-    /// Removes a forward, whether it is under way, waits, or was handed out by `takeWaiting`.
+    /// Removes a forward, whether it is under way, is waiting, or was returned by `takeWaiting`.
     mutating func remove(_ number: UInt64) -> Forward? {
         guard let forward = removeEntry(number) else { return nil }
         queues[forward.shard]?.underway.remove(number)
@@ -240,7 +244,7 @@ extension Forwards {
         return meant.compactMap { remove($0) }
     }
 
-    /// Removes the forwards that are to be given up by now, in order.
+    /// Removes and returns, in order, the forwards whose time limit has passed.
     mutating func removeHopeless(now: UInt64) -> [Forward] {
         let lost = entries.filter { $1.isHopeless(now) }
         guard !lost.isEmpty else { return [] }
@@ -251,7 +255,7 @@ extension Forwards {
         }
         return lost.keys.sorted().compactMap { number in
             var forward = removeEntry(number)
-            // The target may still execute it.
+            // The target may still execute the request.
             if forward?.target != nil { forward?.mayBeDone = true }
             return forward
         }
@@ -261,17 +265,18 @@ extension Forwards {
 // MARK: Taking back
 
 extension Forwards {
-    /// Takes back a forward that its target has refused, with all others of the shard that the
-    /// target has not executed as far as is known; they wait for another member.
+    /// Takes back a forward that its target has refused, together with all forwards of the shard
+    /// that the target has not reported as executed; all of them wait for another member.
     ///
     /// - Parameters:
     ///   - isUndone: whether the refused forward has certainly not been executed.
-    ///   - deniesLater: whether the target refuses the later ones of the round, too, so that they
-    ///     have certainly not been executed: the requests of a round arrive in the order of their
-    ///     numbers, or after their deadline.
+    ///   - deniesLater: whether the target also refuses the later forwards of the round, so that
+    ///     these have certainly not been executed: the requests of a round arrive in the order of
+    ///     their numbers, or after their deadline.
     mutating func takeBack(_ denied: UInt64, isUndone: Bool, deniesLater: Bool = false) {
         guard let forward = entries[denied], let target = forward.target else { return }
-        // A target that had executed the forward and failed to store it still handles the others.
+        // A target that has executed the forward but failed to store it still handles other
+        // forwards.
         let numbers =
             forward.isTaken
             ? [denied]
@@ -284,8 +289,8 @@ extension Forwards {
         for (number, mayBeDone) in zip(undone, before) { entries[number]?.mayBeDone = mayBeDone }
     }
 
-    /// Takes back all forwards that are with a lost member, also those that it has executed; they
-    /// wait for another member.
+    /// Takes back all forwards that were sent to a lost member, even if the member has executed
+    /// them; the forwards then wait for another member.
     mutating func takeBack(from target: NodeName, now: UInt64) {
         for shard in queues.keys.sorted() {
             let numbers = (queues[shard]?.underway ?? []).filter { entries[$0]?.target == target }
@@ -293,8 +298,8 @@ extension Forwards {
         }
     }
 
-    /// Takes back the overdue forwards, with all others of their shard that are with the same
-    /// member and that it has not said to have executed.
+    /// Takes back the overdue forwards, together with all forwards of their shards that the same
+    /// member has not reported as executed.
     ///
     /// - Returns: the members that did not answer, each with the shard, in order.
     mutating func takeBackOverdue(now: UInt64) -> [(name: NodeName, shard: ShardID)] {
@@ -316,8 +321,8 @@ extension Forwards {
         return silent
     }
 
-    /// - Parameter now: when the target was given up; nil where it refused, so that the forwards
-    ///   keep their `idleSince`.
+    /// - Parameter now: when the target was given up; nil if the target refused, so that the
+    ///   forwards keep their `idleSince`.
     private mutating func takeBack(
         _ numbers: some Collection<UInt64>, of shard: ShardID, now: UInt64?
     ) {

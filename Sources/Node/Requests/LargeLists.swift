@@ -2,21 +2,22 @@ import Chat
 import Replication
 import Wire
 
-/// The lists of users that wait for memory, as wholes or with parts that other members have.
+/// The users' lists that wait for memory: whole lists, and lists that need a member's part.
 ///
-/// A member whose part has more than `PeerLimits.listBytesMax` says so, and keeps nothing of it; it
-/// is called again once there is memory for the list. A list that is as large and takes several
-/// turns here is dropped where there is no memory for it, and read anew. So the memory of lists
-/// that are being made is bounded, however many clients ask for lists and read none.
+/// A member whose part is larger than `PeerLimits.listBytesMax` reports only the size and discards
+/// the part; this node calls it again after reserving memory. A list of such a size that this node
+/// reads in several slices is dropped if no memory is available, and is read again later. Thus the
+/// memory of unfinished lists is bounded, however many clients do not read their lists.
 ///
-/// A list that has memory gets more of it for each further part, whatever others hold: if lists
-/// waited for each other's memory, none of them would end. So what may be held beyond the limit of
-/// the sessions is what `ListTurns.openMax` lists have here, and `bytesMax` of parts of others.
+/// A list with reserved memory gets more memory for each further part, even beyond the limit of the
+/// sessions: if lists waited for each other's memory, no list would end. The memory beyond that
+/// limit is at most the size of `ListTurns.openMax` lists of this node plus `bytesMax` of other
+/// members' parts.
 struct LargeLists: Sendable {
     enum Waiting: Sendable {
         case part(ShardCall)
-        /// - bytes: the approximate size of what this node has of the list.
-        /// - since: when it was dropped, in milliseconds.
+        /// - bytes: the approximate size of this node's part of the list, in bytes.
+        /// - since: when the list was dropped, in milliseconds.
         case whole(ReplySlot, bytes: Int, since: UInt64)
 
         var slot: ReplySlot {
@@ -28,26 +29,26 @@ struct LargeLists: Sendable {
     }
 
     private var waiting = FairQueue<UserID, Waiting>()
-    /// How many of them are parts.
+    /// The number of waiting parts.
     private(set) var partCount = 0
-    /// The sizes of the parts that are on their way, by the numbers of their calls.
+    /// The sizes in bytes of the parts that members are sending, by call number.
     private var running: [UInt64: Int] = [:]
 
-    /// The most bytes that are on their way at a time, unless one part alone has more (8 MiB).
+    /// The greatest total size of parts in transit, in bytes (8 MiB); a single part may exceed it.
     static let bytesMax = 8 << 20
-    /// The most lists that wait as wholes; a client that asks for another one is told to ask again.
+    /// The greatest number of waiting whole lists; a further list fails as `overloaded`.
     static let wholesMax = 1_024
-    /// How many of those that wait are looked at in a turn.
+    /// The number of waiting lists and parts that are examined in one turn of the node.
     static let looksMax = 16
-    /// How long a list waits as a whole until its client is told to ask again, in milliseconds.
+    /// How long a whole list waits for memory before it fails as `overloaded`, in milliseconds.
     static let patienceMilliseconds: UInt64 = 10_000
 
     var count: Int { waiting.count }
 
-    /// Whether another list may wait as a whole.
+    /// Whether another whole list may wait for memory.
     var hasPlace: Bool { waiting.count - partCount < LargeLists.wholesMax }
 
-    /// Whether a part may be called for beside those that are on their way.
+    /// Returns whether a part of this size may be requested in addition to the parts in transit.
     func hasCapacity(for bytes: Int) -> Bool {
         running.isEmpty || running.values.reduce(bytes, +) <= LargeLists.bytesMax
     }
@@ -57,7 +58,7 @@ struct LargeLists: Sendable {
         if case .part = one { partCount += 1 }
     }
 
-    /// Takes the next that waits, of each user in turn.
+    /// Removes and returns the next waiting list or part, in round-robin order of the users.
     mutating func takeFirst() -> Waiting? {
         let first = waiting.takeFirst()
         if case .part? = first { partCount -= 1 }
@@ -66,7 +67,7 @@ struct LargeLists: Sendable {
 
     mutating func begin(_ number: UInt64, of bytes: Int) { running[number] = bytes }
 
-    /// Forgets the calls that have ended.
+    /// Removes the calls that have ended.
     mutating func keepRunning(_ isOutstanding: (UInt64) -> Bool) {
         if !running.isEmpty { running = running.filter { isOutstanding($0.key) } }
     }
@@ -75,7 +76,7 @@ struct LargeLists: Sendable {
 // MARK: Waiting
 
 extension Node {
-    /// Puts off a call whose answer is too large to come unasked.
+    /// Queues a call whose answer is too large to be sent before memory is reserved for it.
     func delay(_ call: ShardCall, of bytes: Int) {
         guard let user = scatterGathers[call.slot]?.user else { return }
         dropEstimate(of: call.slot)
@@ -85,9 +86,10 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Has a client's list that takes several turns wait for memory, if there is none for it.
+    /// Reserves memory for a client's list that is read in several slices; if no memory is
+    /// available, the list has to wait.
     ///
-    /// - Returns: whether it may go on now.
+    /// - Returns: whether the reading may continue now.
     func reserveMemory(for slot: ReplySlot) -> Bool {
         guard !slot.isOfMember, let scatterGather = scatterGathers[slot],
             let estimated = scatterGather.bytesEstimated,
@@ -106,7 +108,7 @@ extension Node {
         return true
     }
 
-    /// Has the client's session forget what it reserved for a list of unknown size.
+    /// Makes the client's session release the memory that it reserved for a list of unknown size.
     private func dropEstimate(of slot: ReplySlot) {
         guard scatterGathers[slot]?.isEstimateDropped == false else { return }
         scatterGathers[slot]?.isEstimateDropped = true
@@ -121,14 +123,14 @@ extension Node {
         return true
     }
 
-    /// Drops what a list has of its parts; it is read anew once there is memory for it.
+    /// Drops the parts of a list, which is read again once memory is available.
     private func putOff(_ slot: ReplySlot, of bytes: Int) {
         guard let dropped = scatterGathers[slot] else { return }
         endGather(slot)
         guard largeLists.hasPlace else { return finish(slot, .failed(.overloaded), nil) }
         var putOff = ScatterGather(dropped.query, of: dropped.user, now: ports.clock.milliseconds)
         putOff.attempt = dropped.attempt + 1
-        // The shards still tell of what they have stored.
+        // The shards still report when they have stored the changes that the dropped parts showed.
         putOff.unsettled = dropped.unsettled
         putOff.isEstimateDropped = true
         putOff.bytesReserved = bytes
@@ -139,7 +141,7 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Whether a list still waits for the answer to a call: it may have been dropped since.
+    /// Returns whether a list still waits for the answer to a call; a dropped list does not.
     func isAwaited(_ call: ShardCall) -> Bool {
         #if PlantedBugs
             if PlantedBug.droppedListAwaitsParts.isOn { return true }
@@ -151,7 +153,7 @@ extension Node {
 // MARK: Going on
 
 extension Node {
-    /// Goes on with the lists for which there is memory, those of each user in turn.
+    /// Continues the lists for which memory is available, in round-robin order of the users.
     func startLargeLists() {
         largeLists.keepRunning { shardCalls[$0] != nil }
         for _ in 0..<min(largeLists.count, LargeLists.looksMax) {
@@ -164,11 +166,11 @@ extension Node {
         }
     }
 
-    /// - Returns: false where it still has to wait.
+    /// - Returns: false if the list or part still has to wait.
     private func start(_ waiting: LargeLists.Waiting) -> Bool {
         let slot = waiting.slot
         guard sinks[slot.session] != nil else {
-            // Who asked has gone.
+            // The session that requested the list has ended.
             endGather(slot)
             return true
         }
@@ -189,7 +191,7 @@ extension Node {
             guard reserve(bytes, for: slot) else { return false }
             scatterGather.hasMemory = true
             scatterGather.isPutOff = false
-            // Its patience with shards that cannot be asked begins anew.
+            // The time limit for shards that cannot be asked starts again.
             scatterGather.since = ports.clock.milliseconds
             goOn(
                 scatterGather, asking: scatterGather.query.shards(of: cluster?.shards ?? 0),

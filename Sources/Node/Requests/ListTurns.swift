@@ -2,22 +2,22 @@ import Chat
 import Replication
 import Wire
 
-/// The lists that are read from the shards here in slices.
+/// The lists that this node reads from its shards in slices.
 ///
-/// A list of any size takes its turn beside others, however many of them one user asks for at a
-/// time, and on however many connections. Each gets one slice, which is enough for nearly all; of
-/// the others a few go on at a time, so that little of them is held.
+/// The users share the reading time in round-robin order, however many lists a user requests on
+/// however many connections. Each list first gets one slice, which is enough for nearly all lists.
+/// Of the larger lists, only `openMax` are read at a time, which limits their memory.
 struct ListTurns: Sendable {
-    /// The lists that have had no slice, and those that have had one and wait to go on.
+    /// The lists without a slice so far, and the lists that have had one slice and wait for more.
     private var fresh = FairQueue<UserID, ReplySlot>()
     private var begun = FairQueue<UserID, ReplySlot>()
-    /// The lists that go on, in the order of their turns.
+    /// The lists that are being read further, in the order of their next slices.
     private var open: [ReplySlot] = []
     private var isFreshNext = true
-    /// The microseconds of this turn that are left for lists as they are asked for.
+    /// The microseconds of the node's current turn that are left for lists when they are requested.
     private(set) var left = TurnTime.ofLists
 
-    /// The most lists that go on at a time.
+    /// The greatest number of lists that are read further at a time.
     static let openMax = 4
 
     var isIdle: Bool { fresh.isEmpty && begun.isEmpty && open.isEmpty }
@@ -30,7 +30,7 @@ struct ListTurns: Sendable {
         }
     }
 
-    /// Takes the next list, one that has had no slice every other time.
+    /// Removes and returns the next list; every second time, a list without a slice comes first.
     mutating func takeNext() -> (slot: ReplySlot, stage: Stage)? {
         isFreshNext.toggle()
         if isFreshNext, let slot = fresh.takeFirst() { return (slot, .fresh) }
@@ -41,7 +41,7 @@ struct ListTurns: Sendable {
 
     mutating func spend(to left: UInt64) { self.left = left }
 
-    /// Renews the time for the next turn.
+    /// Resets the time for lists at the start of the node's next turn.
     mutating func renew() { left = TurnTime.ofLists }
 
     enum Stage: Sendable {
@@ -52,9 +52,9 @@ struct ListTurns: Sendable {
 }
 
 extension Node {
-    /// Keeps a list that is not complete.
+    /// Stores a list that is not complete, and queues its reading.
     ///
-    /// - Parameter stage: how far its reading here has come.
+    /// - Parameter stage: how far the reading of the list on this node has progressed.
     func keep(
         _ scatterGather: ScatterGather, for slot: ReplySlot, at stage: ListTurns.Stage = .fresh
     ) {
@@ -62,13 +62,13 @@ extension Node {
         scatterGathers[slot] = scatterGather
         guard !scatterGather.unread.isEmpty, !isQueued else { return }
         scatterGathers[slot]?.isQueued = true
-        // A question about another user takes the time of the one who has it asked.
+        // A list for a block check counts as a list of the user whose request is checked.
         let user = blockChecks.running[slot.session]?.user ?? scatterGather.user
         listTurns.append(slot, of: user, at: stage)
         ports.host.turnAgain()
     }
 
-    /// Reads a list from the shards here as far as this turn's time for lists allows.
+    /// Reads a list from this node's shards as far as the turn's time for lists allows.
     ///
     /// - Returns: the failure of the whole list, if any.
     func read(_ scatterGather: inout ScatterGather, for slot: ReplySlot) -> ShardFailure? {
@@ -76,11 +76,11 @@ extension Node {
         let most = min(listTurns.left, TurnTime.ofListSlice)
         let time = TurnTime(most, on: ports.clock)
         defer { listTurns.spend(to: listTurns.left - (most - time.left)) }
-        // The shards hold what the connection has seen, or it has just been asked for.
+        // The callers include only shards that may answer the connection.
         return read(&scatterGather, for: slot, until: time) { _ in true }
     }
 
-    /// Goes on with the lists that are not read yet, at the end of a turn.
+    /// Continues reading the unfinished lists, at the end of a turn of the node.
     func continueLists() {
         listTurns.renew()
         guard !listTurns.isIdle else { return }
@@ -170,7 +170,7 @@ extension Node {
         shard(id)?.assumeIsolated { $0.endReading(for: slot) }
     }
 
-    /// Drops a list that nobody waits for.
+    /// Drops a list for which no session or member waits any more.
     func endGather(_ slot: ReplySlot) {
         guard var scatterGather = scatterGathers.removeValue(forKey: slot) else { return }
         endReading(&scatterGather, for: slot)

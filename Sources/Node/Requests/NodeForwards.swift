@@ -3,13 +3,13 @@ import Chat
 import Replication
 import Wire
 
-/// Forwards: sends clients' requests to the members that answer them, and handles the responses.
+/// The forwarding of clients' requests to members, and the handling of the members' responses.
 extension Node {
-    /// The size that a forward counts with beside its texts, in bytes.
+    /// The size in bytes that is counted for a forward in addition to its texts.
     private static let forwardBytes = 256
-    /// Queues a request for another member; it is sent at the end of the turn.
+    /// Queues a request for another member; the request is sent at the end of the node's turn.
     ///
-    /// - Returns: `awaited`, or the failure `overloaded` where too many forwards are queued.
+    /// - Returns: `awaited`, or the failure `overloaded` if too many forwards are queued.
     func forward(_ request: PeerRequest.Request, of shard: ShardID, for slot: ReplySlot) -> Reply {
         guard !forwards.isFull else { return .here(.failed(.overloaded), isSettled: true) }
         forwards.add(
@@ -25,8 +25,8 @@ extension Node {
         return nextCall
     }
 
-    /// Sends the waiting forwards for which a member can be asked; executes those that this node
-    /// can answer by now.
+    /// Sends the waiting forwards to the members that can answer them, and executes the forwards
+    /// that this node can answer by now.
     func sendForwards() {
         guard !forwards.isEmpty else { return }
         for shard in forwards.waitingShards { sendForwards(of: shard) }
@@ -50,19 +50,19 @@ extension Node {
 
     /// Gives up the waiting forwards of sessions that have ended.
     ///
-    /// What such a session had seen is forgotten, so that no replica can be compared with it: a
-    /// write could be executed where what it answers is missing.
+    /// The session vector of an ended session is lost, so no replica can be compared with it: a
+    /// replica could execute a write without having the message that the write answers.
     private func dropAbandoned(of id: ShardID) {
         for forward in forwards.removeWaiting(of: id, where: { sinks[$0] == nil }) {
             finish(forward, forward.outcome(of: .unreachable), nil)
         }
     }
 
-    /// Takes out the waiting forwards of a shard whose sessions this shard replica may answer as it
-    /// is.
+    /// Removes and returns the waiting forwards of a shard whose sessions this replica may answer
+    /// without a read barrier.
     ///
-    /// The others keep waiting, until a read barrier finds that the replica holds what their
-    /// sessions have seen.
+    /// The other forwards wait until a read barrier finds that the replica has caught up with their
+    /// sessions.
     ///
     /// - Parameter name: the member with the replica; nil for this node.
     private func takeCaughtUp(
@@ -99,11 +99,11 @@ extension Node {
 
     /// Sends a request to a member.
     ///
-    /// A member for which too much waits already is not asked again before something was heard of
-    /// it: it may be dead, and another owner may answer.
+    /// If too much data waits for a member, no request is sent to it before a frame of the member
+    /// arrives, since the member may be dead and another owner may answer.
     ///
     /// - Parameter milliseconds: how long the member may take until it has to refuse the request.
-    /// - Returns: false where there is no connection, the member's clock is unknown, or too much
+    /// - Returns: false if there is no connection, the member's clock is unknown, or too much data
     ///   waits for the member already.
     func ask(
         _ name: NodeName, _ request: PeerRequest.Request, as number: UInt64, _ round: UInt64 = 0,
@@ -120,17 +120,17 @@ extension Node {
         return false
     }
 
-    /// Whether a member for which too much waits goes on being asked: a planted bug.
+    /// Whether requests are still sent to a member for which too much data waits: a planted bug.
     var isFullMemberAsked: Bool {
         #if PlantedBugs
-            // The seed that finds the other one was found with it.
+            // The seed that finds `replayAheadOfTold` was found with this behaviour.
             return PlantedBug.fullMemberAsked.isOn || PlantedBug.replayAheadOfTold.isOn
         #else
             return false
         #endif
     }
 
-    /// Executes, in a shard here, forwards that have waited for a member.
+    /// Executes forwards that have waited for a member, in a shard of this node.
     private func resume(_ numbers: [UInt64], in shard: Shard) {
         let resumed = numbers.compactMap { number -> (ReplySlot, Completion, isSettled: Bool)? in
             guard let forward = forwards.remove(number) else { return nil }
@@ -141,13 +141,13 @@ extension Node {
             noteUnsettled(forward, outcome)
             return (forward.slot, outcome, isSettled)
         }
-        // A session may send its next request as soon as it has a reply: so all forwards are
+        // A session may send its next request as soon as it has a reply, so all forwards are
         // executed before the first reply.
         for (slot, outcome, isSettled) in resumed { keep(outcome, isSettled, for: slot) }
     }
 
-    /// What a session has observed by a result from a shard here: for a write only where it was
-    /// executed, for anything else all that the replica holds.
+    /// Returns what a result from this node's shard shows to a session: for a write, only the
+    /// replica that executed it; for other requests, also the replica's vector.
     private func seen(of shard: Shard, in outcome: Completion) -> Observation {
         if case .written = outcome { return Observation(shard.id, nil, by: .here) }
         return observation(of: shard)
@@ -167,7 +167,7 @@ extension Node {
         guard let forward = forwards[response.number] else { return }
         switch response.outcome {
         case .written(let receipt, let stored):
-            // Accepted from a member that was given up, too: the write is done there.
+            // The result counts even from a member that was given up, since the write is done.
             guard case .write = forward.request else { return }
             if let replica = observedReplica(of: name) {
                 sinks[forward.slot.session]?.onSeen([Observation(forward.shard, nil, by: replica)])
@@ -186,7 +186,8 @@ extension Node {
             appendPart(findings, isLast: isLast, for: response.number)
         case .failed(.stale(let time)):
             raise(response.number, on: forward, above: time)
-        // A node of an earlier version knows of no blocks, and neither will the next one.
+        // A node of an earlier version does not support blocks; asking another member would not
+        // help.
         case .failed(.unsupported) where forward.request.asks(BlocksQuery.self):
             finishForward(response.number, with: .failed(.unsupported), nil)
         case .failed(let failure) where failure.isOfItsMember:
@@ -208,10 +209,10 @@ extension Node {
         sinks[forward.slot.session]?.onSeen([Observation(seen, byMemberAt: channel)])
     }
 
-    /// Whether one more part of a response may be kept until the rest arrives; always true where no
-    /// other response has parts here.
+    /// Returns whether one more part of an incomplete response may be kept in memory; always true
+    /// if no other response has parts in memory.
     ///
-    /// - Parameter own: how many parts of the same response are kept already.
+    /// - Parameter own: how many parts of the same response are in memory already.
     func hasCapacity(forPartBehind own: Int) -> Bool {
         let held =
             forwards.partsCount + shardCalls.values.reduce(0) { $0 + $1.found.count }
@@ -238,8 +239,8 @@ extension Node {
         }
     }
 
-    /// Takes back a forward that its target cannot answer, with the others of the shard that the
-    /// target has not executed as far as is known; they wait for another member.
+    /// Takes back a forward that its target cannot answer, together with the forwards of the shard
+    /// that the target has not reported as executed; all of them wait for another member.
     private func pass(
         _ number: UInt64, on forward: Forward, because failure: ShardFailure?
     ) {
@@ -251,9 +252,9 @@ extension Node {
             number, isUndone: failure?.isUndone ?? true, deniesLater: failure == nil)
     }
 
-    /// Gives a write a greater time that its target refused as stale, and has it sent again.
+    /// Gives a write that its target refused as stale a greater time, and queues the write again.
     ///
-    /// The target has executed neither the write nor what it was sent for the shard after it.
+    /// The target has executed neither the write nor the later forwards of the shard.
     private func raise(_ number: UInt64, on forward: Forward, above time: HybridTimestamp) {
         guard !forward.mayBeDone, forward.raises < Forwards.raisesMax else {
             forwards.update(number) { $0.mayBeDone = true }
@@ -274,8 +275,8 @@ extension Node {
 
     /// Sends the result of a forward to its session.
     ///
-    /// A write that failed and may have been executed all the same is noted as unsettled: the
-    /// session's later writes name it.
+    /// A failed write that may nevertheless have been executed is recorded as unsettled, so that
+    /// the session's later writes name that write.
     func finish(_ forward: Forward, _ outcome: Completion, _ stored: Stored?) {
         tally.recordCompletion(outcome)
         noteUnsettled(forward, outcome)
@@ -299,10 +300,10 @@ extension Node {
         }
     }
 
-    /// Notes that a member left a request unanswered.
+    /// Records that a member left a request unanswered.
     ///
-    /// A member from which nothing at all has arrived within `patienceMilliseconds` is asked for no
-    /// shard any more; a member that is merely slow is not asked for this shard for a while.
+    /// A member from which no frame has arrived within `patienceMilliseconds` is asked for no shard
+    /// any more; a member that is only slow is not asked for this shard for a while.
     func noteUnanswered(by name: NodeName, for shard: ShardID, now: UInt64) {
         let heardAt = links[name]?.sync.heardAt ?? 0
         if now >= heardAt + Forwards.patienceMilliseconds {
@@ -314,7 +315,7 @@ extension Node {
 }
 
 extension ShardFailure {
-    /// Whether the failure is due to the member that was asked, so that another may succeed.
+    /// Whether the failure is due to the member that was asked, so that another member may succeed.
     var isOfItsMember: Bool {
         switch self {
         case .refused, .stale: false
@@ -325,7 +326,7 @@ extension ShardFailure {
     }
 
     /// Whether the request has certainly not been executed: a change whose commit failed may have
-    /// reached another owner before.
+    /// reached another owner before the failure.
     var isUndone: Bool {
         switch self {
         case .refused, .notReady, .behind, .overloaded, .clock, .unsupported, .stale: true
@@ -335,13 +336,13 @@ extension ShardFailure {
 }
 
 extension PeerRequest.Request {
-    /// Whether it is a query of a type about one partition.
+    /// Returns whether the request is a query of this type about one partition.
     func asks<Asked: Query>(_: Asked.Type) -> Bool {
         guard case .read(let query, _) = self else { return false }
         return query.base is Asked
     }
 
-    /// About how many bytes the texts and names of a write have; 0 for other requests.
+    /// The approximate size of the texts and names of a write, in bytes; 0 for other requests.
     var textBytes: Int {
         guard case .write(let operation, _, _) = self else { return 0 }
         return operation.mutation.action.roughBytes

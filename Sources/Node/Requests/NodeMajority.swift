@@ -3,33 +3,34 @@ import Membership
 import Replication
 import Wire
 
-/// A token that waits until all that it stands for is on a majority of the owners.
+/// A token that waits until all changes that it names are on a majority of the owners.
 struct MajorityWait: Sendable {
-    /// The place of the token, or of the answer to a member that makes one.
+    /// The reply slot of the token, or of the answer to a member that creates a token.
     let slot: ReplySlot
     let deadline: UInt64
-    /// What is not known to be on a majority; the last shard is judged first.
+    /// The changes not known to be on a majority of the owners; the last shard is checked first.
     var remaining: [(shard: ShardID, vector: Vector)]
-    /// Whether the last shard may have changed since it was judged.
+    /// Whether the last shard may have changed since it was checked.
     var isDue = true
 
-    /// How long a token waits at most, in milliseconds: as long as an `OK`.
+    /// How long a token waits at most, in milliseconds: as long as the `OK` of a write.
     static let patienceMilliseconds: UInt64 = 1_000
-    /// How long a member waits for a token of another node, in milliseconds; it is asked again
-    /// then.
+    /// How long a member delays its answer for a token of another node, in milliseconds; then that
+    /// node asks again.
     static let patienceOfMemberMilliseconds: UInt64 = 400
-    /// The most tokens that wait; those beyond it leave at once.
+    /// The greatest number of waiting tokens; further tokens are sent at once.
     static let countMax = 16_384
 }
 
-/// The wait of tokens for a majority.
+/// The wait of tokens until their changes are on a majority of the owners.
 ///
-/// A token that names what a single node has could not be honoured while that node is dead. So one
-/// leaves once all that it names is on a majority of the owners, or after a second.
+/// A token that names changes of a single node could not be honoured while that node is dead.
+/// Therefore a token is sent once all changes that it names are on a majority of the owners, or
+/// after a second.
 extension Node {
-    /// Has a token wait until these changes are on a majority of the owners, where they are not.
+    /// Delays a token until these changes are on a majority of the owners.
     ///
-    /// - Parameter others: the shards of other nodes of which some changes may not be.
+    /// - Parameter others: the shards on other nodes with changes that may not be on a majority.
     /// - Returns: whether the token waits.
     package func awaitMajority(
         _ slot: ReplySlot, of seen: [(shard: ShardID, vector: Vector)],
@@ -41,7 +42,8 @@ extension Node {
         return begin(slot, remaining, for: MajorityWait.patienceMilliseconds)
     }
 
-    /// Answers a member that asks how many owners have changes, once those are a majority.
+    /// Answers a member's question how many owners have these changes, once a majority has them or
+    /// `patienceOfMemberMilliseconds` have passed.
     func count(_ vector: Vector, of shard: Shard, forTokenAt slot: ReplySlot) {
         let waits =
             shard.assumeIsolated { $0.awaitsMajority(vector) }
@@ -74,9 +76,9 @@ extension Node {
         askForCopies(of: vector, in: id, from: name, for: slot, forToken: true)
     }
 
-    /// Records how many owners have a shard's changes, as a member has counted.
+    /// Records a member's count of the owners that have a shard's changes.
     ///
-    /// - Returns: whether a token waits at the slot.
+    /// - Returns: whether a token waits under this slot.
     func noteCounted(_ count: Int, in id: ShardID, for slot: ReplySlot) -> Bool {
         guard let index = majorityWaits.firstIndex(where: { $0.slot == slot }) else { return false }
         if count >= majority { majorityWaits[index].remaining.removeAll { $0.shard == id } }
@@ -85,9 +87,9 @@ extension Node {
         return true
     }
 
-    /// Lets the tokens leave that have waited for long enough.
+    /// Sends the tokens whose changes are on a majority or whose time limit has passed.
     ///
-    /// - Parameter changed: the shards of which anything has changed since the last call.
+    /// - Parameter changed: the shards that have changed since the last call.
     func settleMajorityWaits(_ changed: [ShardID]) {
         guard !majorityWaits.isEmpty else { return }
         let changed = Set(changed)
@@ -97,7 +99,7 @@ extension Node {
         for wait in judged where wait.remaining.isEmpty || now >= wait.deadline { finish(wait) }
     }
 
-    /// Removes from a wait what is on a majority by now.
+    /// Removes from a wait the changes that are on a majority of the owners by now.
     private func judge(_ wait: MajorityWait, _ changed: Set<ShardID>) -> MajorityWait {
         var wait = wait
         while let (id, vector) = wait.remaining.last, wait.isDue || changed.contains(id) {
@@ -120,7 +122,7 @@ extension Node {
 
     private var majority: Int { (owners.first?.count ?? 0) / 2 + 1 }
 
-    /// Asks again for what was not answered.
+    /// Repeats the unanswered requests for the confirmations that tokens wait for.
     func tickMajorityWaits() {
         guard !majorityWaits.isEmpty else { return }
         let asked = Set(

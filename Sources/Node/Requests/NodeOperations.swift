@@ -4,7 +4,7 @@ import Replication
 import StorePort
 import Wire
 
-/// The reasons why a node does not do what a request asks of the node itself, and of no shard.
+/// The reasons why a node refuses a request that concerns the node itself and no shard.
 package enum OperationFailure: Error, Hashable, Sendable {
     case unknownMember
     case oneself
@@ -12,7 +12,7 @@ package enum OperationFailure: Error, Hashable, Sendable {
     case faultsForbidden
     /// Only a dead or evicted member can be forgotten.
     case notDead
-    /// No other living member could take over what this node holds.
+    /// No other living member could take over this node's replicas.
     case nobodyElse
     /// `joinsMax` addresses have not answered yet.
     case tooManyJoins
@@ -22,10 +22,10 @@ package enum OperationFailure: Error, Hashable, Sendable {
     case backup(BackupFailure)
     /// The process ends before the request is done.
     case stopping
-    /// The token is of another cluster.
+    /// The token was issued by another cluster.
     case foreignToken
     case tooManyWatchers
-    /// Too many users type at once: on this connection, or on all of this node.
+    /// Too many users type at once: on this connection, or on all connections of this node.
     case tooManyTyping
 }
 
@@ -36,13 +36,13 @@ package enum CutDirection: String, CaseIterable, Hashable, Sendable {
     case out
 }
 
-/// A shard, as this node sees it.
+/// The state of a shard as this node sees it.
 package struct ShardReport: Hashable, Sendable {
     package enum State: String, CaseIterable, Hashable, Sendable {
         case ready, syncing, leaving
     }
 
-    /// The shard replica that this node holds.
+    /// The state of this node's replica of a shard.
     package struct Held: Hashable, Sendable {
         package let state: State
         /// The number of documents, tombstones included.
@@ -54,12 +54,12 @@ package struct ShardReport: Hashable, Sendable {
     package let shard: ShardID
     /// The owners, in the order in which placement ranks them.
     package let owners: [NodeName]
-    /// Nil where this node holds no replica.
+    /// The state of this node's replica; nil if this node has no replica of the shard.
     package let held: Held?
 }
 
 extension Node {
-    /// Reports on every shard of the cluster, in order.
+    /// Returns a report on every shard of the cluster, in ascending order.
     package func shardReports() -> [ShardReport] {
         owners.indices.map { number in
             let id = ShardID(UInt16(number))
@@ -77,10 +77,10 @@ extension Node {
 
     // MARK: Members
 
-    /// The most addresses that are dialled and have not answered: as many as a cluster has members.
+    /// The greatest number of dialled addresses without an answer: the greatest size of a cluster.
     package static let joinsMax = 100
 
-    /// Has the node at a gossip address be dialled until it answers.
+    /// Dials a gossip address until the node at the address answers.
     package func join(_ address: String) -> Result<Void, OperationFailure> {
         guard unanswered.count < Node.joinsMax || unanswered.contains(address) else {
             return .failure(.tooManyJoins)
@@ -117,10 +117,10 @@ extension Node {
 
 /// Simulated network cuts, for tests.
 ///
-/// A cut holds frames back, as TCP does when a cable is pulled: they arrive late if the cut is
+/// A cut delays frames, as TCP does when a cable is pulled: the frames arrive late if the cut is
 /// healed in time; otherwise the silence ends the connection.
 extension Node {
-    /// Holds back everything from a member, to it, or both.
+    /// Delays all frames from a member, to a member, or in both directions.
     package func block(
         _ name: NodeName, _ direction: CutDirection
     ) -> Result<Void, OperationFailure> {
@@ -133,9 +133,9 @@ extension Node {
         return .success(())
     }
 
-    /// Heals the cut to a member.
+    /// Ends the simulated cut to a member.
     ///
-    /// - Parameter name: the member; nil for every cut.
+    /// - Parameter name: the member; nil to end every cut.
     package func unblock(_ name: NodeName?) -> Result<Void, OperationFailure> {
         guard options.mayBlock else { return .failure(.faultsForbidden) }
         if let name {
@@ -158,7 +158,6 @@ extension Node {
         if cutIn.contains(name) { onTypingLost(from: name) }
     }
 
-    /// Whether a cut prevents new connections to a member: in either direction, it holds back the
-    /// hello.
+    /// Whether a cut prevents new connections to a member: any cut delays the greeting.
     func isCut(_ name: NodeName) -> Bool { cutIn.contains(name) || cutOut.contains(name) }
 }

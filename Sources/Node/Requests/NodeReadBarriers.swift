@@ -4,22 +4,23 @@ import Placement
 import Replication
 import Wire
 
-/// The session guarantees: before a replica answers a connection, it holds what the connection has
-/// seen.
+/// The session guarantees: before a replica answers a connection, it contains all changes that the
+/// connection has seen.
 ///
-/// As long as a connection's requests for a shard go to the same replica, there is nothing to do.
-/// When another replica is to answer, it is first asked whether it holds all of it. It pulls from
-/// the holders that may have the rest, and answers once it has it, or once every holder has been
-/// heard.
+/// As long as the same replica answers a connection's requests for a shard, no check is needed.
+/// Before another replica answers, this node asks that replica to catch up. The replica then pulls
+/// missing changes from the holders, and answers once it contains the changes or once every holder
+/// has answered.
 extension Node {
-    /// Whether the token was issued in this cluster; nil before this node is in one.
+    /// Whether the token was issued in this cluster; nil before this node is in a cluster.
     package func isOfThisCluster(_ token: Token) -> Bool? {
         cluster.map { token.isOf($0.id) }
     }
 
-    /// Returns the token of what a connection has seen; nil before this node is in a cluster.
+    /// Returns a token of the changes that a connection has seen; nil before this node is in a
+    /// cluster.
     ///
-    /// - Parameter first: the shards that matter most.
+    /// - Parameter first: the shards with priority in the limited size of the token.
     package func token(
         of seen: [(shard: ShardID, vector: Vector)], first: [ShardID],
         after unsettled: Unsettled = Unsettled()
@@ -33,15 +34,15 @@ extension Node {
         return token
     }
 
-    /// Advances the clock to that of a client's token, so that the client's next operations are
-    /// later.
+    /// Advances this node's clock to the time in a client's token, so that the client's next
+    /// operations get later times.
     ///
-    /// A client may have made the token up: a time too far ahead to be believed is ignored. If it
-    /// was genuine, `ShardFailure.stale` brings the greater time that is needed.
+    /// A client may have forged the token, so a time too far ahead is ignored. If the token was
+    /// genuine, a write may fail with `ShardFailure.stale`, which contains the time to exceed.
     package func observe(_ token: Token) { observe(token.clock) }
 
-    /// Returns what the replicas hold that answer here: of all shards, or of the shard of a
-    /// partition key.
+    /// Returns the vectors of the replicas on this node that answer requests: for all shards, or
+    /// for the shard of a partition key.
     package func observations(of partition: String?) -> [Observation] {
         if let partition {
             return shardID(of: partition).flatMap { shard($0) }.map { [observation(of: $0)] } ?? []
@@ -56,13 +57,13 @@ extension Node {
         Observation(shard.id, shard.assumeIsolated { $0.vector }, by: .here)
     }
 
-    /// Returns the state to be reported after a read barrier: that on the replica's disk.
+    /// Returns the observation to report after a read barrier: the state on the replica's disk.
     private func storedObservation(of shard: Shard) -> Observation {
         Observation(shard.id, shard.assumeIsolated { $0.stored.vector }, by: .here)
     }
 
-    /// Starts a `SINCE`: the slot is told once every replica that answers the connection holds what
-    /// the token stands for, or that this cannot be had.
+    /// Starts a `SINCE`: the slot is notified once every replica that answers the connection
+    /// contains the changes that the token names, or once this has failed.
     package func since(_ token: Token, for slot: ReplySlot) {
         let shards = cluster.map { token.shards(of: $0.shards) } ?? []
         sinces[slot] = Since(slot: slot, missing: Set(shards))
@@ -76,8 +77,8 @@ extension Node {
 
     // MARK: The asking side
 
-    /// Whether a replica may answer a connection as it is; if not, a read barrier is begun, unless
-    /// there are too many.
+    /// Returns whether a replica may answer a connection now; if not, starts a read barrier unless
+    /// too many exist.
     func isCaughtUp(
         _ session: UInt64, _ shard: ShardID, with replica: SessionVector.ObservedReplica
     )
@@ -135,7 +136,7 @@ extension Node {
                 name, .level(place.shard, cover.constraint), as: number,
                 within: Forwards.patienceMilliseconds)
             guard isSent else {
-                // The next turn asks another owner.
+                // Another owner is asked in the node's next turn.
                 if !isFullMemberAsked { ports.host.turnAgain() }
                 return
             }
@@ -172,10 +173,11 @@ extension Node {
         ports.host.turnAgain()
     }
 
-    /// Notes that a lenient connection goes on at a replica that lacks what it has seen.
+    /// Records that a connection without a strict constraint continues at a replica that lacks
+    /// changes that the connection has seen.
     ///
-    /// A removal of what this replica does not hold is written all the same, so that it holds when
-    /// the other replicas return.
+    /// Later removals are written even if this replica lacks the removed element, so that a removal
+    /// takes effect when the other replicas return.
     private func noteUnmet(_ constraint: ReadConstraint, by observation: Observation) {
         guard !constraint.isStrict, let vector = observation.vector,
             !constraint.minimum.isCovered(by: vector, of: observation.shard, checkpoints.known)
@@ -183,7 +185,7 @@ extension Node {
         operations.noteUnsettled(latestTime, on: observation.shard)
     }
 
-    /// Ends a read barrier in vain: the requests that waited for it fail.
+    /// Ends a read barrier without success; the requests that waited for the barrier fail.
     private func giveUp(_ place: SessionShard) {
         drop(place)
         for slot in sinces.keys.filter({ $0.session == place.session }) { failSince(slot) }
@@ -227,13 +229,13 @@ extension Node {
         }
     }
 
-    /// Makes connections that relied on a replica here check again, because it may have lost
-    /// something.
+    /// Makes connections that relied on this node's replica check again, because the replica may
+    /// have lost changes.
     func forgetReplica(of shard: ShardID) {
         for session in sinks.keys.sorted() { sinks[session]?.forgetReplica(of: shard) }
     }
 
-    /// Whether anything here still brings a replica up to what a session has seen.
+    /// Returns whether a read barrier, `SINCE` or catch-up of this node still runs for a session.
     package func hasReadBarriers(of session: UInt64) -> Bool {
         readBarriers.keys.contains { $0.session == session }
             || sinces.keys.contains { $0.session == session }
@@ -253,7 +255,7 @@ extension Node {
 
     // MARK: The answering side
 
-    /// Brings a replica here up to a read constraint, and then tells the waiter.
+    /// Starts a catch-up of this node's replica to a read constraint; then notifies the waiter.
     func level(_ shard: ShardID, _ constraint: ReadConstraint, for waiter: CatchUp.Waiter) {
         guard catchUps.count < CatchUp.countMax else { return deny(waiter) }
         catchUps.append(

@@ -4,7 +4,8 @@ import Placement
 import Replication
 import Wire
 
-/// The routing of clients' requests: to a shard held here, or to a member that holds the shard.
+/// The routing of clients' requests: to a shard replica of this node, or to a member that has a
+/// replica of the shard.
 extension Node {
     /// The destination of requests for a shard.
     enum Route {
@@ -13,27 +14,27 @@ extension Node {
         case nobody
     }
 
-    /// The shard of a conversation; nil before the node is in a cluster.
+    /// Returns the shard of a conversation; nil before the node is in a cluster.
     package func shardID(of conversation: ConversationID) -> ShardID? {
         shardID(of: conversation.text)
     }
 
-    /// The shard of a partition key; nil before the node is in a cluster.
+    /// Returns the shard of a partition key; nil before the node is in a cluster.
     func shardID(of partition: String) -> ShardID? {
         cluster.map { ShardID(of: partition, count: $0.shards) }
     }
 
-    /// The shard of a conversation, if it is held here.
+    /// Returns this node's replica of a conversation's shard; nil if this node has none.
     package func shard(of conversation: ConversationID) -> Shard? {
         shardID(of: conversation).flatMap { shard($0) }
     }
 
-    /// The shard of this number, if it is held here.
+    /// Returns this node's replica of a shard; nil if this node has none.
     package func shard(_ id: ShardID) -> Shard? {
         Int(id.number) < held.count ? held[Int(id.number)] : nil
     }
 
-    /// Creates an id for a message or an action item whose sender has named none.
+    /// Creates an id for a message or an action item whose sender has given no id.
     package nonisolated func mintID() -> String {
         MessageID.minted(
             at: HybridTimestamp(milliseconds: ports.clock.wallMilliseconds),
@@ -41,10 +42,10 @@ extension Node {
         ).text
     }
 
-    /// Ends the process in an orderly way.
+    /// Starts the orderly shutdown of the process.
     package func shutDown() { ports.host.end(.shutdown) }
 
-    /// Schedules another turn without waiting for I/O.
+    /// Schedules another turn of the event loop, which starts without waiting for I/O.
     package func turnAgain() { ports.host.turnAgain() }
 
     package func attach(_ sink: any ReplySink, as session: UInt64) { sinks[session] = sink }
@@ -62,11 +63,11 @@ extension Node {
 
     // MARK: Handling
 
-    /// Executes a write of a client, or forwards it.
+    /// Executes a write of a client, or forwards the write to another member.
     ///
     /// - Parameters:
-    ///   - isMinted: whether the id in it was just made, so that no document has it.
-    ///   - sessionVectors: what the connection has seen.
+    ///   - isMinted: whether the mutation's id was just generated, so that no document has it.
+    ///   - sessionVectors: the changes that the connection has seen.
     ///   - unsettled: earlier operations of the connection that may still be executed.
     package func handle(
         _ mutation: consuming Mutation, isMinted: Bool, level: AckLevel, for slot: ReplySlot,
@@ -89,17 +90,17 @@ extension Node {
             having: sessionVectors, after: unsettled)
     }
 
-    /// The reply to each write while the node's clock is wrong; nil while it is right.
+    /// The reply to each write while the node's clock is wrong; nil while the clock is right.
     private var refusalOfClock: Reply? {
         guard cluster != nil, let offset = clusterTime.refusedOffset else { return nil }
         return .here(.failed(.clock(offset)), isSettled: true)
     }
 
-    /// Executes a write, or forwards it, whatever is blocked.
+    /// Executes or forwards a write without a check of blocked users.
     ///
     /// - Parameters:
-    ///   - senders: whom the user has blocked, where the answer says what is unread.
-    ///   - sessionVectors: what the connection has seen; nil for what its sink says.
+    ///   - senders: the users whom the user has blocked, if the reply counts unread messages.
+    ///   - sessionVectors: the changes that the connection has seen; nil if its sink provides them.
     func execute(
         _ mutation: consuming Mutation, without senders: BlockedSenders, isMinted: Bool,
         level: AckLevel, for slot: ReplySlot, having sessionVectors: SessionVectors?,
@@ -135,12 +136,12 @@ extension Node {
         return handle(filtered: query, of: user, for: slot, sessionVectors)
     }
 
-    /// Answers a query that leaves out already what it has to leave out.
+    /// Answers a query whose filter for blocked users is already set.
     ///
     /// - Parameters:
-    ///   - place: the client's request that it belongs to: a list shows all that the client did
-    ///     before.
-    ///   - sessionVectors: what the connection has seen; nil for what its sink says.
+    ///   - place: the client's request to which the query belongs; a list shows the effects of
+    ///     earlier requests.
+    ///   - sessionVectors: the changes that the connection has seen; nil if its sink provides them.
     func handle(
         filtered query: AnyQuery, of user: UserID, for slot: ReplySlot,
         behind place: ReplySlot? = nil,
@@ -176,12 +177,13 @@ extension Node {
     /// Executes a client's request if this node owns the shard and is ready, which is nearly always
     /// the case.
     ///
-    /// - Returns: nil, with nothing done, if the route has to be looked up first.
+    /// - Returns: nil, without any effect, if the route has to be determined first.
     private func carryOutIfReady(
         _ request: PeerRequest.Request, in id: ShardID, for slot: ReplySlot
     ) -> (Completion, isSettled: Bool)? {
         guard !isRefusing, let shard = shard(id) else { return nil }
-        // A copy of the request costs as much as the look-up of its documents.
+        // The request is copied only if needed: a copy costs as much as the lookup of its
+        // documents.
         guard operations.hasUnsettled(on: id) else {
             return carryOutIfReady(named: request, in: shard, for: slot)
         }
@@ -201,7 +203,7 @@ extension Node {
         return execute(raised(request, above: time), in: shard, for: slot)
     }
 
-    /// Executes a client's request here; once more with a greater time, if it needs one.
+    /// Executes a client's request on this node, and repeats it with a greater time if necessary.
     ///
     /// - Returns: the outcome, and whether it may be sent at once.
     func carryOut(
@@ -211,11 +213,12 @@ extension Node {
         let (outcome, isSettled) = execute(request, in: shard, for: slot)
         guard case .failed(.stale(let time)) = outcome else { return (outcome, isSettled) }
         guard request.mayBeRaised else { return (.failed(.unanswered), isSettled: true) }
-        // No other request is executed in between, so the second time is great enough.
+        // No other request is executed between the two attempts, so the second time is great
+        // enough.
         return execute(raised(request, above: time), in: shard, for: slot)
     }
 
-    /// Executes a request here.
+    /// Executes a request on this node.
     ///
     /// - Returns: the outcome, and whether it may be sent at once.
     func execute(
@@ -235,9 +238,9 @@ extension Node {
         return (carriedOut.outcome, carriedOut.isSettled)
     }
 
-    /// Returns the request with a greater time.
+    /// Returns a write request with a time greater than `time`; other requests remain unchanged.
     ///
-    /// No node may have executed it with the first.
+    /// The caller ensures that no node has executed the request with its first time.
     func raised(_ request: PeerRequest.Request, above time: HybridTimestamp) -> PeerRequest.Request
     {
         guard case .write(var operation, let level, let attempt) = request else { return request }
@@ -247,9 +250,9 @@ extension Node {
 
     // MARK: Routes
 
-    /// Returns this node if it owns the shard and is ready; else the owner that was last chosen;
-    /// else the first owner that may be asked; else this node if its replica can serve; else any
-    /// member that may have a replica.
+    /// Returns the first available of these: this node if it owns the shard and is ready, the owner
+    /// that was chosen last, the first owner that may be asked, this node if its replica can serve,
+    /// or any member that may have a replica.
     func route(of id: ShardID) -> Route {
         let here = shard(id)
         if let here, here.assumeIsolated({ $0.isReady }) { return .here(here) }
@@ -269,8 +272,7 @@ extension Node {
         return others.first { mayAsk($0, for: id, now: now) }.map(Route.member) ?? .nobody
     }
 
-    /// Whether an owner is connected, which may be asked shortly though it is busy or says nothing
-    /// at present.
+    /// Returns whether an owner is connected; an owner that is busy or silent now may answer later.
     func isOwnerConnected(_ id: ShardID) -> Bool {
         owners[Int(id.number)].contains { links[$0] != nil }
     }
@@ -294,7 +296,7 @@ extension Node {
         tickTyping()
     }
 
-    /// Ends all that was on its way on a lost connection to a member.
+    /// Ends all requests, responses and feeds on a lost connection to a member.
     func onLinkLost(_ channel: UInt64, to name: NodeName) {
         let session = SessionBit.peer | channel
         for slot in pendingResponses.keys where slot.session == session {

@@ -4,35 +4,37 @@ import Replication
 import StorePort
 import Wire
 
-/// The outcome of a request whose reply waits until disks have stored what it depends on.
+/// The outcome of a request whose reply waits until the changes that it depends on are stored.
 struct PendingResponse: Sendable {
     let outcome: Completion
     /// The round of the member's request; 0 for a client.
     let round: UInt64
     let since: UInt64
-    /// The state of the replica whose content the reply shows; for a member.
+    /// The state of the replica whose content the reply shows; set for members only.
     var seen: [ObservedShard] = []
-    /// Whether the member has been told `taken`.
+    /// Whether `taken` was sent to the member.
     var isTaken = false
 
-    /// The most pending responses; a member that asks beyond that asks another.
+    /// The greatest number of pending responses; a further request of a member is refused, so that
+    /// the member asks another owner.
     static let countMax = 131_072
-    /// After how long a member is told that its request is executed here and waits for disks, in
-    /// milliseconds: before it asks another.
+    /// The time after which `taken` is sent to a member whose request waits for disks, in
+    /// milliseconds; the member asks another owner only later.
     static let takenMilliseconds: UInt64 = 200
 }
 
-/// The refusal of one member's requests for a shard, up to a round.
+/// The refusal of all requests of one member for a shard up to a round.
 struct Redirect: Sendable {
     let round: UInt64
     let until: UInt64
 
-    /// How long a refusal holds, in milliseconds: by then, what the member had sent before it knew
-    /// is late.
+    /// How long a refusal stays in force, in milliseconds.
+    ///
+    /// Requests that the member sent before it received the refusal reach their deadlines earlier.
     static let milliseconds: UInt64 = 1_000
 }
 
-/// The key of a redirect: the session that stands for a member, and a shard.
+/// The key of a redirect: the session number of a member, and a shard.
 struct RequestedShard: Hashable, Sendable {
     let session: UInt64
     let shard: ShardID
@@ -93,7 +95,7 @@ extension Node {
             return
         }
         let (outcome, isSettled) = execute(request.request, in: shard, for: slot)
-        // The request comes again with a greater time, and ahead of those that followed it.
+        // The member repeats the request with a greater time, before the requests that followed it.
         if case .failed(.stale) = outcome { deny(request, at: place) }
         var seen: [ObservedShard] = []
         if outcome.showsCopy {
@@ -102,7 +104,7 @@ extension Node {
         keep(outcome, isSettled, for: slot, request.round, seen: seen)
     }
 
-    /// Whether the clock here is right, or the request is not a write.
+    /// Returns whether this node's clock is right or the request is not a write.
     private func mayCarryOut(_ request: PeerRequest.Request) -> Bool {
         if case .write = request { clusterTime.refusedOffset == nil } else { true }
     }
@@ -114,7 +116,7 @@ extension Node {
 
     // MARK: Replies
 
-    /// Replies to a request, at once or when disks have stored what it depends on.
+    /// Replies to a request, at once or when the changes that the reply depends on are stored.
     func keep(
         _ outcome: Completion, _ isSettled: Bool, for slot: ReplySlot, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
@@ -129,7 +131,7 @@ extension Node {
         }
     }
 
-    /// Sends an outcome to the session or the member that asked.
+    /// Sends an outcome to the session or the member that sent the request.
     func finish(
         _ slot: ReplySlot, _ outcome: Completion, _ stored: Stored?, _ round: UInt64 = 0,
         seen: [ObservedShard] = []
@@ -156,7 +158,7 @@ extension Node {
 
     /// Sends findings to a member in parts.
     ///
-    /// - Parameter last: makes the last part out of findings and their index.
+    /// - Parameter last: creates the last part from its findings and its index.
     func sendFindings(
         _ findings: AnyFindings, to slot: ReplySlot, _ round: UInt64, seen: [ObservedShard],
         last: (AnyFindings, Int) -> PeerResponse.Completion
@@ -170,7 +172,8 @@ extension Node {
         }
     }
 
-    /// - Returns: false if too much waits for the member already; the member is told so instead.
+    /// - Returns: false if too much data waits for the member already, so that a refusal was sent
+    ///   instead of the response.
     @discardableResult
     func sendResponse(
         _ outcome: PeerResponse.Completion, to slot: ReplySlot, _ round: UInt64 = 0,
@@ -200,7 +203,7 @@ extension Node {
         return false
     }
 
-    /// Sends the replies for which shards have stored what they waited for.
+    /// Sends the replies whose changes have been stored.
     func settle(_ settled: [(ReplySlot, Stored)]) {
         guard !settled.isEmpty else { return }
         var replies: [(slot: ReplySlot, stored: Stored)] = []
@@ -224,7 +227,7 @@ extension Node {
         sendReplies(replies)
     }
 
-    /// Hands each session all its stored replies in one call.
+    /// Passes to each session all of its replies with stored changes in one call.
     private func sendReplies(_ replies: [(slot: ReplySlot, stored: Stored)]) {
         let replies = replies.sorted { precedes($0.slot, $1.slot) }
         var start = 0
@@ -237,8 +240,7 @@ extension Node {
         }
     }
 
-    /// Fails the replies of a shard after a failed commit; a co-owner may have the changes all the
-    /// same.
+    /// Fails the replies of a shard after a failed commit; a co-owner may have stored the changes.
     func fail(_ slots: [ReplySlot], of shard: ShardID, because failure: StoreFailure) {
         for slot in slots {
             if !slot.isOfMember, let last = operations.source.last {
@@ -259,9 +261,9 @@ extension Node {
         }
     }
 
-    /// Notes that a client is about to be told that its operation may be done.
+    /// Records that the reply to a client will report that its operation may have been executed.
     ///
-    /// - Parameter last: that operation, or a later one of this process.
+    /// - Parameter last: the client's operation, or a later operation of this process.
     func noteUnsettled(_ last: Stamp, on shard: ShardID, for slot: ReplySlot) {
         operations.noteUnsettled(last.time, on: shard)
         sinks[slot.session]?.onUnsettled(last)
@@ -302,6 +304,6 @@ extension Completion {
 }
 
 extension ReplySlot {
-    /// Whether another member waits for the reply, and not a client of this node.
+    /// Whether the reply belongs to another member and not to a client of this node.
     var isOfMember: Bool { session & SessionBit.peer != 0 }
 }

@@ -3,50 +3,50 @@ import Replication
 import StorePort
 import Wire
 
-/// A user's list that is being put together from the shards held here and from members' answers.
+/// A user's list that is being assembled from this node's shards and from members' answers.
 struct ScatterGather: Sendable {
     let query: AnyQuery
     let user: UserID
-    /// When it was begun, in milliseconds.
+    /// When the list was begun, in milliseconds.
     var since: UInt64
-    /// Whether the member that asked has been told `taken`.
+    /// Whether `taken` was sent to the member that requested the list.
     var isTaken = false
-    /// How large the list may be to be sent at once to the member that asked; nil for any size.
+    /// The greatest size in bytes at which the list is sent to a member at once; nil for any size.
     var bytesMax: Int?
     private(set) var findings: AnyFindings?
-    /// The parts taken from answers of several parts; answers of a single part do not count.
+    /// The number of parts from answers with several parts; single-part answers do not count.
     private(set) var parts = 0
     /// The states of the replicas that the list was read from.
     var seen: [Observation] = []
-    /// The number of shards here whose part shows changes that are not on disk yet.
+    /// The number of this node's shards whose part shows changes that are not on disk yet.
     var unsettled = 0
-    /// The number of members that are asked.
+    /// The number of calls to members that have not been answered.
     var asks = 0
-    /// Whether memory is reserved by the sizes of the parts, and not by what a list may have.
+    /// Whether memory is reserved by the sizes of the parts, not by an estimate for any list.
     var isEstimateDropped = false
-    /// Whether memory is reserved by the size of a part or of the list.
+    /// Whether memory has been reserved for a part of known size or for the whole list.
     var hasMemory = false
-    /// Whether it waits for memory as a whole, without any part.
+    /// Whether the whole list waits for memory and has no parts.
     var isPutOff = false
-    /// How often all of its parts were dropped.
+    /// How often all parts of the list were dropped.
     var attempt = 0
-    /// The shards here that are still to be read, and what has been read of the first one.
+    /// The shards of this node that are still to be read, and the reading of the first of them.
     var unread: ArraySlice<ShardID> = []
     var reading: ListReading?
-    /// The number of shards here that have been read, and about what was found there, in bytes.
+    /// The number of this node's shards that were read, and the size of their parts in bytes.
     var shardsRead = 0
     var bytesRead = 0
-    /// The size for which memory is reserved for what is read here, in bytes.
+    /// The memory that is reserved for this node's part of the list, in bytes.
     var bytesReserved = 0
-    /// Whether it is among `ListTurns`.
+    /// Whether the list is queued in `ListTurns`.
     var isQueued = false
-    /// The shards that are asked for again with the next tick: their owner is busy, or the replica
-    /// that answers is still behind the connection.
+    /// The shards that are requested again at the next tick, because their owner is busy or its
+    /// replica lacks changes that the connection has seen.
     var later: [ShardID] = []
-    /// The shards that no member could be asked for.
+    /// The shards for which no member could be asked.
     var missing: [ShardID] = []
 
-    /// How long the shards that are missing are asked for again, in milliseconds.
+    /// How long missing shards are requested again, in milliseconds.
     static let patienceMilliseconds: UInt64 = 1_000
 
     init(_ query: AnyQuery, of user: UserID, now: UInt64) {
@@ -57,11 +57,11 @@ struct ScatterGather: Sendable {
 
     var isOver: Bool { unsettled == 0 && !isGathering }
 
-    /// Whether parts are still to be read, here or by members.
+    /// Whether parts are still to be read, by this node or by members.
     var isGathering: Bool { asks > 0 || !later.isEmpty || !unread.isEmpty || isPutOff }
 
-    /// The size of what the shards here have of the list, in bytes, if the rest is like what was
-    /// read of it; nil where nothing was read.
+    /// The size of this node's part of the list in bytes, estimated from the documents that were
+    /// read; nil if no document was read.
     var bytesEstimated: Int? {
         let thousandths = 1_000 * shardsRead + (reading?.thousandths ?? 0)
         guard thousandths > 0 else { return nil }
@@ -69,12 +69,12 @@ struct ScatterGather: Sendable {
         return bytes * 1_000 * (shardsRead + unread.count) / thousandths
     }
 
-    /// Has shards be asked for again with the next tick, unless it is too late for that.
+    /// Schedules a new request for shards at the next tick, unless it is too late.
     mutating func postpone(_ shards: [ShardID], now: UInt64) {
         if isLate(now) { missing += shards } else { later += shards }
     }
 
-    /// Whether it is too late to ask others for missing shards.
+    /// Returns whether it is too late to ask other members for missing shards.
     func isLate(_ now: UInt64) -> Bool { now >= since + ScatterGather.patienceMilliseconds }
 
     /// - Returns: false if the findings do not answer the query.
@@ -85,12 +85,12 @@ struct ScatterGather: Sendable {
         return true
     }
 
-    /// Notes that a shard contains nothing that the query finds.
+    /// Records that a shard contains nothing that the query finds.
     mutating func appendNothing() {
         if findings == nil { findings = query.nothing }
     }
 
-    /// The list, without the parts of the missing shards.
+    /// The completed list, without the parts of the missing shards.
     var outcome: Completion {
         guard let findings else { return .failed(.unreachable) }
         return .found(findings.gathered, isPartial: !missing.isEmpty)
@@ -98,11 +98,11 @@ struct ScatterGather: Sendable {
 }
 
 extension Node {
-    /// Executes a list once all earlier requests of its connection are done, since it has to show
-    /// them.
+    /// Executes a list once all earlier requests of its connection are done, since the list has to
+    /// show their effects.
     ///
-    /// - Parameter place: the client's request that it belongs to; where that is another one, what
-    ///   the connection has seen is looked at when the list is begun.
+    /// - Parameter place: the client's request to which the list belongs; if this is another slot,
+    ///   the session vectors are checked when the list is begun.
     func list(
         _ query: AnyQuery, of user: UserID, for slot: ReplySlot, behind place: ReplySlot,
         having sessionVectors: SessionVectors?
@@ -117,10 +117,10 @@ extension Node {
         return .awaited
     }
 
-    /// Whether later requests of the connection have to wait: parts of a list are still to be read,
-    /// or it is still asked whether the request may be executed.
+    /// Returns whether later requests of the connection have to wait, because a list is still being
+    /// read or a check of blocks has not ended.
     ///
-    /// What is written meanwhile would show in the list.
+    /// The list would show the effects of later writes.
     package func isGathering(_ slot: ReplySlot) -> Bool {
         if let scatterGather = scatterGathers[slot] {
             return scatterGather.isGathering
@@ -133,7 +133,7 @@ extension Node {
         sessionVectors.shards.allSatisfy { mayAnswer($0, having: sessionVectors) }
     }
 
-    /// Whether the node that answers for a shard holds what the connection has seen of it.
+    /// Returns whether the answering replica of a shard contains what the connection has seen.
     private func mayAnswer(_ id: ShardID, having sessionVectors: SessionVectors) -> Bool {
         switch route(of: id) {
         case .here: sessionVectors.isCaughtUp(id, with: .here)
@@ -147,14 +147,13 @@ extension Node {
     /// The number of calls that are outstanding, or wait for memory.
     private var callsOpen: Int { shardCalls.count + largeLists.partCount }
 
-    /// Whether so many requests wait for other members that nothing more is read from clients.
+    /// Whether so many requests wait for other members that this node stops reading from clients.
     var isMuchAsked: Bool { forwards.isHigh || callsOpen >= ShardCall.countHigh }
 
     /// Whether so few requests wait for other members that reading from clients resumes.
     var isLittleAsked: Bool { forwards.isLow && callsOpen < ShardCall.countHigh / 2 }
 
-    /// Goes on with lists, and begins the deferred ones that no earlier request stands in the way
-    /// of.
+    /// Continues lists, and begins the deferred lists that wait for no earlier request.
     func startLists() {
         continueLists()
         guard !deferredQueries.isEmpty else { return }
@@ -184,10 +183,10 @@ extension Node {
 
     /// Collects a user's list from the nodes that answer for the shards.
     ///
-    /// A shard for which no node can answer is left out. If none can be asked, or if the disk
-    /// fails, the list fails.
+    /// A shard for which no node can answer is left out. If no node can answer for any shard, or if
+    /// the disk fails, the list fails.
     ///
-    /// - Parameter isCaughtUp: whether the nodes that answer hold what the connection has seen.
+    /// - Parameter isCaughtUp: whether the answering nodes contain what the connection has seen.
     private func gather(
         _ query: AnyQuery, for user: UserID, slot: ReplySlot, isCaughtUp: Bool
     ) -> Reply {
@@ -202,7 +201,7 @@ extension Node {
         return .awaited
     }
 
-    /// Takes the parts of the shards held here, and calls members for the others.
+    /// Reads the parts of this node's shards, and calls members for the other parts.
     ///
     /// - Returns: the failure of the whole list, if any.
     private func collect(
@@ -239,7 +238,7 @@ extension Node {
             } else if isFullMemberAsked {
                 scatterGather.missing += call.shards
             } else {
-                // At the next tick another owner is asked.
+                // Another owner is asked at the next tick.
                 scatterGather.postpone(call.shards, now: ports.clock.milliseconds)
             }
         }
@@ -256,7 +255,7 @@ extension Node {
         }
     }
 
-    /// - Returns: the number of the call; nil where the member cannot be called.
+    /// - Returns: the number of the call; nil if the member cannot be called.
     func send(_ call: ShardCall, of scatterGather: ScatterGather) -> UInt64? {
         let number = takeCallNumber()
         let request = PeerRequest.Request.list(
@@ -270,8 +269,8 @@ extension Node {
         return number
     }
 
-    /// Returns the shards in which something is or was the user's, with one read of the index
-    /// instead of one for each shard; nil if all have to be read.
+    /// Returns the shards that contain or contained data of the user, with one read of the index
+    /// instead of one for each shard; nil if all shards have to be read.
     private func shardsToRead(
         for scatterGather: ScatterGather, among shards: [ShardID]
     ) -> Set<ShardID>? {
@@ -281,12 +280,12 @@ extension Node {
         return concerned(by: scatterGather.user, among: here)
     }
 
-    /// The number of shards up to which each is read without that look at the index.
+    /// The number of shards up to which all are read without a read of the index.
     private static let shardsReadUnasked = 2
 
-    /// Has a shard here be read, unless it contains nothing that the query finds.
+    /// Queues a shard of this node for reading, unless it contains nothing that the query finds.
     ///
-    /// - Parameter concerned: the shards that may contain something; nil if that is unknown.
+    /// - Parameter concerned: the shards that may contain findings; nil if they are unknown.
     private func add(
         _ shard: Shard, among concerned: Set<ShardID>?, to scatterGather: inout ScatterGather
     ) {
@@ -297,7 +296,7 @@ extension Node {
         scatterGather.unread.append(shard.id)
     }
 
-    /// Notes that a shard has stored what its part of a list shows.
+    /// Records that a shard has stored the changes that its part of a list shows.
     func onShardSettled(_ slot: ReplySlot) {
         scatterGathers[slot]?.unsettled -= 1
         endIfGathered(slot)
@@ -315,9 +314,9 @@ extension Node {
 
     // MARK: For other members
 
-    /// Answers a member's call for its part of a list from the shards held here.
+    /// Answers a member's call for a part of a list from this node's shards.
     ///
-    /// - Parameter bytesMax: how large the part may be to be sent at once, in bytes; nil for any.
+    /// - Parameter bytesMax: the greatest size in bytes of a part sent at once; nil for any size.
     func list(
         _ query: AnyQuery, of user: UserID, in shards: [ShardID], upTo bytesMax: Int?,
         for slot: ReplySlot
@@ -345,8 +344,8 @@ extension Node {
             sendResponse(.notOwner, to: slot)
             return
         }
-        // The parts of several shards are merged first: a list is decoded in its order, without
-        // repeats.
+        // The parts of several shards are merged first, since the receiver decodes only lists that
+        // are in order and have no repeats.
         let gathered = findings.gathered
         if let bytesMax = scatterGather.bytesMax {
             let parts = gathered.split(bytesMax: bytesMax).count
@@ -398,7 +397,7 @@ extension Node {
             }
             mergeParts(call.found + [findings], missing: missing, of: call)
         case .failed(.unsupported):
-            // It answers other queries all the same, and would answer this one no better.
+            // The member is not marked as refusing, since it supports other queries.
             shardCalls[response.number] = nil
             scatterGathers[call.slot]?.missing += call.shards
             mergeParts([], missing: [], of: call)
@@ -408,7 +407,7 @@ extension Node {
         }
     }
 
-    /// Takes the answer of a member; one without parts if the member is given up.
+    /// Merges a member's answer into its list; the answer has no parts if the member is given up.
     func mergeParts(_ parts: [AnyFindings], missing: [ShardID], of call: ShardCall) {
         guard isAwaited(call), var scatterGather = scatterGathers[call.slot] else { return }
         scatterGather.asks -= 1
@@ -425,7 +424,7 @@ extension Node {
         goOn(scatterGather, asking: missing, for: call.slot)
     }
 
-    /// Asks for some shards of a list once more, and ends the list if nothing is outstanding.
+    /// Requests some shards of a list again, and ends the list if nothing is outstanding.
     func goOn(_ scatterGather: ScatterGather, asking shards: [ShardID], for slot: ReplySlot) {
         var scatterGather = scatterGather
         if let failure = collect(shards, into: &scatterGather, for: slot) {
@@ -436,7 +435,7 @@ extension Node {
         endIfGathered(slot)
     }
 
-    /// Asks other members for what a lost member was asked.
+    /// Sends the unanswered calls of a lost member to other members.
     func onListsLost(with name: NodeName) {
         giveUp(shardCalls.filter { $1.target == name })
     }
@@ -467,7 +466,7 @@ extension Node {
 }
 
 extension ShardFailure {
-    /// Whether the failure is likely to pass: then a list without the shard is better than none.
+    /// Whether the failure is probably temporary, so that the list is answered without the shard.
     var isPassing: Bool {
         switch self {
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store(.badRecord),

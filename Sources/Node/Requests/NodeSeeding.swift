@@ -3,13 +3,13 @@ import Chat
 import Replication
 import Wire
 
-/// A `SEED` that is underway: sample data on its way to several shards.
+/// A running `SEED`: the writing of sample data to several shards.
 struct Seeding: Sendable {
     /// The number of writes that are not acknowledged yet.
     var waits = 0
-    /// The reason why a write was not executed, if one was not.
+    /// The reason why a write was not executed; nil if no write has failed.
     ///
-    /// A refusal does not count: what exists under the same name stays as it is.
+    /// A refused write is no failure: a document that exists already remains unchanged.
     private(set) var failure: ShardFailure?
     /// The writes that were executed, some of them on other nodes.
     private(set) var writes: [(write: Write, isHere: Bool)] = []
@@ -27,10 +27,10 @@ struct Seeding: Sendable {
 }
 
 extension Node {
-    /// Adds the sample data that is not there yet.
+    /// Writes the sample data that does not exist yet.
     ///
-    /// All of its writes are under way at once. Each shard keeps their order, and later requests of
-    /// the connection follow them.
+    /// All writes are issued at once. Each shard executes its writes in order, and executes later
+    /// requests of the connection after these writes.
     package func seed(
         level: AckLevel, for slot: ReplySlot, having sessionVectors: SessionVectors,
         after unsettled: Unsettled
@@ -55,7 +55,7 @@ extension Node {
         return .awaited
     }
 
-    /// Notes that one of the writes was executed.
+    /// Records that one write of a `SEED` was executed.
     ///
     /// - Parameter isSettled: whether the write waits for no disk.
     func recordCompletion(_ outcome: Completion, _ isSettled: Bool, ofSeeding slot: ReplySlot) {
@@ -63,7 +63,7 @@ extension Node {
         if isSettled { onSettled(seeding: slot, nil) }
     }
 
-    /// Notes that one of the writes was acknowledged, or failed.
+    /// Records that one write of a `SEED` was acknowledged or has failed.
     func onSettled(seeding slot: ReplySlot, _ failure: ShardFailure?) {
         if let failure { seedings[slot]?.recordCompletion(.failed(failure), isHere: true) }
         seedings[slot]?.waits -= 1
@@ -73,7 +73,7 @@ extension Node {
         finish(slot, seeding.outcome, nil)
     }
 
-    /// Has the session count the writes as its own, unless one of them may have failed.
+    /// Reports the writes to the session as its own, unless one write has failed.
     private func tellWrites(of seeding: Seeding, to session: UInt64) {
         guard seeding.failure == nil else { return }
         for (write, isHere) in seeding.writes { sinks[session]?.onWritten(write, isHere: isHere) }

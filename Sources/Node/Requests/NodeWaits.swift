@@ -9,8 +9,8 @@ struct CopiesWait: Sendable {
     let writes: [ShardID: Vector]
     let copies: Int
     let deadline: UInt64
-    /// For shards not held here, the number of owners that have the writes, as other members
-    /// counted.
+    /// For shards without a replica on this node, the number of owners that have the writes, as
+    /// counted by another member.
     var counted: [ShardID: Int] = [:]
 
     func isOver(with copies: Int, now: UInt64) -> Bool { copies >= self.copies || now >= deadline }
@@ -18,19 +18,19 @@ struct CopiesWait: Sendable {
 
 /// A call that asks a member on how many owners the writes to a shard are stored.
 struct CopiesCall: Sendable {
-    /// The reply that waits.
+    /// The slot of the reply that waits for the count.
     let slot: ReplySlot
     let shard: ShardID
     let sentAt: UInt64
 
-    /// How long the call may take, in milliseconds.
+    /// How long the member may take to answer the call, in milliseconds.
     static let patienceMilliseconds: UInt64 = 1_000
-    /// The most outstanding calls; further ones are made later.
+    /// The greatest number of outstanding calls; further calls are sent later.
     static let countMax = 8_192
 }
 
 extension Node {
-    /// Has a reply wait until these writes are stored on that many owners.
+    /// Delays a reply until these writes are stored on `copies` owners, or until the deadline.
     package func wait(
         _ slot: ReplySlot, for writes: [ShardID: Vector], copies: Int, until deadline: UInt64
     ) {
@@ -43,21 +43,21 @@ extension Node {
     /// Ends all waits, because the process ends.
     package func stopWaiting() { isEnding = true }
 
-    /// The number of owners that have stored everything a reply waits for.
+    /// Returns the number of owners that have stored all writes for which a reply waits.
     private func copies(of wait: CopiesWait) -> Int {
         wait.writes.map { id, vector in
             shard(id)?.assumeIsolated { $0.copies(of: vector) } ?? wait.counted[id] ?? 0
         }.min() ?? owners.first?.count ?? 0
     }
 
-    /// - Parameter changed: the shards of which anything has changed since the last call.
+    /// - Parameter changed: the shards that have changed since the last call.
     func settleWaits(_ changed: [ShardID]) {
         settleMajorityWaits(changed)
         guard !waits.isEmpty else { return }
         let now = isEnding ? .max : ports.clock.milliseconds
         let judged = waits.map { wait in (wait, copies: copies(of: wait)) }
         waits = []
-        // A session may wait again as soon as it is told, so the list is completed first.
+        // A notified session may add a wait at once, so the list of waits is completed first.
         for (wait, copies) in judged where !wait.isOver(with: copies, now: now) {
             waits.append(wait)
         }

@@ -2,16 +2,16 @@ import CRDT
 import Chat
 import Wire
 
-/// A write on its way to the shard that executes it: the mutation, with the identity and the time
-/// that it got from the node that read its line.
+/// A write as it is sent to the shard that executes it: the mutation, with the identity and the
+/// time that were assigned by the node that received the client's request.
 package struct Operation: Hashable, Sendable {
     package let mutation: Mutation
     package var stamp: Stamp
     /// Earlier operations of the client that may still be executed.
     package var unsettled: Unsettled
-    /// Whom the user has blocked, where the answer says how many messages are unread.
+    /// The users whom the user has blocked, if the reply counts unread messages.
     ///
-    /// They follow the other values of a request.
+    /// The list is encoded after the other values of a request.
     package var senders: BlockedSenders
 
     package init(
@@ -40,7 +40,8 @@ extension Operation: WireValue {
     }
 }
 
-/// The operations of this process: the source of the next, and those that may still be executed.
+/// The operations of this process: the source of the next operation, and the operations that may
+/// still be executed.
 struct Operations: Sendable {
     var source: OperationSource
     /// By shard, the time of the last operation that was answered with "may be done".
@@ -52,15 +53,15 @@ struct Operations: Sendable {
         unsettled[shard] = max(unsettled[shard] ?? .zero, time)
     }
 
-    /// Whether earlier operations of this process on the shard may still be executed, so that a
-    /// write has to name them.
+    /// Returns whether earlier operations of this process on the shard may still be executed, so
+    /// that a write has to name them.
     func hasUnsettled(on shard: ShardID) -> Bool { !unsettled.isEmpty && unsettled[shard] != nil }
 
     /// Returns a write that names the operations of this process on the shard that may still be
     /// executed.
     ///
-    /// Their latest time is enough: the counter of the write itself says that all that its process
-    /// issued before is earlier.
+    /// The latest time of these operations is sufficient: the counter of the write itself shows
+    /// which operations its process issued before.
     func naming(_ request: PeerRequest.Request, on shard: ShardID) -> PeerRequest.Request {
         guard !unsettled.isEmpty, case .write(var operation, let level, let attempt) = request,
             let time = unsettled[shard]

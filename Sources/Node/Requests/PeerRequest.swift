@@ -3,28 +3,29 @@ import Chat
 import Replication
 import Wire
 
-/// A request to a member that holds a shard.
+/// A request to a member that has a replica of a shard.
 ///
-/// It takes one hop: the receiver answers it, or says that it is not an owner.
+/// The request is never passed on: the receiver answers it or responds `notOwner`.
 package struct PeerRequest: Hashable, Sendable {
     package enum Request: Hashable, Sendable {
         case write(Operation, AckLevel, Attempt)
         case read(AnyQuery, UserID)
-        /// The part of a user's list that lies in these shards.
+        /// A request for the part of a user's list that is in these shards.
         ///
-        /// - bytesMax: the approximate size up to which it is sent at once; nil for any size.
+        /// - bytesMax: the approximate size in bytes up to which it is sent at once; nil for any
+        ///   size.
         case list(AnyQuery, UserID, [ShardID], bytesMax: Int? = nil)
-        /// On how many owners these changes are stored.
+        /// A request for the number of owners that have stored these changes.
         ///
-        /// - forToken: whether the answer waits until that is a majority.
+        /// - forToken: whether the answer waits until a majority of the owners has them.
         case copies(ShardID, Vector, forToken: Bool = false)
-        /// Whether the replica of a shard holds what a connection has seen.
+        /// A request to catch up until the receiver's replica contains what a connection has seen.
         case level(ShardID, ReadConstraint)
-        /// A request of a later version; the answer says that it is not supported.
+        /// A request of a later version, which is answered with `unsupported`.
         case unknown
     }
 
-    /// The answer to whether a write may have been executed before.
+    /// The information whether a write may have been executed before.
     package enum Attempt: UInt8, CaseIterable, Hashable, Sendable {
         /// The id in the write was just generated, so that no document has it.
         case minted = 1
@@ -32,8 +33,7 @@ package struct PeerRequest: Hashable, Sendable {
         /// Another member may have executed the write without having answered.
         case again = 3
 
-        /// Whether the operation may get another time: only if no attempt at it can have been
-        /// executed.
+        /// Whether the operation may get another time, because no attempt can have been executed.
         package var mayBeRaised: Bool {
             #if PlantedBugs
                 if PlantedBug.secondTimeGiven.isOn { return true }
@@ -42,16 +42,17 @@ package struct PeerRequest: Hashable, Sendable {
         }
     }
 
-    /// The number of the request among those of the asking process.
+    /// The number of the request, unique within the requesting process.
     package let number: UInt64
-    /// The round of the asking process for the shard to which the request belongs.
+    /// The round of requests to the shard, as numbered by the requesting process.
     ///
-    /// A member that refuses one request refuses the later ones of its round, since the refused one
-    /// is sent again before them.
+    /// A member that refuses a request also refuses the later requests of its round, since the
+    /// refused request is sent again before these requests.
     package let round: UInt64
-    /// Until when the request may be executed, by the receiver's clock, in milliseconds.
+    /// The latest time to execute the request, in milliseconds of the receiver's clock.
     ///
-    /// After that the sender has turned to another member, and its user may have moved on.
+    /// After the deadline the sender may have asked another member, and the client may have
+    /// continued.
     package let deadline: UInt64
     package private(set) var request: Request
 }
@@ -67,7 +68,7 @@ extension PeerRequest: VectorCarrier {
 /// The answer to a `PeerRequest`.
 package struct PeerResponse: Hashable, Sendable {
     package enum Completion: Hashable, Sendable {
-        /// The request has been executed here, and waits for disks.
+        /// The member has executed the request and waits for disks.
         case taken
         case written(Receipt, Stored)
         /// A part of the findings of a query; parts are counted from 0.
@@ -75,22 +76,23 @@ package struct PeerResponse: Hashable, Sendable {
         /// The last part of a list, and the shards that are missing from the list.
         case listed(AnyFindings, part: Int, missing: [ShardID])
         case copies(Int)
-        /// The list has about this size, which is more than was asked for; nothing is kept of it.
+        /// The approximate size of a list that is larger than `bytesMax` and was discarded.
         case large(bytes: Int)
-        /// The replica holds what was asked for.
+        /// The replica contains the requested minimum version.
         case level
         case failed(ShardFailure)
-        /// The shard is not held here, or the request came too late: nothing was done.
+        /// The member cannot answer for the shard, or the request came too late; in both cases the
+        /// request had no effect.
         case notOwner
     }
 
     package let number: UInt64
-    /// The round of the request.
+    /// The round of the request that is answered.
     package let round: UInt64
     package private(set) var outcome: Completion
     /// The states of the replicas whose content the answer shows.
     package var seen: [ObservedShard] = []
-    /// A time no earlier than anything that the answer shows.
+    /// A time that is not earlier than any change that the answer shows.
     package var time = HybridTimestamp.zero
 }
 
@@ -99,8 +101,8 @@ extension PeerResponse: VectorCarrier {
         for index in seen.indices { seen[index].eachVector(body) }
     }
 
-    /// Replaces an answer with a vector that builds on one which this node has not received: it
-    /// becomes a failure, so that another member is asked.
+    /// Turns an answer whose vector refers to a base that this node lacks into a failure, so that
+    /// another member is asked.
     mutating func refuse() {
         if case .written = outcome { return }
         outcome = .failed(.unsupported)
@@ -119,20 +121,20 @@ extension PeerRequest: WireValue {
             operation.encode(into: &writer)
             level.encode(into: &writer)
             writer.write(attempt.rawValue)
-            // Nodes that do not know it ignore bytes behind the values that they know.
+            // Earlier versions ignore all bytes after the values that they decode.
             if !operation.senders.isEmpty { operation.senders.encode(into: &writer) }
         case .read(let query, let user):
             writer.write(2)
             query.encode(into: &writer)
             writer.write(user)
-            // Nodes that do not know it ignore bytes behind the values that they know.
+            // Earlier versions ignore all bytes after the values that they decode.
             if let bytesMax = query.bytesMax { writer.write(count: bytesMax) }
         case .list(let query, let user, let shards, let bytesMax):
             writer.write(3)
             query.encode(into: &writer)
             writer.write(user)
             shards.encode(into: &writer)
-            // Nodes that do not know it ignore bytes behind the values that they know.
+            // Earlier versions ignore all bytes after the values that they decode.
             if let bytesMax { writer.write(count: bytesMax) }
         case .copies(let shard, let vector, let forToken):
             writer.write(4)
@@ -231,7 +233,7 @@ extension PeerResponse: WireValue {
         }
         seen.encode(into: &writer)
         time.encode(into: &writer)
-        // Nodes that do not know it ignore bytes behind the values that they know.
+        // Earlier versions ignore all bytes after the values that they decode.
         let waiting = seen.filter(\.awaitsMajority).map(\.shard)
         if !waiting.isEmpty { waiting.encode(into: &writer) }
     }
@@ -242,7 +244,7 @@ extension PeerResponse: WireValue {
         do throws(WireError) {
             outcome = try Completion(from: &reader)
         } catch .unknown {
-            // This counts as if the member had not understood the request: another one is asked.
+            // An unknown outcome counts as `unsupported`, so that another member is asked.
             outcome = .failed(.unsupported)
             return
         } catch {

@@ -7,11 +7,11 @@ struct SessionShard: Hashable, Sendable {
     let shard: ShardID
 }
 
-/// The wait of a connection for a replica that holds what it has seen, on the node that asks.
+/// The wait of a connection of this node for a replica that contains what the connection has seen.
 struct ReadBarrier: Sendable {
     let constraint: ReadConstraint
     let since: UInt64
-    /// The replica that is asked; nil while none is.
+    /// The replica that is asked; nil while no replica is asked.
     var target: Target?
     /// When the member was asked, in milliseconds.
     var askedAt: UInt64 = 0
@@ -21,13 +21,14 @@ struct ReadBarrier: Sendable {
         case member(NodeName, channel: UInt64, number: UInt64)
     }
 
-    /// How long a read barrier may take, in milliseconds: the one second of the line protocol.
+    /// How long a read barrier may take, in milliseconds: the one second that the line protocol
+    /// promises.
     static let patienceMilliseconds: UInt64 = 1_000
-    /// The most read barriers of a node; a request beyond waits until there are fewer.
+    /// The greatest number of read barriers of a node; further requests wait.
     static let countMax = 65_536
 }
 
-/// A replica here that is being brought up to what a connection has seen.
+/// A replica of this node that is fetching the changes that a connection has seen.
 struct CatchUp: Sendable {
     enum Waiter: Hashable, Sendable {
         case here(SessionShard)
@@ -38,15 +39,16 @@ struct CatchUp: Sendable {
     let constraint: ReadConstraint
     let waiter: Waiter
     let since: UInt64
-    /// The read barrier round; nil before it has begun.
+    /// The number of the read barrier round; nil before the round has begun.
     var barrierRound: UInt64?
 
     /// How long a catch-up for a member may take, in milliseconds: less than the member waits, so
-    /// that it can ask another replica afterwards.
+    /// that the member can then ask another replica.
     static let patienceMilliseconds: UInt64 = 400
     /// How long a catch-up may take if the constraint is not strict, in milliseconds.
     static let patienceOfLenientMilliseconds: UInt64 = 200
-    /// The most catch-ups of a node; a member that asks beyond that is told to ask another.
+    /// The greatest number of catch-ups of a node; a further request of a member is refused, so
+    /// that the member asks another replica.
     static let countMax = 16_384
 
     func isLate(_ now: UInt64) -> Bool {
@@ -58,8 +60,7 @@ struct CatchUp: Sendable {
     }
 }
 
-/// A `SINCE` that is underway, and the shards whose replicas are not known to hold what its token
-/// stands for.
+/// A running `SINCE`, and the shards whose replicas may lack changes that its token names.
 struct Since: Sendable {
     let slot: ReplySlot
     var missing: Set<ShardID>

@@ -3,7 +3,7 @@ import Chat
 import StorePort
 import Wire
 
-/// The result of a write: what its status line needs, and what a wait for its storage needs.
+/// The result of a write: the values for its status line, and the changes whose storage is awaited.
 package struct Receipt: Hashable, Sendable {
     /// The changes that have to be stored for the write to be acknowledged.
     package let context: Context
@@ -14,7 +14,7 @@ package struct Receipt: Hashable, Sendable {
     package let editedAt: HybridTimestamp?
     /// The number of messages of the conversation that are unread after the write.
     package let unread: Int?
-    /// Whether nothing had to change.
+    /// Whether the write changed nothing, because its effect existed already.
     package let isRepeated: Bool
     /// The id of an action item that was added or changed.
     package let item: ItemID?
@@ -27,7 +27,7 @@ extension Receipt {
 
     /// - Parameters:
     ///   - document: the document with the operation in it.
-    ///   - unread: the number of messages that a mark leaves unread.
+    ///   - unread: the number of messages that are unread after the operation.
     init(
         of operation: Operation, document: Document?, context: Context, unread: Int?,
         isRepeated: Bool
@@ -76,9 +76,9 @@ extension Receipt: WireValue {
     }
 }
 
-/// The encoding in which a failure travels to the node that asked.
+/// The encoding of a failure in the response to another node.
 extension ShardFailure: WireValue {
-    /// The most bytes of a reason; a longer one is cut off.
+    /// The greatest length of a reason in bytes; a longer reason is truncated.
     static let reasonBytesMax = 1_024
 
     package func encode(into writer: inout ByteWriter) {
@@ -105,7 +105,7 @@ extension ShardFailure: WireValue {
         case .store(.badIndex): writer.write(12)
         case .store(.locked): writer.write(13)
         case .store(.failed(let reason)): write(reason, to: &writer)
-        // No request is answered by this failure; it is encoded as a reason.
+        // No response contains this failure as such, so its text is encoded as a reason.
         case .badFrame(let error): write("bad frame: \(error)", to: &writer)
         }
     }

@@ -2,12 +2,13 @@ import CRDT
 import Replication
 import Wire
 
-/// The changes of a shard that one connection has seen, and a replica that holds them.
+/// The changes of a shard that one connection has seen, and a replica that contains them.
 package struct SessionVector: Hashable, Sendable {
-    /// A replica that is known to hold all of it.
+    /// A replica that is known to contain all changes that the connection has seen.
     ///
     /// A replica's state on disk only grows while its process lives, so a connection that stays
-    /// with it never goes back in time. Any other replica has to be compared first.
+    /// with one replica never sees an older state. Before another replica answers, its vector is
+    /// compared with `vector`.
     package enum ObservedReplica: Hashable, Sendable {
         /// The replica of this node.
         case here
@@ -17,7 +18,7 @@ package struct SessionVector: Hashable, Sendable {
 
     /// The changes that the connection was shown.
     package private(set) var vector: Vector
-    /// Nil if no single replica is known to hold all of it.
+    /// The replica that contains all of `vector`; nil if no single replica is known to contain it.
     package private(set) var replica: ObservedReplica?
 
     package init(vector: Vector, replica: ObservedReplica?) {
@@ -29,9 +30,9 @@ package struct SessionVector: Hashable, Sendable {
         self.init(vector: observation.vector ?? Vector(), replica: observation.replica)
     }
 
-    /// Notes that something was read from a replica, or written to it.
+    /// Records a read from a replica or a write to a replica.
     ///
-    /// - Parameter vector: what the replica holds; nil if it was not shown.
+    /// - Parameter vector: the replica's vector; nil if its content was not shown.
     package mutating func recordSeen(_ vector: Vector?, from replica: ObservedReplica) {
         if self.replica == replica {
             if let vector { self.vector = vector }
@@ -43,8 +44,8 @@ package struct SessionVector: Hashable, Sendable {
         }
     }
 
-    /// Notes that events told what a replica had stored up to `position`, which may be less than
-    /// the replica has shown in a reply.
+    /// Records that events have reported the stored changes of a replica up to `position`, which
+    /// may be fewer changes than a reply of the replica has shown.
     mutating func noteTold(_ position: Vector, from replica: ObservedReplica) {
         if position.covers(vector) {
             vector = position
@@ -54,17 +55,17 @@ package struct SessionVector: Hashable, Sendable {
         if self.replica != replica { self.replica = nil }
     }
 
-    /// Notes that the replica may have lost something.
+    /// Records that the replica may have lost changes.
     package mutating func forgetReplica() { replica = nil }
 }
 
-/// The state of a shard that one reply showed, and the replica that it was read from.
+/// The state of a shard that one reply showed, and the replica from which the state was read.
 package struct Observation: Hashable, Sendable {
     package let shard: ShardID
-    /// The vector of the replica; nil if a write showed nothing of it.
+    /// The vector of the replica; nil if the reply to a write showed no content of the replica.
     package let vector: Vector?
     package let replica: SessionVector.ObservedReplica
-    /// Whether another node showed it that did not know it to be on a majority of the owners.
+    /// Whether another node sent the state and did not know it to be on a majority of the owners.
     package let awaitsMajority: Bool
 
     package init(
@@ -90,7 +91,7 @@ package struct Write: Hashable, Sendable {
     package let context: Context
     package let isOnMajority: Bool
 
-    /// - Parameter stored: where the write is stored; nil where that is not known.
+    /// - Parameter stored: the number of owners that have stored the write; nil if unknown.
     package init(shard: ShardID, context: Context, _ stored: Stored?) {
         self.shard = shard
         self.context = context
@@ -98,12 +99,12 @@ package struct Write: Hashable, Sendable {
     }
 }
 
-/// The state of a shard that a replica on another node showed, on its way to the connection's node.
+/// The state of a shard that another node's replica showed, as sent to the connection's node.
 package struct ObservedShard: VectorCarrier, Hashable, Sendable {
     package let shard: ShardID
     private var said: SaidVector
-    /// Whether the replica did not know all of it to be on a majority of the owners, and expects it
-    /// soon; in a frame it stands with the response.
+    /// Whether the replica did not know the state to be on a majority of the owners, and expects
+    /// this soon; `PeerResponse` encodes this flag separately.
     package internal(set) var awaitsMajority = false
 
     package init(shard: ShardID, vector: Vector) {
@@ -111,7 +112,7 @@ package struct ObservedShard: VectorCarrier, Hashable, Sendable {
         said = SaidVector(vector)
     }
 
-    /// The whole vector, once `SaidVectors.hear` has completed it.
+    /// The vector of the replica; it is whole once `SaidVectors.hear` has completed it.
     package var vector: Vector { said.vector }
 
     /// The approximate size in a frame, in bytes.
@@ -137,10 +138,11 @@ extension ObservedShard: WireValue {
 /// The condition that a replica has to meet before it answers a connection.
 package struct ReadConstraint: Hashable, Sendable {
     package private(set) var minimum: MinimumVersion
-    /// Whether nothing less is enough, because the client carried a token here.
+    /// Whether the replica must contain the whole minimum version, since the client sent a token.
     ///
-    /// Otherwise it is enough to have what the reachable members hold together, so that a
-    /// connection without a token is not refused for changes that exist on one dead disk only.
+    /// If the constraint is not strict, the changes that the reachable members have together are
+    /// sufficient, so that a connection without a token is not refused for changes that exist on
+    /// one dead disk only.
     package let isStrict: Bool
 
     package init(_ minimum: MinimumVersion, isStrict: Bool) {
@@ -171,9 +173,9 @@ extension ReadConstraint: WireValue {
 
 /// The session vectors of a connection, by shard.
 package struct SessionVectors: Sendable {
-    /// Ascending by shard.
+    /// The session vectors, ascending by shard.
     ///
-    /// Each request looks one up, for which hashing takes more steps than a search.
+    /// Each request looks up one session vector, for which hashing is slower than a binary search.
     private var entries: [(shard: ShardID, sessionVector: SessionVector)] = []
 
     package init() {}
@@ -186,7 +188,7 @@ package struct SessionVectors: Sendable {
         return isThere ? entries[index].sessionVector : nil
     }
 
-    /// Whether a replica of the shard may answer the connection as it is.
+    /// Whether a replica of the shard may answer the connection without a read barrier.
     func isCaughtUp(_ shard: ShardID, with replica: SessionVector.ObservedReplica) -> Bool {
         let (index, isThere) = place(of: shard)
         return !isThere || entries[index].sessionVector.replica == replica
@@ -210,7 +212,8 @@ package struct SessionVectors: Sendable {
         }
     }
 
-    /// Notes that a replica holds all that was seen, or all of it that still exists.
+    /// Records that a replica contains all changes that the connection has seen, or all of them
+    /// that still exist.
     package mutating func replace(_ observation: Observation) {
         let (index, isThere) = place(of: observation.shard)
         if isThere { entries.remove(at: index) }
@@ -222,7 +225,7 @@ package struct SessionVectors: Sendable {
         if isThere { entries[index].sessionVector.forgetReplica() }
     }
 
-    /// Returns the index of a shard's entry, or where it would be.
+    /// Returns the index of a shard's entry, or the index at which the entry would be inserted.
     private func place(of shard: ShardID) -> (index: Int, isThere: Bool) {
         let index = entries.partitioningIndex { $0.shard >= shard }
         return (index, index < entries.count && entries[index].shard == shard)

@@ -3,18 +3,18 @@ import Wire
 
 /// The sink of a request that the node makes itself.
 ///
-/// It hands the outcome to the node, and what the request has seen, and the memory that it needs,
-/// to the connection for which the node made it.
+/// The sink passes the outcome to the node. The sink passes observations and requests for memory to
+/// the connection for which the node made the request.
 final class StepSink: ReplySink {
     typealias Step = @Sendable (isolated Node, _ number: UInt64, ReplyResult) -> Void
     typealias Seen = @Sendable (isolated Node, [Observation]) -> Void
 
     private let node: Node
     private let client: (any ReplySink)?
-    /// The number of the connection's request that the node's own belongs to; nil where that keeps
-    /// no large list for the connection.
+    /// The number of the connection's request to which the node's request belongs; nil if the
+    /// node's request reserves no memory on behalf of the connection.
     private let clientNumber: UInt64?
-    /// Whether the connection is about to see what the request has seen.
+    /// Whether the connection will be shown the data that the request has seen.
     private let isShown: Bool
     private let onSeen: Seen?
     private let onStep: Step
@@ -55,7 +55,7 @@ final class StepSink: ReplySink {
 
     func onUnsettled(_ last: UnsettledOperation) { client?.onUnsettled(last) }
 
-    /// The node's own requests watch no user.
+    /// Returns false, since the node's own requests watch no user.
     func onEvent(_ event: WatchedEvent, token: String?) -> Bool { false }
 
     func isStillFull() -> Bool { false }

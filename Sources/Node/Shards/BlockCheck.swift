@@ -3,37 +3,36 @@ import Chat
 import Replication
 import Wire
 
-/// A client's request that depends on what users are to each other, in several steps: that is asked
-/// for, and then the request is executed.
+/// A client's request that depends on relations between users: the first steps query these
+/// relations, and the last step executes the request.
 ///
-/// It takes steps where this node cannot say at once whom one of the users has blocked, as an owner
-/// of the shard that is ready, and where somebody adds users who has signed in to an account. Where
-/// nobody can be reached who can say it, a read is executed by what this node was told last, and
-/// whoever is added is added: a cut must not take away what can be done on its side, and what a
-/// blocked user sends is hidden at each read in any case.
+/// Steps are needed if this node is not a ready owner of the shard that contains a user's blocks,
+/// and if a user who has signed in to an account adds other users. If no node can answer a step, a
+/// read uses the blocks that this node has received last, and users are added without a check: a
+/// partition must not prevent the request, and each read hides messages of blocked users anyway.
 struct BlockCheck: Sendable {
     enum Request: Sendable {
         case read(AnyQuery)
         case write(Mutation, isMinted: Bool, AckLevel, after: Unsettled)
-        /// What is told to the watchers of the user; nothing is executed.
+        /// No request: the check only queries the blocks for the events of a watched user.
         case watch
     }
 
     enum Step: Sendable {
-        /// Which of the users to be added have accounts is asked.
+        /// The query which of the users to be added have accounts.
         ///
         /// Can transition to: `acquaintance`.
         case accounts
-        /// To which conversations others have added the first of these users is asked, and, where
-        /// those are many, whom the user knows of `among`.
+        /// The query to which conversations others have added the first of these users and, if
+        /// there are many, which users of `among` that user knows.
         ///
         /// Can transition to: `acquaintance`, `blocks`.
         case acquaintance(of: ArraySlice<UserID>, among: [UserID])
-        /// How much the user has uploaded and not sent is asked.
+        /// The query how many bytes the user has uploaded and not sent.
         ///
         /// Can transition to: `execution`.
         case unsentBytes
-        /// Who has blocked whom is asked.
+        /// The query which users have blocked others.
         ///
         /// Can transition to: `execution`.
         case blocks
@@ -43,16 +42,16 @@ struct BlockCheck: Sendable {
     let slot: ReplySlot
     let user: UserID
     let request: Request
-    /// What the connection had seen of each shard when it made the request; later steps show what
-    /// it has seen by then.
+    /// The changes of each shard that the connection had seen when it made the request; later steps
+    /// include the changes that it has seen by then.
     let sessionVectors: SessionVectors
     var step = Step.blocks
     /// The slot number of the present step.
     var number: UInt64 = 1
-    /// The result of the present step, until the disks that it needs have it.
+    /// The result of the present step, while it waits for disks.
     var kept: Completion?
 
-    /// The most checks at a time.
+    /// The greatest number of checks at a time.
     static let countMax = 65_536
 
     var isOfWatcher: Bool {
@@ -78,8 +77,7 @@ extension BlockCheck {
         return nil
     }
 
-    /// The query of the present step, and the user in whose name it is asked; nil where the request
-    /// itself is executed.
+    /// The query of the present step, and the user in whose name it is asked; nil in the last step.
     var question: (query: AnyQuery, user: UserID)? {
         switch step {
         case .accounts: return (AnyQuery(AccountUsersQuery(among: guests)), user)
@@ -100,12 +98,12 @@ extension BlockCheck {
         }
     }
 
-    /// Returns the step that follows the answer to the present one, or why the request is refused.
+    /// Returns the step after the answer to the present step, or the reason to refuse the request.
     ///
-    /// Where not all shards have answered, they may: see above.
+    /// A request is not refused if some shards have not answered.
     func step(after outcome: Completion) -> Result<Step, Refusal> {
         switch step {
-        // Each further question might take as long to go unanswered.
+        // Further queries are skipped, since each query might also end at its time limit.
         case .accounts where !outcome.isWhole, .acquaintance where !outcome.isWhole:
             return .success(.blocks)
         case .accounts:
@@ -117,7 +115,7 @@ extension BlockCheck {
                 !found.knows(user)
             else { return .success(step(for: left.dropFirst())) }
             guard others.isEmpty else { return .failure(.tooManyStrangers) }
-            // Nearly always the number of conversations is enough, and no message has to be read.
+            // Nearly always, the number of conversations decides, and no message has to be read.
             let adders = found.adders.filter { $0 != user }.prefix(NamesQuery.usersMax - 1)
             return .success(.acquaintance(of: left, among: (adders + [user]).sorted()))
         case .unsentBytes:
@@ -141,28 +139,28 @@ extension Completion {
     }
 }
 
-/// The running checks of a node, and what they were told last.
+/// The running checks of a node, and the blocks that earlier checks have found.
 struct BlockChecks: Sendable {
-    /// By the session number of their steps.
+    /// The running checks by the session number of their steps.
     var running: [UInt64: BlockCheck] = [:]
-    /// By client session, the numbers of its requests that wait for checks, with those of the
-    /// checks.
+    /// By client session, the number of each request that waits for a check, with the check's id.
     private var clients: [UInt64: [UInt64: UInt64]] = [:]
-    /// The watched users who are asked for.
+    /// The watched users whose blocks are being queried.
     private var watched: Set<UserID> = []
-    /// Those whose step was answered at once.
+    /// The checks whose step was answered at once.
     var settled: [UInt64] = []
-    /// By user, the checks of additions that have not ended; the first is under way, so that many
-    /// at once are each judged by what the others have done.
+    /// By user, the unfinished checks of additions; only the first one runs, so that each addition
+    /// is checked after the effects of the earlier additions.
     private var additions: [UserID: [UInt64]] = [:]
-    /// Those whose turn among the additions of their user has come.
+    /// The checks that have become the first among their user's additions.
     private(set) var ready: [UInt64] = []
-    /// Whom users of other nodes' shards have blocked; for those who have blocked somebody.
+    /// The blocked users by user; only for users of other nodes' shards who have blocked somebody.
     private var known: [UserID: BlockedSenders] = [:]
 
-    /// The most watched users who are asked for at a time.
+    /// The greatest number of watched users whose blocks are queried at a time.
     private static let watchedMax = 256
-    /// The most users of whom it is known; of more, all are forgotten.
+    /// The greatest number of entries of `known`; all entries are removed when this limit is
+    /// reached.
     private static let knownMax = 1_024
 
     func isRunning(_ slot: ReplySlot) -> Bool { clients[slot.session]?[slot.number] != nil }
@@ -170,7 +168,7 @@ struct BlockChecks: Sendable {
     /// The checks that a connection waits for, ascending.
     func ids(of session: UInt64) -> [UInt64] { clients[session]?.values.sorted() ?? [] }
 
-    /// Whether whom a watched user has blocked is asked already, or cannot be at present.
+    /// Returns whether a watched user's blocks are being queried, or cannot be queried at present.
     func isAsked(of user: UserID) -> Bool {
         watched.contains(user) || watched.count >= BlockChecks.watchedMax
     }
@@ -186,7 +184,7 @@ struct BlockChecks: Sendable {
 
     /// Adds a check of an addition.
     ///
-    /// - Returns: whether it is the first of its user, and may begin.
+    /// - Returns: whether the check is the first of its user, so that it may begin.
     mutating func addAddition(_ id: UInt64, by user: UserID) -> Bool {
         additions[user, default: []].append(id)
         return additions[user]?.count == 1

@@ -3,8 +3,8 @@ import Chat
 import Wire
 
 extension Document {
-    /// The id of the conversation if this is its document and a participant is meant; otherwise
-    /// nil.
+    /// Returns the conversation's id if this is a conversation's document and `isMeant` accepts one
+    /// of the participants; otherwise returns nil.
     func conversationID(among isMeant: (UserID) -> Bool) -> ConversationID? {
         guard let participants = conversation?.participants.elements,
             participants.contains(where: isMeant)
@@ -12,20 +12,22 @@ extension Document {
         return ConversationID(key.partition)
     }
 
-    /// Returns the conversation whose view these events clear, which the scan then tells whole.
+    /// Returns the conversation that these events hide from a user; the scan then reports the whole
+    /// conversation.
     ///
-    /// A receiver that was told messages by an earlier replay, and then `hide` anew, has lost
-    /// those that were sent after the hiding.
+    /// A receiver that got messages from an earlier replay and then gets `hide` again also removes
+    /// messages that were sent after the hiding.
     func conversationsCleared(by events: [AddressedEvent]) -> [ConversationID] {
         guard events.contains(where: { $0.event.kind == .hide }) else { return [] }
         return [ConversationID(key.partition)].compactMap(\.self)
     }
 
-    /// Returns the change under which a batch of a scan finds the document: the first behind
-    /// `cursor`; nil where it is none of the scan's target.
+    /// Returns the change under which a batch of a scan finds the document: the first change after
+    /// `cursor`; nil if the scan's target does not contain such a change.
     ///
-    /// A document that was changed since the scan began is found under a seq beyond the target. Its
-    /// other changes may be behind the end of the batch, and do not say what the batch has told.
+    /// A document that was changed since the scan began is found under a seq that the target lacks.
+    /// Other changes of such a document may lie after the end of the batch, and then have no
+    /// meaning for the batch.
     ///
     /// - Parameter end: the last change of the batch; nil for the last batch.
     func change(
@@ -37,12 +39,12 @@ extension Document {
         }.min()
     }
 
-    /// Whether a batch of a scan that ended at `cursor` has told the document, as it is stored.
+    /// Returns whether a batch of a scan that ended at `cursor` has reported the stored document.
     ///
-    /// A document is found under the seq of each replica that changed it. What the scan's target
-    /// names was on disk when the scan began, and is replaced there by a later seq of its replica
-    /// only: a document that still has such a seq up to the cursor was found there. A seq beyond
-    /// the target may have been stored behind the cursor.
+    /// A scan finds a document under the seq of each replica id that changed it. A seq in the
+    /// scan's target was on disk when the scan began, and only a later seq of its replica id
+    /// replaces it: a document that still has such a seq up to the cursor was found by the scan. A
+    /// seq that the target lacks may have been stored later.
     func wasScanned(
         beyond known: Vector, upTo target: Vector, before cursor: Dot?
     ) -> Bool {
@@ -52,8 +54,8 @@ extension Document {
         }
     }
 
-    /// Whether it is a message of which nothing is within a scan's target: the live feed or the
-    /// next scan tells it.
+    /// Returns whether the document is a message without a change in a scan's target, so that the
+    /// live feed or the next scan reports it.
     func isSent(behind target: Vector) -> Bool {
         message != nil && !sendings.contains(where: target.contains)
             && !changedBy.dots.contains(where: target.contains)

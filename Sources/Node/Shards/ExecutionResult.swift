@@ -2,10 +2,10 @@ import CRDT
 import Replication
 import Wire
 
-/// The result of a request that was executed in a shard here.
+/// The result of a request that was executed in a shard of this node.
 struct ExecutionResult: Sendable {
     let outcome: Completion
-    /// Whether the reply may be sent at once; otherwise once the slot is told so.
+    /// Whether the reply may be sent at once, without waiting for disks.
     let isSettled: Bool
     /// The greatest timestamp in the shard.
     let greatestTime: HybridTimestamp
@@ -31,7 +31,7 @@ extension Shard {
             }
         case .copies, .level, .unknown: preconditionFailure("only reads and writes are carried out")
         }
-        // A refusal shows the state of the shard: its reply waits until that is on disk.
+        // A refusal shows the state of the shard, so its reply waits until that state is on disk.
         guard case .refused = failure else { return carriedOut(.failed(failure), isSettled: true) }
         return carriedOut(.failed(failure), isSettled: !showsLater(in: slot))
     }

@@ -5,21 +5,21 @@ import Wire
 
 /// The reading of a shard's part of a user's list, in slices over several turns.
 ///
-/// The list shows one state of the shard all the same: at the end, what has changed of what was
-/// read is read again.
+/// The complete list shows one state of the shard: at the end, the documents that have changed
+/// since they were read are read again.
 struct ListReading: Sendable {
     let query: any ListQuery
     let viewer: Viewer
-    /// The documents that each give a part of the list, ascending.
+    /// The keys of the documents that each give a part of the list, ascending.
     private var keys: [DocumentKey]
     /// The index of the first document that has not been read.
     private var next = 0
     private var parts: [(partition: String, part: AnyFindings)] = []
-    /// How often what had changed was read again.
+    /// How often changed documents were read again.
     private var rounds = 0
 
-    /// The most rounds that take several turns; after them the rest is read in one, since a list
-    /// of what changes all the time would never end.
+    /// The greatest number of rounds over several turns; then the rest is read in one turn, since a
+    /// list of documents that change constantly would never end.
     private static let roundsMax = 3
 
     init(_ query: any ListQuery, for viewer: Viewer, in keys: [DocumentKey]) {
@@ -30,10 +30,10 @@ struct ListReading: Sendable {
 
     var isOver: Bool { next == keys.count }
 
-    /// About what was read, in bytes.
+    /// The approximate size of the parts that were read, in bytes.
     private(set) var bytes = 0
 
-    /// How much of the documents has been read, in thousandths.
+    /// The share of the documents that has been read, in thousandths.
     var thousandths: Int { rounds > 0 || keys.isEmpty ? 1_000 : 1_000 * next / keys.count }
 
     /// Whether a slice has been read.
@@ -53,7 +53,7 @@ struct ListReading: Sendable {
         bytes += part.roughBytes
     }
 
-    /// Has these documents read again.
+    /// Discards the parts of these documents, and schedules the documents to be read again.
     mutating func readAgain(_ keys: [DocumentKey]) {
         let again = Set(keys.map(\.partition))
         parts.removeAll { again.contains($0.partition) }
@@ -62,14 +62,14 @@ struct ListReading: Sendable {
         rounds += 1
     }
 
-    /// All that was read, unordered.
+    /// All parts that were read, unordered.
     var findings: AnyFindings {
         var findings = query.anyEmpty
         for (_, part) in parts { _ = findings.append(part) }
         return findings
     }
 
-    /// What has changed in a shard since a reading began.
+    /// The documents of a list that have changed since its reading began.
     struct Changes: Sendable {
         private let query: any ListQuery
         private let user: UserID
@@ -81,11 +81,12 @@ struct ListReading: Sendable {
             partitions = Set(reading.keys.map(\.partition))
         }
 
-        /// Notes the change of a document, if the list may depend on it.
+        /// Records the change of a document, if the list may depend on the document.
         mutating func note(_ document: Document) {
             let partition = document.key.partition
             guard partitions.contains(partition) || document.concerns(user) else { return }
-            // What has come to the list since may change again once it is read.
+            // A document that has joined the list after the reading began may change again after it
+            // is read.
             partitions.insert(partition)
             changed.formUnion(type(of: query).keys(in: partition, of: user))
         }
@@ -97,7 +98,7 @@ struct ListReading: Sendable {
     }
 }
 
-/// What a turn has read of a shard's part of a list.
+/// The result of reading one slice of a shard's part of a list.
 enum ListSlice: Sendable {
     case unfinished(ListReading)
     case finished(AnyFindings, isSettled: Bool)
@@ -109,7 +110,7 @@ extension ListQuery {
 }
 
 extension ShardSource {
-    /// Returns what one document gives to a list.
+    /// Returns the part of a list that one document gives.
     mutating func part(
         of query: some ListQuery, in key: DocumentKey, for viewer: Viewer
     ) throws(ShardFailure) -> AnyFindings? {
@@ -117,7 +118,7 @@ extension ShardSource {
         return try query.part(of: document, for: viewer, in: &self).map { AnyFindings($0) }
     }
 
-    /// Reads until the time is over, or all is read.
+    /// Reads documents of a list until the time is over or all of them are read.
     mutating func read(
         _ reading: inout ListReading, until time: TurnTime
     ) throws(ShardFailure) {
@@ -133,7 +134,7 @@ extension ShardSource {
 extension ShardMachine {
     /// Begins to read the shard's part of a list.
     ///
-    /// - Returns: nil where the query is answered as a whole.
+    /// - Returns: nil if the query is answered as a whole.
     mutating func beginReading(
         _ query: AnyQuery, of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> ListReading? {
@@ -150,21 +151,21 @@ extension ShardMachine {
         return ListReading(list, for: viewer, in: keys)
     }
 
-    /// Reads until the time is over; from then on, notes for `slot` what changes.
+    /// Reads a list until the time is over; from then on, records changes of the list for `slot`.
     ///
-    /// - Returns: whether all is read.
+    /// - Returns: whether the shard's whole part of the list is read.
     mutating func read(
         _ reading: inout ListReading, until time: TurnTime, for slot: ReplySlot,
         in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
         guard replica.mayAnswer else { throw .notReady }
-        // What was read may be what a commit failed to store, or what another replica had.
+        // The parts that were read may be from a failed commit or from another replica.
         if reading.hasBegun, !documents.isFollowed(slot) {
             reading = try beginReading(reading.query, for: reading.viewer, in: world)
         }
         repeat {
             try self.reading(in: world) { source throws(ShardFailure) in
-                // Once, so that the documents in memory are not searched for each conversation.
+                // One grouping avoids a search of the documents in memory for each conversation.
                 source.groupPending()
                 try source.read(&reading, until: time)
             }

@@ -6,7 +6,7 @@ import Wire
 
 /// The actor of one shard of this node.
 ///
-/// It runs the shard's state machine on the node's event loop, and makes no decisions of its own.
+/// The actor runs the shard's state machine on the node's event loop, and decides nothing itself.
 package actor Shard {
     package nonisolated let id: ShardID
     private nonisolated let executor: any SerialExecutor
@@ -43,7 +43,7 @@ package actor Shard {
             entropy: ports.entropy, reader: ports.store)
     }
 
-    /// Sets how far ahead a time may be to be believed, after the members' clocks were compared.
+    /// Sets how far ahead a time may be and still be accepted, after a comparison of clocks.
     func setHorizon(_ horizon: TimeHorizon) { self.horizon = horizon }
 
     // MARK: Requests
@@ -75,7 +75,7 @@ package actor Shard {
         }
     }
 
-    /// Whom a user of the shard has blocked.
+    /// Returns the users whom a user of the shard has blocked.
     func blocks(of user: UserID) -> Result<Blocks, ShardFailure> {
         do throws(ShardFailure) {
             return .success(try machine.blocks(of: user, in: world))
@@ -84,12 +84,12 @@ package actor Shard {
         }
     }
 
-    /// Notes that a user of the shard has blocked another, which the index did not say.
+    /// Records that a user of the shard has blocked another user, which the index did not contain.
     func noteBlocks() { machine.noteBlocks() }
 
     /// Begins to read the shard's part of a user's list in slices.
     ///
-    /// - Returns: nil where the query is answered as a whole, by `answer`.
+    /// - Returns: nil if the query is answered as a whole, by `answer`.
     func beginReading(_ query: AnyQuery, of user: UserID) -> Result<ListReading?, ShardFailure> {
         do throws(ShardFailure) {
             return .success(try machine.beginReading(query, of: user, in: world))
@@ -100,8 +100,8 @@ package actor Shard {
 
     /// Reads a slice of a list.
     ///
-    /// - Returns: whether all of the shard's part is read; if so, `slot` waits until it is on disk,
-    ///   unless it is.
+    /// - Returns: the unfinished reading, or the shard's whole part; in the latter case, `slot`
+    ///   waits if the part is not on disk yet.
     func read(
         _ reading: ListReading, until time: TurnTime, for slot: ReplySlot
     ) -> Result<ListSlice, ShardFailure> {
@@ -118,10 +118,10 @@ package actor Shard {
         }
     }
 
-    /// Ends the reading of a list that nobody waits for.
+    /// Ends the reading of a list for which no reply waits any more.
     func endReading(for slot: ReplySlot) { machine.endReading(for: slot) }
 
-    /// Returns the devices of users whose shard this is.
+    /// Returns the registered devices of the users who belong to this shard.
     package func registeredDevices()
         -> Result<[RegisteredDevice], ShardFailure>
     {
@@ -132,9 +132,9 @@ package actor Shard {
         }
     }
 
-    /// Returns files of the shard that somebody can look after now.
+    /// Returns files of the shard that wait to be purged or closed.
     ///
-    /// - Parameter age: how long a file may be unsent, in milliseconds.
+    /// - Parameter age: how long a file may exist without being sent in a message, in milliseconds.
     package func dueFiles(limit: Int, age: UInt64) -> Result<[DueFile], ShardFailure> {
         do throws(ShardFailure) {
             return .success(
@@ -151,7 +151,7 @@ package actor Shard {
 
     var hasFilesToTend: Bool { machine.hasFilesToTend(now: ports.clock.milliseconds) }
 
-    /// Purges parts of closed files, and closes those that were not sent within `age` milliseconds
+    /// Purges parts of closed files, and closes files that were not sent within `age` milliseconds
     /// or by users who have deleted their accounts.
     ///
     /// - Returns: the number of documents that were changed, at most about `limit`.
@@ -164,25 +164,27 @@ package actor Shard {
         do throws(ShardFailure) {
             return try machine.tendFiles(duty, in: world)
         } catch {
-            // A damaged record is set aside at the end of the turn, and the disk searched again.
+            // A damaged record is set aside at the end of the turn, and the disk is searched again
+            // later.
             return 0
         }
     }
 
-    /// Whether all owners of the shard, dead ones too, are known to hold just what is here.
+    /// Whether all owners of the shard, even dead ones, are known to be in sync with this replica.
     package var isCaughtUpWithAllOwners: Bool { machine.replica.isCaughtUpWithAllOwners }
 
-    /// The keys and revocations that earlier versions keep here; nil where there are none.
+    /// The signing keys and revocations that earlier versions store in this shard; nil for none.
     var signing: Signing? {
         do throws(ShardFailure) {
             return try machine.find(.signing, in: world)?.document.signing
         } catch {
-            // The damage is noted, and is repaired.
+            // The failed read has recorded the damage, which is repaired later.
             return nil
         }
     }
 
-    /// Whether a reply that shows what is here has to wait for the disk; if so, `slot` waits.
+    /// Returns whether a reply with this replica's state has to wait for the disk; `slot` then
+    /// waits.
     package func showsLater(in slot: ReplySlot) -> Bool {
         machine.showsLater(in: slot, now: ports.clock.milliseconds)
     }
@@ -192,7 +194,7 @@ package actor Shard {
 
     var storedHash: UInt64 { machine.replica.storedHash }
 
-    /// The vector of the replica, with changes that are not on disk yet.
+    /// The vector of the replica, including changes that are not on disk yet.
     var vector: Vector { machine.replica.current.vector }
 
     func beginBarrierRound() -> UInt64 {
@@ -205,7 +207,7 @@ package actor Shard {
 
     func endBarrierRound(_ barrierRound: UInt64) { machine.replica.endBarrierRound(barrierRound) }
 
-    /// The counts of what the replica has fetched from others.
+    /// The counters of the replica's pulls and merges.
     var tally: ReplicaTally { machine.replica.tally }
 
     package func copies(of vector: Vector) -> Int { machine.replica.copies(of: vector) }
@@ -218,7 +220,7 @@ package actor Shard {
 
     func isOnAllOwners(_ vector: Vector) -> Bool { machine.replica.isOnAllOwners(vector) }
 
-    /// The number of changes on this disk that are not known to be on a co-owner's.
+    /// Returns the number of changes on this disk that are not known to be on a co-owner's disk.
     func changesLacked(by peer: NodeName) -> UInt64 {
         machine.replica.isShared(with: peer) ? machine.replica.changesLacked(by: peer) : 0
     }
@@ -226,22 +228,22 @@ package actor Shard {
     /// Whether this node owns the shard and answers for it.
     package var isReady: Bool { machine.replica.isReady }
 
-    /// Whether the replica could answer if no owner can: nothing newer is known to be elsewhere.
+    /// Whether the replica may answer if no owner can, since no newer replica is known.
     var isServable: Bool { machine.replica.isServable }
 
     /// Whether the replica answers requests that reach this node.
     var mayAnswer: Bool { machine.replica.mayAnswer }
 
-    /// Whether this node holds the shard without owning it.
+    /// Whether this node has a replica of the shard and does not own the shard.
     var isForeign: Bool { !machine.replica.ownership.isOwnedHere }
 
     /// Whether the disk has to be checked before the replica is handed over.
     var needsCheck: Bool { machine.replica.needsCheck }
 
-    /// Notes that the disk was found to hold everything that this header counts.
+    /// Records that a check has found all documents that this header counts on disk.
     func onChecked(_ header: ReplicaHeader) { machine.onChecked(header) }
 
-    /// Whether the disk has been told to drop the replica.
+    /// Whether the storage is dropping the replica.
     var isDropping: Bool { machine.replica.isDropping }
 
     func onDropFailed() { machine.onDropFailed() }
@@ -257,9 +259,9 @@ package actor Shard {
         }
     }
 
-    /// Handles a frame that cannot be read or is invalid.
+    /// Handles a frame that cannot be decoded or is invalid.
     ///
-    /// - Returns: how long nothing is pulled from the peer, in milliseconds.
+    /// - Returns: how long this node sends no pull to the peer, in milliseconds.
     func onBadFrame(from peer: NodeName) -> UInt64 {
         machine.onBadFrame(from: peer, now: ports.clock.milliseconds)
     }
@@ -280,7 +282,7 @@ package actor Shard {
         machine.onCommitted(ticket, now: ports.clock.milliseconds)
     }
 
-    /// Takes the events of committed changes for watched users; nil if the disk cannot be read.
+    /// Removes and returns the events of committed changes for watched users; nil if a read fails.
     func takeNews(for isWatched: (UserID) -> Bool) -> ShardMachine.News? {
         do throws(StoreFailure) {
             return try machine.takeNews(for: isWatched, in: world)
@@ -316,7 +318,7 @@ package actor Shard {
     func concerns(_ user: UserID) -> Bool { machine.concerns(user, in: world) }
 
     func isPending(concerning user: UserID) -> Bool {
-        // A call that does not change the machine copies it first.
+        // The first condition avoids most calls, since a non-mutating call copies the machine.
         !machine.documents.pending.isEmpty && machine.isPending(concerning: user)
     }
 
@@ -324,10 +326,10 @@ package actor Shard {
         machine.onCommitFailed(now: ports.clock.milliseconds)
     }
 
-    /// Whether all changes are on disk.
+    /// Whether all changes of the replica are on disk.
     var isSettled: Bool { machine.replica.isSettled }
 
-    /// Sets whether only deletions are merged.
+    /// Sets whether the disk is full, so that only deletions are merged.
     func setFull(_ isFull: Bool) { machine.isDiskFull = isFull }
 
     func doubt() { machine.doubt(now: ports.clock.milliseconds) }
@@ -352,7 +354,8 @@ package actor Shard {
         machine.setOwnership(ownership, now: ports.clock.milliseconds)
     }
 
-    /// A hash of the state on disk; nil if the peer does not own the shard together with this node.
+    /// Returns the hash of the state on disk; nil if the peer does not own the shard together with
+    /// this node.
     func hash(sharedWith peer: NodeName) -> Frame.ShardHash? {
         machine.replica.isShared(with: peer) ? machine.replica.shardHash : nil
     }

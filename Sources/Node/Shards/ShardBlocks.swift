@@ -4,9 +4,9 @@ import Replication
 import StorePort
 import Wire
 
-/// A shard's answers about whom its users have blocked.
+/// A shard's answers to queries for the users whom its users have blocked.
 extension ShardMachine {
-    /// Whom a user has blocked.
+    /// Returns the users whom a user has blocked.
     mutating func blocks(of user: UserID, in world: ShardWorld) throws(ShardFailure) -> Blocks {
         guard try haveBlocks(in: world) else { return Blocks() }
         return try find(.blocks(user), in: world)?.document.blocks ?? Blocks()
@@ -14,8 +14,8 @@ extension ShardMachine {
 
     mutating func noteBlocks() { documents.haveBlocks = true }
 
-    /// Whether any user of the shard has ever blocked another; nearly all requests of users of a
-    /// shard where nobody has end here.
+    /// Returns whether any user of the shard has ever blocked another user; if not, which is
+    /// common, no further read is needed.
     private mutating func haveBlocks(in world: ShardWorld) throws(ShardFailure) -> Bool {
         if let known = documents.haveBlocks { return known }
         let shard = replica.shard

@@ -6,16 +6,16 @@ import Wire
 
 /// The maintenance of a shard's counted runs.
 ///
-/// A message that follows all others changes no run, except that one in 64 ends a run, which is
-/// then stored once. Only messages that are deleted, restored or late change runs that are stored:
-/// one row on each level.
+/// A message that follows all others changes no stored run; one in 64 such messages ends a run,
+/// which is then stored. A deleted, restored or late message changes stored runs: one row on each
+/// level.
 extension ShardMachine {
-    /// The most messages that are read to count a run.
+    /// The greatest number of messages that are read to count a run.
     private static let messagesReadMax = 1_024
 
-    /// Updates the counts for a message that was just put.
+    /// Updates the counts for a message that was just stored in memory.
     ///
-    /// - Parameter isNewest: whether the message follows all that were here.
+    /// - Parameter isNewest: whether the message is later than all earlier documents of the shard.
     mutating func count(
         _ document: Document, replacing old: Document?, isNewest: Bool, in world: ShardWorld
     ) {
@@ -71,7 +71,7 @@ extension ShardMachine {
         counts.append(document, to: conversation)
     }
 
-    /// Adds a message to the runs that contain it, or to the counts behind the last run.
+    /// Adds a message to the runs that contain its time, or to the counts after the last run.
     private mutating func add(
         _ document: Document, to conversation: ConversationID, times sign: Int,
         in world: ShardWorld
@@ -94,7 +94,7 @@ extension ShardMachine {
         }
     }
 
-    /// Ends the last run of each level up to `level` at a message that is behind all runs.
+    /// Ends the last run of each level up to `level` at a message that follows all runs.
     private mutating func endRuns(
         of conversation: ConversationID, before document: Document, upTo level: UInt8,
         isNewest: Bool, in world: ShardWorld
@@ -123,11 +123,11 @@ extension ShardMachine {
         counts[tail: conversation] = tail
     }
 
-    /// Counts the messages that were sent no earlier than a message, itself excluded.
+    /// Counts the messages that were sent no earlier than `document`, without `document` itself.
     ///
-    /// They are few if the message is somewhat late.
+    /// Only few messages are counted if `document` is slightly late.
     ///
-    /// - Returns: nil if too many messages would have to be read.
+    /// - Returns: nil if `messagesReadMax` or more messages would have to be read.
     private mutating func counted(
         behind document: Document, in world: ShardWorld
     ) throws(ShardFailure) -> MessageCounts? {
@@ -137,7 +137,7 @@ extension ShardMachine {
             besides: document.key, in: world)
     }
 
-    /// Splits the runs that contain a time in two; the second begins at that time.
+    /// Splits each run that contains a time into two runs; the second run begins at that time.
     private mutating func split(
         _ conversation: ConversationID, at time: HybridTimestamp, upTo level: UInt8,
         in world: ShardWorld
@@ -187,14 +187,14 @@ extension ShardMachine {
         return next == end ? sum : nil
     }
 
-    /// Returns the ends of a conversation's runs.
+    /// Returns the ends of a conversation's last runs, by level.
     private mutating func tail(
         of conversation: ConversationID, in world: ShardWorld
     ) throws(ShardFailure) -> ShardCounts.Tail {
         if let tail = counts[tail: conversation] { return tail }
         var ends: [HybridTimestamp] = []
         for level in CountedRun.levels {
-            // If a level has no runs, neither have those above it.
+            // If a level has no runs, no higher level has runs.
             guard ends.last != .zero else {
                 ends.append(.zero)
                 continue
@@ -217,8 +217,8 @@ extension ShardMachine {
         return try runs(of: conversation, level: level, from: time, to: next, in: world).first
     }
 
-    /// Returns the runs of a level that overlap a span, ascending; if the span begins behind all of
-    /// them, the last one.
+    /// Returns the runs of a level that overlap a span, ascending; if the span begins at
+    /// `.greatest`, only the last run.
     mutating func runs(
         of conversation: ConversationID, level: UInt8, from start: HybridTimestamp,
         to end: HybridTimestamp, in world: ShardWorld
@@ -241,13 +241,13 @@ extension ShardMachine {
 }
 
 extension HistoryPosition {
-    /// The position before all messages with this time.
+    /// Creates the position before all messages with this time.
     init(before time: HybridTimestamp) {
         self.init(time: time, id: MessageID(checked: ""))
     }
 }
 
 extension HybridTimestamp {
-    /// A time that is greater than that of any document.
+    /// A time that is greater than the time of any document.
     static let greatest = HybridTimestamp(bits: UInt64(Int64.max))
 }

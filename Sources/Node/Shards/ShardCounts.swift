@@ -3,31 +3,31 @@ import Chat
 import StorePort
 import Wire
 
-/// The counted runs of a shard that are in memory: those that wait for the disk, and the counts of
-/// the newest messages of conversations that are written to.
+/// The counted runs of a shard that are in memory: the runs that wait for the disk, and the counts
+/// of the newest messages of conversations that are written to.
 struct ShardCounts: Sendable {
     private struct Pending {
         var run: CountedRun
-        /// The last commit that the run was handed to; 0 before the first.
+        /// The number of the last commit that includes the run; 0 before the first commit.
         var ticket: UInt64
     }
 
-    /// The ends of a conversation's runs, and the counts of the messages that follow.
+    /// The ends of a conversation's runs, and the counts of the messages after the last run.
     struct Tail: Sendable {
         /// The end of the last run of each level, lowest level first; zero for a level without
         /// runs.
         var ends: [HybridTimestamp]
-        /// The counts of the messages behind the last run; nil if they have not been counted.
+        /// The counts of the messages after the last run; nil if they have not been counted.
         var counts: MessageCounts?
     }
 
     let fanOutBits: Int
     private var pending: [CountedRunKey: Pending] = [:]
-    /// The keys of the runs that have changed since the last commit was handed out, in order.
+    /// The keys of the runs that have changed since the last commit began, in order.
     private var changed: [CountedRunKey] = []
     private var tails: [ConversationID: Tail] = [:]
 
-    /// The most conversations whose tails are kept; when there are as many, all are dropped.
+    /// The greatest number of tails in memory; when it is reached, all tails are dropped.
     private static let tailsMax = 256
 
     init(fanOutBits: Int = CountedRun.fanOutBits) { self.fanOutBits = fanOutBits }
@@ -40,7 +40,7 @@ struct ShardCounts: Sendable {
         }
     }
 
-    /// Adds a message behind all others to the counts of the tail, if they are kept.
+    /// Adds a conversation's newest message to the counts of its tail, if the tail is in memory.
     mutating func append(_ document: Document, to conversation: ConversationID) {
         guard let index = tails.index(forKey: conversation) else { return }
         tails.values[index].counts?.add(document)
@@ -58,8 +58,8 @@ struct ShardCounts: Sendable {
 
     /// Returns the runs of a level that wait for the disk, unordered.
     ///
-    /// Each replaces the row with the same start on disk, even if it has ceased to overlap the span
-    /// that is looked for.
+    /// Each run replaces the row with the same start on disk, even if the run does not overlap the
+    /// requested span any more.
     func runs(of conversation: ConversationID, level: UInt8) -> [CountedRun] {
         guard !pending.isEmpty else { return [] }
         return pending.filter {
@@ -82,6 +82,6 @@ struct ShardCounts: Sendable {
         pending = pending.filter { $0.value.ticket == 0 || $0.value.ticket > ticket }
     }
 
-    /// Returns to the state on disk.
+    /// Drops all runs and tails in memory, which returns to the state on disk.
     mutating func removeAll() { self = ShardCounts(fanOutBits: fanOutBits) }
 }

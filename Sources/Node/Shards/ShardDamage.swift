@@ -18,13 +18,13 @@ package struct Damage: Hashable, Sendable {
 }
 
 extension ShardMachine {
-    /// Takes the damage that reads of the disk have found since the last call; nil for none.
+    /// Removes and returns the damage that reads of the disk have found; nil for none.
     package mutating func takeDamage() -> Damage? {
         defer { damage = nil }
         return damage
     }
 
-    /// Notes the damage that a failed read of the disk found.
+    /// Records the damage that a failed read of the disk found.
     mutating func recordDamage(_ failure: StoreFailure) {
         switch failure {
         case .badRecord(let key): damage = (damage ?? Damage()).with(key)
@@ -33,23 +33,22 @@ extension ShardMachine {
         }
     }
 
-    /// Notes that the disk was found to hold everything that this header counts, and that the
-    /// indexes lead to all of it.
+    /// Records that a check has found all documents of this header on disk and in the indexes.
     package mutating func onChecked(_ header: ReplicaHeader) { replica.onChecked(header) }
 
-    /// Notes that the disk has lost acknowledged changes.
+    /// Records that the disk has lost acknowledged changes.
     package mutating func doubt(now: UInt64) { replica.doubt(now: now) }
 
-    /// Stops reads and writes until the bad documents are set aside.
+    /// Stops serving until the bad documents are set aside.
     package mutating func suspend(now: UInt64) { replica.suspend(now: now) }
 
-    /// Continues from the documents that are left after the bad ones were set aside.
+    /// Continues with the documents that remain after bad documents were set aside.
     ///
-    /// To be called only while everything is on disk. The disk has to drop the bad documents and
-    /// store the header in one transaction. The connections to the co-owners have to be closed,
-    /// because changes confirmed on them may be missing here.
+    /// The caller may call this method only while all changes are on disk. The disk has to drop the
+    /// bad documents and store the header in one transaction. The connections to the co-owners have
+    /// to be closed, because changes that were confirmed on these connections may be lost.
     ///
-    /// - Parameter header: the header of the documents that are left; the stored one if only an
+    /// - Parameter header: the header of the remaining documents; the stored header if only an
     ///   index was damaged.
     /// - Returns: the slots whose replies fail.
     package mutating func onSetAside(

@@ -4,7 +4,7 @@ import Replication
 import StorePort
 import Wire
 
-/// A shard's answers about devices, and about what a device is to be notified of.
+/// A shard's answers to queries for devices and for the notifications of a device.
 extension ShardMachine {
     /// Refuses to register more devices than a user may have; all other mutations pass.
     mutating func checkDeviceCount(
@@ -22,7 +22,7 @@ extension ShardMachine {
         guard count < ChatLimits.devicesMax else { throw .refused(.tooManyDevices) }
     }
 
-    /// The devices of all users whose shard this is, ascending.
+    /// Returns the registered devices of all users of this shard, ascending.
     mutating func registeredDevices(
         in world: ShardWorld
     ) throws(ShardFailure) -> [RegisteredDevice] {
@@ -42,8 +42,8 @@ extension ShardMachine {
         return devices
     }
 
-    /// Returns the state of the messages in this shard that a device was shown, and the oldest
-    /// messages in it of which the device is to be notified.
+    /// Returns the state of this shard's messages that a device was shown, and the oldest messages
+    /// of the shard of which the device has to be notified.
     ///
     /// - Parameter pending: the messages that wait for the disk, by conversation.
     mutating func candidates(
@@ -52,7 +52,7 @@ extension ShardMachine {
     ) throws(ShardFailure) -> [NotificationCandidate] {
         var due: [NotificationCandidate] = []
         var areAll = true
-        // The dots of a message that was sent more than once: its entry states one of them.
+        // The dots of messages that were sent more than once, since an entry has only one dot.
         var sendings = Vector()
         let shown = try shownCandidates(
             query, without: senders, sendings: &sendings, in: world)
@@ -90,7 +90,7 @@ extension ShardMachine {
             candidates.append(
                 NotificationCandidate(
                     of: senders.shown(message), isShown: isShown && !senders.hides(message),
-                    // Possibly of another sending than the one that the device was shown.
+                    // The dot may be of another sending than the sending that the device was shown.
                     entry: ListedNotification(
                         dot: dot, conversation: shown.conversation, message: shown.message,
                         at: message.header.sent.time, among: SeqSet())))
@@ -98,9 +98,8 @@ extension ShardMachine {
         return candidates
     }
 
-    /// Whether a user may see a message of which a device was notified, and has not read it; nil if
-    /// the document by which the user participates has not arrived here: a notification is not
-    /// withdrawn for that.
+    /// Returns whether a user may see a message and has not read it; nil, which withdraws no
+    /// notification, if the conversation document that contains the user has not arrived.
     private mutating func isShown(
         _ document: Document, in conversation: ConversationID, to user: UserID,
         _ world: ShardWorld
@@ -123,7 +122,7 @@ extension ShardMachine {
     /// capacity of its list.
     ///
     /// - Parameters:
-    ///   - areAll: set to false if there may be more of them.
+    ///   - areAll: set to false if the conversation may have more messages for notifications.
     ///   - sendings: receives the dots of messages that were sent more than once.
     private mutating func dueCandidates(
         _ query: DueQuery, in conversation: ConversationID, without senders: BlockedSenders,
@@ -139,8 +138,8 @@ extension ShardMachine {
         let shown = Set(query.shown.lazy.filter { $0.conversation == conversation }.map(\.message))
         let (minimum, vector) = (query.rule.minimum(in: chat), replica.current.vector)
         let settled = query.rule.acknowledged.dots(after: minimum)
-        // Otherwise a message may be here before its conversation or an invitation: it is not
-        // looked at then.
+        // If this is false, a message may have arrived before its conversation or an invitation,
+        // and was then not examined.
         let isComplete = replica.isCausallyComplete(now: world.milliseconds)
         var candidates: [NotificationCandidate] = []
         var bytes = 0
@@ -172,7 +171,7 @@ extension ShardMachine {
                 among: isComplete ? vector.seqs(of: dot.replica) : SeqSet())
             let candidate = NotificationCandidate(
                 of: senders.shown(message), isShown: true, entry: entry)
-            // Messages with the same time are put in another order later, so all of them are
+            // Messages with the same time are sorted again later, so all messages of that time are
             // needed.
             let isEnough =
                 candidates.count >= query.countMax || bytes > NotificationCandidate.bytesMax

@@ -6,37 +6,36 @@ import Wire
 
 /// The change of one document by a commit.
 package struct DocumentChange: Sendable {
-    /// The document before; nil if it is new.
+    /// The document before the change; nil if the document is new.
     package let before: Document?
-    /// The states in between, in order.
+    /// The states between `before` and `after`, in order.
     package let steps: [Document]
     package let after: Document
-    /// The states of other nodes that were merged and lacked some of what was here, in order of
-    /// arrival.
+    /// The merged states of other nodes that lacked changes of this node's state, in merge order.
     package var crossed: [Document] = []
 }
 
-/// The documents of a shard that are in memory: those that wait for the disk, and a cache of
-/// others.
+/// The documents of a shard that are in memory: the documents that wait for the disk, and a cache
+/// of other documents.
 struct ShardDocuments: Sendable {
-    /// A document that is not on disk as it is here.
+    /// A document whose present state is not on disk.
     struct Pending: Sendable {
         var document: Document
         var digest: Hash128
         /// The length of the canonical bytes.
         var size: Int
-        /// The canonical bytes, until they are handed to the disk.
+        /// The canonical bytes; nil once a commit includes them.
         var bytes: [UInt8]?
-        /// The state of the index rows on disk when the next write of the document arrives there.
+        /// The state of the document's index rows on disk before the next write of the document.
         var previous: Record.Previous?
-        /// The last commit that the document was handed to; 0 before the first.
+        /// The number of the last commit that includes the document; 0 before the first commit.
         var ticket: UInt64
-        /// The document as the last commit that it was handed to stores it; before the first
-        /// commit, as it is on disk.
+        /// The document as the last commit stores it; before the first commit, the document on
+        /// disk.
         var base: Document?
-        /// The states since then, in order, without the present one.
+        /// The states since `base`, in order, without the present state.
         var steps: [Document] = []
-        /// The states of other nodes that were merged since then and lacked some of what was here.
+        /// The merged states of other nodes since `base` that lacked changes of this node's state.
         var crossed: [Document] = []
 
         var found: Found { Found(document: document, digest: digest, size: size) }
@@ -49,8 +48,7 @@ struct ShardDocuments: Sendable {
             var keepsIndexKeys = false
         #endif
 
-        /// Returns the record to be stored and the change that it makes; nil if the commit has it
-        /// already.
+        /// Returns the record to store and its change; nil if a commit already includes this state.
         mutating func handOut(_ ticket: UInt64) -> (record: Record, change: DocumentChange)? {
             guard let bytes else { return nil }
             let record = record(bytes)
@@ -80,7 +78,7 @@ struct ShardDocuments: Sendable {
         }
     }
 
-    /// A document, with what is needed to change it.
+    /// A document, with the digest and the size that are needed to change it.
     struct Found: Sendable {
         let document: Document
         let digest: Hash128
@@ -88,34 +86,34 @@ struct ShardDocuments: Sendable {
         let size: Int
     }
 
-    /// The most documents that are cached.
+    /// The greatest number of cached documents.
     ///
-    /// When there are as many, all of them are dropped: those in use are soon back.
+    /// The cache is emptied when this number is reached; documents in use are soon cached again.
     static let cachedMax = 512
 
     private(set) var pending: [DocumentKey: Pending] = [:]
-    /// Whether a user of the shard has ever blocked another; nil while it is not known.
+    /// Whether a user of the shard has ever blocked another user; nil while this is unknown.
     var haveBlocks: Bool?
     /// Documents that are on disk; none of them is in `pending`.
     private var cached: [DocumentKey: Found] = [:]
-    /// The documents that have changed since the last commit was handed out, in order.
+    /// The documents that have changed since the last commit began, in order.
     private var changed: [DocumentKey] = []
-    /// The changes of each commit that is underway, and the bytes that it rewrites.
+    /// The changes of each commit that is underway, and the number of bytes that it writes.
     private var handedOut: [(ticket: UInt64, changes: [DocumentChange], rewritten: Int)] = []
-    /// The bytes of the documents that have changed since the last commit was handed out; a
-    /// document counts for each of its changes.
+    /// The size in bytes of the documents that have changed since the last commit began; a document
+    /// counts once for each change.
     private var rewritten = 0
-    /// The same over all changes that are not on disk yet.
+    /// The size in bytes of all changed documents that are not on disk yet.
     private(set) var unsettledBytes = 0
 
-    /// What has changed since the lists were begun that are read in slices, by their slots.
+    /// The changes of each list that is read in slices, since its reading began, by slot.
     private var readings: [ReplySlot: ListReading.Changes] = [:]
 
     mutating func find(
         _ key: DocumentKey, in shard: ShardID, reader: any DocumentReader
     ) throws(StoreFailure) -> Found? {
-        // A document is in at most one of the two. The cache comes first: the conversation that is
-        // written to is read most often.
+        // A document is not both cached and pending. The cache is searched first, since
+        // conversations in use are read most often.
         if let found = cached[key] { return found }
         if let entry = pending[key] { return entry.found }
         guard let document = try reader.document(key, in: shard) else { return nil }
@@ -125,9 +123,9 @@ struct ShardDocuments: Sendable {
         return found
     }
 
-    /// Keeps a changed document until it is on disk.
+    /// Keeps a changed document in memory until the document is on disk.
     ///
-    /// - Parameter old: the document that it replaces; nil if there was none.
+    /// - Parameter old: the document before the change; nil for a new document.
     mutating func put(_ document: Document, bytes: [UInt8], digest: Hash128, replacing old: Found?)
     {
         let key = document.key
@@ -157,7 +155,7 @@ struct ShardDocuments: Sendable {
 
     // MARK: Lists
 
-    /// Notes from now on what changes of a list that is read in slices.
+    /// Begins to record the changes of a list that is read in slices.
     mutating func follow(_ slot: ReplySlot, _ reading: ListReading) {
         if readings[slot] == nil { readings[slot] = ListReading.Changes(of: reading) }
     }
@@ -170,17 +168,17 @@ struct ShardDocuments: Sendable {
 
     mutating func unfollow(_ slot: ReplySlot) { readings[slot] = nil }
 
-    /// Notes that the last `put` stored the merge of another node's state with the one here.
+    /// Records that the last `put` stored the merge of another node's state with this node's state.
     mutating func noteCrossed(_ theirs: Document) { pending[theirs.key]?.crossed.append(theirs) }
 
     #if PlantedBugs
         mutating func keepIndexKeys(of key: DocumentKey) { pending[key]?.keepsIndexKeys = true }
     #endif
 
-    /// Whether the document has changed since the last commit was handed out.
+    /// Returns whether the document has changed since the last commit began.
     func isHandedOutLater(_ key: DocumentKey) -> Bool { pending[key]?.bytes != nil }
 
-    /// Hands the changed documents to the commit `ticket`.
+    /// Returns the records of the changed documents for the commit `ticket`.
     mutating func takeRecords(for ticket: UInt64) -> [Record] {
         guard !changed.isEmpty else { return [] }
         var changes: [DocumentChange] = []
@@ -200,7 +198,7 @@ struct ShardDocuments: Sendable {
         return records
     }
 
-    /// - Returns: the changes that the commit and those before it have stored, in order.
+    /// - Returns: the changes that the commit and earlier commits have stored, in order.
     mutating func onCommitted(_ ticket: UInt64) -> [DocumentChange] {
         var stored: [DocumentChange] = []
         while let first = handedOut.first, first.ticket <= ticket {
@@ -212,8 +210,8 @@ struct ShardDocuments: Sendable {
                     pending.values[index].isStored(by: ticket)
                 else { continue }
                 let entry = pending.remove(at: index).value
-                // A message is seldom read again, and the part of a file is large; a conversation
-                // is read with every write in it.
+                // A message is seldom read again, and the part of a file is large; a conversation's
+                // document is read for every write in the conversation.
                 if key.kind != .message, key.kind != .filePart {
                     cache(entry.found)
                 }
@@ -222,7 +220,7 @@ struct ShardDocuments: Sendable {
         return stored
     }
 
-    /// Returns a document as the commits that are known to be stored left it.
+    /// Returns a document in the state after all commits that are known to be stored.
     ///
     /// A read of the disk may already show a later commit.
     func stored(
@@ -237,7 +235,7 @@ struct ShardDocuments: Sendable {
         return entry.base
     }
 
-    /// Returns to the state on disk.
+    /// Drops all documents in memory, which returns to the state on disk.
     mutating func removeAll() {
         self = ShardDocuments()
     }

@@ -9,11 +9,12 @@ extension ShardMachine {
     /// The events of committed changes.
     enum News: Sendable {
         case told([AddressedEvent])
-        /// More than one turn reads: each feed has to read from disk what its receiver lacks.
+        /// More events than one turn reads: each feed has to read the missing events from disk.
         case tooMuch
     }
 
-    /// The size of a page when messages are read that arrived before their conversation's document.
+    /// The number of messages in a page of messages that arrived before their conversation's
+    /// document.
     package static let earlierMessagesMax = 64
 
     /// The conversations and the read progress that the events of one batch refer to, each read
@@ -21,14 +22,14 @@ extension ShardMachine {
     private struct Stage {
         var chats: [ConversationID: Document] = [:]
         var progress: [ConversationID: Progress] = [:]
-        /// The changes up to which users have hidden a conversation; for those in `progress`.
+        /// The vectors up to which users have hidden the conversations in `progress`.
         var hidden: [ConversationID: [UserID: Vector]] = [:]
 
         /// Returns the vector against which a document is compared for a receiver that has seen
         /// `known`.
         ///
         /// The vector is empty if the receiver has seen nothing of the document's conversation:
-        /// without the conversation none of its documents was told.
+        /// without the conversation, none of its documents was reported.
         func told(of document: Document, from known: Vector) -> Vector {
             guard let id = ConversationID(document.key.partition), let chat = chats[id],
                 document.conversation == nil, !chat.isSeen(within: known)
@@ -36,7 +37,7 @@ extension ShardMachine {
             return Vector()
         }
 
-        /// Whether a user has hidden the conversation at a point that includes this message.
+        /// Returns whether a user has hidden the conversation together with this message.
         func hides(_ document: Document, from user: UserID) -> Bool {
             guard document.message != nil, let id = ConversationID(document.key.partition),
                 let vector = hidden[id]?[user]
@@ -45,17 +46,18 @@ extension ShardMachine {
         }
     }
 
-    /// The most changes that wait for their causes; when there are more, all are told.
+    /// The greatest number of changes that wait for causes; if more wait, all are reported.
     private static let changesHeldMax = 1_024
 
-    /// Whether committed changes wait until their causes are on disk, too.
+    /// Whether committed changes wait until the causes of these changes are on disk, too.
     var isHoldingBack: Bool { !committed.isEmpty }
 
-    /// Takes the events of committed changes for watched users: each once, and none before its
-    /// causes, as far as those arrive in time.
+    /// Removes and returns the events of committed changes for watched users.
     ///
-    /// - Throws: if the disk cannot be read. The changes are then dropped without having been told,
-    ///   and the shard's feeds have to be ended, so that their receivers read them anew.
+    /// Each event is returned once, and after its causes if these arrive in time.
+    ///
+    /// - Throws: if the disk cannot be read. After such an error, the changes are dropped without
+    ///   being reported, and the shard's feeds have to be ended, so that they restart from disk.
     mutating func takeNews(
         for isWatched: (UserID) -> Bool, in world: ShardWorld
     ) throws(StoreFailure) -> News {
@@ -92,16 +94,16 @@ extension ShardMachine {
         return .told(told)
     }
 
-    /// The events of one change, for receivers that knew the state here, and for receivers that
-    /// other nodes told of a state that the change merged: each side learns what the other had.
+    /// Returns the events of one change, for receivers that knew this node's state, and for
+    /// receivers to which other nodes reported a state that the change merged.
     ///
-    /// An event that concerns several of them stands where the last of them needs it: the restore
+    /// An event for several receivers has the latest position that any of them needs: the restore
     /// of a message that its sender deleted for everyone comes after the deletion, which hides the
     /// message from the sender.
     private func addressedEvents(
         of change: DocumentChange, in around: EventContext
     ) -> [AddressedEvent] {
-        // Each of its events tells the whole document.
+        // Each event of a document of blocks contains the whole document.
         guard change.after.blocks == nil else {
             return change.after.addressedEvents(since: change.before, in: around)
         }
@@ -119,10 +121,9 @@ extension ShardMachine {
         return told
     }
 
-    /// The documents that changed, and that were here before these changes brought their
-    /// conversation.
+    /// Returns the changed documents that had arrived before the document of their conversation.
     ///
-    /// Nobody was told of their earlier state, so their changes cannot be told as differences.
+    /// No receiver got their earlier state, so their changes cannot be reported as differences.
     private func earlier(thanRoomsIn changes: [DocumentChange]) -> Set<DocumentKey> {
         let chats = changes.filter { $0.before == nil && $0.after.conversation != nil }
         guard !chats.isEmpty else { return [] }
@@ -136,19 +137,19 @@ extension ShardMachine {
         return earlier
     }
 
-    /// The number of oldest changes that have waited for causes as long as any change may.
+    /// Returns the number of oldest changes that have waited for causes for the maximum time.
     ///
-    /// They are told without the others, since some later change may be waiting for a cause at
-    /// every moment.
+    /// The oldest changes are reported before the later changes, since at every moment some later
+    /// change may wait for a cause.
     private func countHeldLong(now: UInt64) -> Int {
         committedAt.prefix { now >= $0.milliseconds + replica.causePatienceMilliseconds }
             .reduce(0) { $0 + $1.count }
     }
 
-    /// Removes the oldest changes, which have been told, while later ones still wait.
+    /// Removes the oldest changes, which have been reported, while later changes still wait.
     ///
-    /// The feed position contains them from here on. A receiver for which the disk was read
-    /// meanwhile, or that resumes before the later changes are told, gets them from a scan.
+    /// The feed position contains the removed changes from now on. A receiver for which the disk
+    /// was read meanwhile, or that resumes before the later changes are reported, needs a scan.
     private mutating func dropOldest(_ count: Int) {
         for change in committed.prefix(count) { feedPosition.insert(change.after.changedBy) }
         committed.removeFirst(count)
@@ -159,10 +160,10 @@ extension ShardMachine {
         }
     }
 
-    /// Sorts changes by their stamps: a stamp is later than everything that its writer had seen.
+    /// Sorts changes by their stamps: a stamp is later than every change that its writer had seen.
     ///
-    /// The changes of one document keep their order. When an earlier sending of a message replaces
-    /// a later one, the later one's stamps disappear from the document.
+    /// The changes of one document keep their order: when an earlier sending of a message replaces
+    /// a later sending, the stamps of the later sending disappear from the document.
     private func inOrderOfCauses(_ changes: [DocumentChange]) -> [DocumentChange] {
         var times = changes.map(\.after.greatestTime)
         guard zip(times, times.dropFirst()).contains(where: >) else { return changes }
@@ -175,7 +176,7 @@ extension ShardMachine {
         return order.map { changes[$0] }
     }
 
-    /// Drops the committed changes; no watcher is told of them.
+    /// Drops the committed changes without reporting them to watchers.
     mutating func dropAddressedEvents() {
         committed = []
         committedAt = []
@@ -186,10 +187,10 @@ extension ShardMachine {
     /// Returns one batch of the events that a receiver that has seen `known` may lack.
     ///
     /// - Parameters:
-    ///   - skipped: `known`, and the changes of documents that the receiver was told of since.
-    ///   - target: the feed position when the first batch was read.
-    ///   - user: the only user who is told; nil for all watched users. The batch for a single user
-    ///     contains no profiles: those that concern a user are spread over many shards.
+    ///   - skipped: `known`, united with the changes of the documents that were reported since.
+    ///   - target: the feed position at the time when the first batch was read.
+    ///   - user: the only user whose events are returned; nil for all watched users. The batch for
+    ///     a single user contains no profiles, since the profiles for a user are in many shards.
     mutating func addressedEvents(
         beyond known: Vector, skipping skipped: Vector, upTo target: Vector,
         at place: FeedScan.Place, for user: UserID?, to isWatched: (UserID) -> Bool,
@@ -209,7 +210,7 @@ extension ShardMachine {
             let (told, next) = try addressedEvents(
                 of: id, after: rest.position, isMeant, &stage, in: world
             ) {
-                // Changes within the target are told as changes, by the rest of this scan.
+                // Changes in the target are reported as changes by the rest of this scan.
                 !$0.isSent(behind: target)
                     && !$0.changedBy.dots.contains {
                         target.contains($0) && !skipped.contains($0)
@@ -242,8 +243,8 @@ extension ShardMachine {
                 beyond: skipped, upTo: target, after: cursor, through: lastStep(before: found.next))
             reads.append((read, change))
         }
-        // The documents of a batch have no order; a receiver that is cut off has been told those up
-        // to a change.
+        // The documents are sorted by change, so that a receiver that disconnects during the batch
+        // has received all documents up to a change.
         reads.sort { first, second in
             guard let later = second.change else { return false }
             return first.change.map { $0 < later } ?? true
@@ -273,7 +274,7 @@ extension ShardMachine {
         return batch
     }
 
-    /// The last change that a step of a batch may count, which is the batch's last one.
+    /// Returns the last change that a step of a batch may name: the last change of the batch.
     private func lastStep(before next: Dot?) -> Dot? {
         #if PlantedBugs
             if PlantedBug.replayAheadOfTold.isOn { return nil }
@@ -281,12 +282,11 @@ extension ShardMachine {
         return next
     }
 
-    /// The documents that were here within a scan's target and are altered by changes that wait for
-    /// their causes.
+    /// Returns the documents in a scan's target that changes that wait for causes have altered.
     ///
-    /// The live feed will tell these changes as differences, so the scan tells the documents. Their
-    /// seqs do not show that: the seq of a sending is in no vector until its pull is done, and a
-    /// later seq of the same replica replaces the one that the target names.
+    /// The live feed will report these changes as differences, so the scan has to report the
+    /// documents. Seqs do not identify these documents: the seq of a sending is in no vector until
+    /// its pull is done, and a later seq of the same replica id replaces the seq in the target.
     private func keysAltered(since target: Vector) -> Set<DocumentKey> {
         var (seen, altered): (Set<DocumentKey>, Set<DocumentKey>) = ([], [])
         for change in committed where seen.insert(change.after.key).inserted {
@@ -313,8 +313,8 @@ extension ShardMachine {
 
     /// Returns a page of the events of a conversation that a receiver learns of for the first time.
     ///
-    /// Documents arrive in any order: those that were here before the conversation itself were told
-    /// to nobody, since its participants were not known.
+    /// Documents arrive in any order: documents that arrived before their conversation were
+    /// reported to no receiver, since the participants were unknown.
     ///
     /// - Returns: the events, and the message after which the next page begins; nil at the end.
     private mutating func addressedEvents(
@@ -337,14 +337,15 @@ extension ShardMachine {
             told += try addressedEvents(
                 of: document, beyond: Vector(), isWatched, &stage, in: world)
         }
-        // A receiver that learns of the conversation for the first time has nothing of it to hide.
+        // A receiver that learns of the conversation for the first time has no message of the
+        // conversation to hide.
         return (told.filter { $0.event.kind != .hide }, next)
     }
 
-    /// Whether the shard holds a conversation or an item that is or was the user's.
+    /// Returns whether the shard contains a conversation or item that is or was the user's.
     ///
-    /// If not, no event of the shard is for the user. Former ones count, because users are told
-    /// that they have left a conversation and that an item of theirs is deleted.
+    /// Otherwise no event of the shard concerns the user. Former conversations and items count,
+    /// because their users receive events about leaving a conversation and deleting an item.
     func concerns(_ user: UserID, in world: ShardWorld) -> Bool {
         guard !isPending(concerning: user) else { return true }
         do throws(StoreFailure) {
@@ -359,7 +360,7 @@ extension ShardMachine {
         }
     }
 
-    /// Whether a conversation or an item that is or was the user's waits to be stored.
+    /// Returns whether a conversation or item that is or was the user's is not stored yet.
     func isPending(concerning user: UserID) -> Bool {
         documents.pending.values.contains { $0.document.concerns(user) }
     }
@@ -373,7 +374,7 @@ extension ShardMachine {
         }
     }
 
-    /// Returns what the events of a change refer to; nil if the change concerns no watched user.
+    /// Returns the context of the events of a change; nil if the change concerns no watched user.
     private mutating func eventContext(
         of change: DocumentChange, _ isWatched: (UserID) -> Bool, _ stage: inout Stage,
         in world: ShardWorld
@@ -381,7 +382,7 @@ extension ShardMachine {
         let document = change.after
         let time = HybridTimestamp(milliseconds: world.judge.wallMilliseconds)
         if let chat = document.conversation {
-            // Everybody who was ever a participant is in one of the two.
+            // Everybody who was ever a participant is in `elements` or in `removed`.
             let isMeant =
                 chat.participants.elements.contains(where: isWatched)
                 || chat.participants.removed.contains(where: isWatched)
@@ -390,8 +391,8 @@ extension ShardMachine {
         if let item = document.item {
             let owners = [item.owner, change.before?.item?.owner].compactMap(\.self)
             guard owners.contains(where: isWatched) else { return nil }
-            // A document of an earlier version does not count where the owner has one under the key
-            // of this version.
+            // An item's document of an earlier version does not count if the owner has a document
+            // under the key of this version.
             if document.key.id.isEmpty, let id = ItemID(document.key.partition) {
                 let own = DocumentKey.item(id, of: item.owner)
                 let found = try documents.find(own, in: replica.shard, reader: world.reader)

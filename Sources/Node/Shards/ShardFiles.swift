@@ -4,11 +4,11 @@ import Replication
 import StorePort
 import Wire
 
-/// A shard's answers about files, and the changes of files that follow from those of messages.
+/// A shard's answers to queries for files, and file changes that follow from message changes.
 ///
-/// One rule says which files are closed: those of which all messages that name them are deleted. It
-/// is evaluated where a message changes, in the same commit, and where a message, a file or a part
-/// is merged, since the two sides of a network partition may each know a part of it only.
+/// A file is closed if all messages that name it are deleted. The rule for closing files is
+/// evaluated in the commit of a message's change, and when a message, a file or a part is merged,
+/// since each side of a network partition may have only some of the documents.
 extension ShardMachine {
     // MARK: Changes
 
@@ -18,7 +18,7 @@ extension ShardMachine {
         let found: ShardDocuments.Found?
     }
 
-    /// A change that a rule made, and not a user.
+    /// A change that was made by a rule and not by a user.
     package struct DerivedChange: Sendable {
         package let mutation: Mutation
         package let document: Document
@@ -37,10 +37,11 @@ extension ShardMachine {
         return files
     }
 
-    /// Writes a document, and the files that its change names.
+    /// Writes a document, and the documents of the files that the change names.
     ///
-    /// A crash may let some of a turn's frames arrive: a message arrives after what its files know
-    /// of it, and a file closes after the deletion of its message.
+    /// After a crash, only some of a turn's frames may have arrived. Due to the order of the
+    /// writes, a message arrives after the changes of its files, and a file closes after the
+    /// deletion of its message.
     mutating func write(
         _ operation: Operation, at key: DocumentKey, with findings: ParticipantFindings,
         over target: ShardDocuments.Found?, changing files: [NamedFile], in world: ShardWorld
@@ -54,7 +55,7 @@ extension ShardMachine {
 
     /// Changes a message's files with the message, in the same commit.
     ///
-    /// A file that has not arrived is changed when it does.
+    /// A file that has not arrived is changed when it arrives.
     ///
     /// - Returns: the documents that were changed.
     private mutating func change(
@@ -81,7 +82,7 @@ extension ShardMachine {
         guard let found = try find(key, in: world), replica.mayNumber, !replica.isDropping
         else { return }
         let mutation = Mutation(action, at: key, by: user)
-        // Such a change leaves no stamp in its document.
+        // A derived change leaves no stamp in its document.
         let stamp = Stamp(
             time: found.document.greatestTime, process: ProcessID(high: 0, low: 0), counter: 1)
         let (document, dot) = write(
@@ -90,7 +91,7 @@ extension ShardMachine {
         derived.append(DerivedChange(mutation: mutation, document: document, dot: dot))
     }
 
-    /// Takes the changes that rules have made since the last call, in this turn.
+    /// Removes and returns the changes that rules have made in this turn since the last call.
     package mutating func takeDerived() -> [DerivedChange] {
         defer { derived = [] }
         return derived
@@ -98,7 +99,7 @@ extension ShardMachine {
 
     // MARK: Merges
 
-    /// Notes the files that a merged document concerns, and settles a part at once.
+    /// Records the files that a merged document concerns, and processes a merged part at once.
     mutating func noteFiles(
         of document: Document, replacing old: Document?, in world: ShardWorld
     ) throws(ShardFailure) {
@@ -116,7 +117,7 @@ extension ShardMachine {
         }
     }
 
-    /// Notes in the files that a frame's documents concern which of their messages are deleted.
+    /// Detaches deleted messages from the files that a frame's documents concern.
     mutating func settleFiles(in world: ShardWorld) throws(ShardFailure) {
         guard !filesToSettle.isEmpty else { return }
         let keys = Set(filesToSettle).sorted()
@@ -128,20 +129,20 @@ extension ShardMachine {
                 guard named?.document.message?.isRetracted == true else { continue }
                 try derive(DetachFile(message), at: key, in: world)
             }
-            // A part may have been here before its file, which is purged.
+            // A part may have arrived before its closed file, and has to be purged.
             if try self.file(at: key, in: world)?.file.hasClosed == true {
                 filesToPurge.append(key, at: world.milliseconds)
             }
         }
     }
 
-    /// Has a part that has arrived and is of no use purged, or puts one again that another node has
-    /// purged and that is of use.
+    /// Schedules the purge of an arrived part that its file does not need, or restores a needed
+    /// part that another node has purged.
     ///
-    /// It is not purged at once: the node that has put it may know of a message that has not
-    /// arrived here, and would put it again as often as it is purged.
+    /// The part is not purged at once: the node that wrote it may have a message that has not
+    /// arrived on this node, and would restore the part after each purge.
     ///
-    /// - Parameter old: the part as it was here.
+    /// - Parameter old: this node's state of the part before the merge.
     private mutating func settle(
         _ part: FilePart, at key: DocumentKey, replacing old: FilePart?, in world: ShardWorld
     ) throws(ShardFailure) {
@@ -185,7 +186,7 @@ extension ShardMachine {
         return due
     }
 
-    /// The most parts of a file that are named at once.
+    /// The greatest number of parts that one `DueFile` names.
     static let partsNamedMax = 64
 
     mutating func file(
@@ -197,7 +198,7 @@ extension ShardMachine {
         return (file, id, conversation)
     }
 
-    /// Returns the keys of files on disk with a term, ascending from the one behind `last`.
+    /// Returns the keys of files on disk with an index term, ascending from the key after `last`.
     mutating func page(
         of term: String, after last: DocumentKey?, limit: Int, _ world: ShardWorld
     ) throws(ShardFailure) -> [DocumentKey] {
@@ -207,7 +208,7 @@ extension ShardMachine {
         }
     }
 
-    /// Returns the parts of a file that are not purged and that nobody needs.
+    /// Returns the parts of a file that are not purged and that the file does not need.
     mutating func parts(
         of id: FileID, in conversation: ConversationID, beyond file: File, _ world: ShardWorld
     ) throws(ShardFailure) -> [PartID] {

@@ -4,12 +4,13 @@ import Replication
 import StorePort
 import Wire
 
-/// A shard's action items, which are their owners' own: those of others may have the same ids.
+/// The lookup of a shard's action items; items of different owners may have the same ids.
 ///
-/// Earlier versions kept one item under an id, whoever owned it. Such a document stays where it is
-/// for its owner, unless the owner has one under the key of this version: that one counts then.
+/// Earlier versions stored only one item under an id, for all owners. An item's document of an
+/// earlier version remains valid for its owner, unless the owner has a document under the key of
+/// this version.
 extension ShardMachine {
-    /// Returns the document that a mutation changes; nil where there is none yet.
+    /// Returns the document that a mutation changes; nil if the document does not exist yet.
     mutating func target(
         of mutation: Mutation, in world: ShardWorld
     ) throws(ShardFailure) -> ShardDocuments.Found? {
@@ -26,8 +27,8 @@ extension ShardMachine {
         return document.isUnreadable || document.item?.owner == owner ? shared : nil
     }
 
-    /// Returns why a mutation is refused: an item that the user does not have is not the user's
-    /// where somebody else has it.
+    /// Returns why a mutation is refused: `notOwner` instead of `itemNotFound` if only another user
+    /// has an item under the id.
     mutating func refusal(
         _ refusal: Refusal, of mutation: Mutation, in world: ShardWorld
     ) throws(ShardFailure) -> Refusal {
@@ -37,7 +38,7 @@ extension ShardMachine {
         return .notOwner
     }
 
-    /// Whether anybody has an item under this id.
+    /// Returns whether any user has an item under this id.
     private mutating func hasItem(
         _ item: ItemID, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {

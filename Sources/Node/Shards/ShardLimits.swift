@@ -3,17 +3,16 @@ import Chat
 import Replication
 import Wire
 
-/// The limits that a shard enforces, so that everything it accepts can be stored, sent and merged.
+/// The limits that a shard enforces, so that every accepted change can be stored, sent and merged.
 extension ShardMachine {
-    /// Refuses a mutation whose result might become too large; called before the mutation has a
+    /// Refuses a mutation whose result might become too large; called before the mutation gets a
     /// dot.
     func checkSize(
         of mutation: Mutation, over target: ShardDocuments.Found?, hiding hidden: Hidden?
     ) throws(ShardFailure) {
         guard replica.mayNumber else { throw .refused(.shardFull) }
         guard let target else { return }
-        // Each member that may hold a replica may accept as much on its own side of a network
-        // partition.
+        // Each member with a replica may accept the same amount on its side of a partition.
         let members = replica.ownership.others.count + 1
         do throws(Refusal) {
             try mutation.judgeSize(
@@ -23,8 +22,8 @@ extension ShardMachine {
         }
     }
 
-    /// Throws if a document names more processes than all nodes together accept: no node sends
-    /// that.
+    /// Throws if a document names more replica ids than all nodes together accept, since no correct
+    /// node sends such a document.
     func checkSize(of encodedDocument: EncodedDocument, _ theirs: Document) throws(ShardFailure) {
         guard replica.hasCapacity(for: theirs.changedBy),
             replica.hasCapacity(for: encodedDocument.superseded)
@@ -33,7 +32,6 @@ extension ShardMachine {
         }
     }
 
-    /// The bytes of rewritten documents that are not on disk yet; a document counts for each
-    /// change.
+    /// The size in bytes of changed documents that are not on disk; each change counts.
     var unsettledBytes: Int { documents.unsettledBytes }
 }

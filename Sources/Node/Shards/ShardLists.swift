@@ -10,7 +10,7 @@ extension ShardMachine {
     /// - Parameters:
     ///   - position: the position up to which the user has read; nil for none.
     ///   - hidden: the vector up to which the user has hidden the conversation; nil for none.
-    ///   - senders: whom the user has blocked.
+    ///   - senders: the users whom the user has blocked.
     mutating func unread(
         in conversation: ConversationID, _ chat: Conversation, of user: UserID,
         readTo position: HistoryPosition?, hiding hidden: Vector?,
@@ -24,7 +24,7 @@ extension ShardMachine {
     }
 
     /// Returns the conversations that the index or a document in memory names for the user,
-    /// ascending; the user need not be a participant of all of them.
+    /// ascending; the user need not be a participant of all these conversations.
     mutating func conversations(
         of user: UserID, in world: ShardWorld
     ) throws(ShardFailure) -> [ConversationID] {

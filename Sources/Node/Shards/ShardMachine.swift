@@ -21,16 +21,16 @@ package struct ShardWorld {
     }
 }
 
-/// The state machine of one shard on one node: its documents and their rules on one side, its
-/// replica and the co-owners on the other.
+/// The state machine of one shard on one node: it connects the documents and their rules with the
+/// replication to the co-owners.
 ///
-/// A value type without I/O: the actor `Shard` carries out its decisions. Changes are collected
-/// over a turn and then handed out at once: to the disk by `takeWrite`, to the co-owners by
-/// `takeOutbox`.
+/// The type does no I/O: the actor `Shard` executes its decisions. The changes of a turn are
+/// collected and then returned together: by `takeWrite` for the disk, by `takeOutbox` for
+/// co-owners.
 package struct ShardMachine: Sendable {
     /// The result of an accepted mutation.
     package struct Accepted: Hashable, Sendable {
-        /// Nil if nothing had to change and there is no such document.
+        /// The changed document; nil if nothing had to change and the document does not exist.
         package let document: Document?
         package let receipt: Receipt
         /// The documents of the message's files that were changed with the message.
@@ -44,29 +44,29 @@ package struct ShardMachine: Sendable {
     var damage: Damage?
     /// Whether only deletions are merged, because the disk is full.
     var isDiskFull = false
-    /// The shard's clock: past every time in the documents, except times too far ahead to be
-    /// believed.
+    /// The shard's clock, which is later than every time in the documents, except times too far
+    /// ahead.
     var clock: HybridClock
-    /// Changes on disk that watchers have not been told of yet, in order.
+    /// Changes on disk that have not been reported to watchers yet, in order.
     var committed: [DocumentChange] = []
     /// When the changes in `committed` were stored, and how many at each time; oldest first.
     var committedAt: [(milliseconds: UInt64, count: Int)] = []
-    /// The position of the live feeds: changes in it have been told to their receivers, or were
-    /// stored before there were any.
+    /// The position of the live feeds: the changes in this vector have been reported to the
+    /// receivers, or were stored before any existed.
     var feedPosition: Vector
-    /// What changes of this turn say of sign-ins; nil for nothing.
+    /// The effects of this turn's changes on sign-ins; nil for none.
     var tokenNews: TokenNews?
-    /// The size of a page when messages are read that arrived before their conversation's document.
+    /// The number of messages in a page of messages that arrived before their conversation's
+    /// document.
     let earlierMessagesMax: Int
-    /// Documents with changes accepted in this turn that the co-owners have not been sent; each
-    /// once.
+    /// Documents with changes accepted in this turn and not yet sent to the co-owners; each once.
     private var accepted: [DocumentKey] = []
-    /// The files that merged documents of the present frame concern; each maybe several times.
+    /// The files that merged documents of the present frame concern, possibly with repeats.
     var filesToSettle: [DocumentKey] = []
     var filesToPurge = FilesToPurge()
     /// The changes that rules have made in this turn.
     var derived: [DerivedChange] = []
-    /// For documents that changed several times, the changes before the last.
+    /// For documents that changed several times in this turn, the changes before the last change.
     private var superseded: [DocumentKey: Vector] = [:]
 
     package init(
@@ -90,7 +90,7 @@ package struct ShardMachine: Sendable {
 // MARK: Mutations
 
 extension ShardMachine {
-    /// Executes an operation, or throws the reason why not.
+    /// Executes an operation, or throws the reason why it is not executed.
     ///
     /// - Parameters:
     ///   - slot: the reply that waits until the operation is stored; nil if no reply waits.
@@ -140,7 +140,7 @@ extension ShardMachine {
         try checkSize(of: mutation, over: target, hiding: findings.hidden)
         let (document, dot, changed) = write(
             operation, at: key, with: findings, over: target, changing: files, in: world)
-        // A new document is the work of one change: its own context names that change alone.
+        // A new document results from a single change, and its own context names that change alone.
         let context = target == nil ? document.changedBy : Context(dot)
         wait(slot, storing: context, level: level, in: world)
         return Accepted(
@@ -151,11 +151,11 @@ extension ShardMachine {
             files: changed)
     }
 
-    /// Counts what stays unread after a mark, before the mark is written: a failing read then
-    /// changes nothing.
+    /// Counts the messages that remain unread after a mark, before the mark is written, so that a
+    /// failing read changes nothing.
     ///
     /// - Parameter write: the mark that will be written; nil if there is nothing to write.
-    /// - Returns: nil without a conversation.
+    /// - Returns: the number of unread messages; nil without a conversation.
     private mutating func unread(
         after write: Mutation?, of operation: Operation, _ reached: HistoryPosition?,
         in chat: Conversation?, _ participantState: ParticipantState?, _ world: ShardWorld
@@ -201,16 +201,17 @@ extension ShardMachine {
     /// The size up to which a document is sent to the co-owners after each of its changes within a
     /// turn, in bytes (16 KiB).
     ///
-    /// Watchers elsewhere are then told of each change. A larger document is sent once a turn, so
-    /// that many small changes of it cost no more than one; watchers elsewhere are told what they
-    /// come to.
+    /// Watchers on other nodes then receive each change of a document up to this size. A larger
+    /// document is sent once a turn, so that many small changes cost no more than one change;
+    /// watchers on other nodes receive the combined change.
     private static let sentEachTimeBytesMax = 16 << 10
 
     /// Handles a further change of a document whose last change has not been sent to the co-owners
     /// yet.
     ///
-    /// A document names only the last seq of each replica. So that the co-owners do not lack the
-    /// seq of the earlier change, the document is pushed as it was, or the seq is sent beside it.
+    /// A document names only the last seq of each replica id. So that the co-owners receive the seq
+    /// of the earlier change, the document is pushed before the further change, or the seq is sent
+    /// separately.
     private mutating func supersede(_ target: ShardDocuments.Found, by dot: Dot) {
         let key = target.document.key
         guard target.size > ShardMachine.sentEachTimeBytesMax else {
@@ -229,7 +230,7 @@ extension ShardMachine {
         replica.wait(slot, storing: context, level: level, now: world.milliseconds)
     }
 
-    /// - Parameter document: a document whose times the clock has all observed.
+    /// - Parameter document: a document; the clock has observed all of its times.
     private mutating func put(
         _ document: Document, replacing old: ShardDocuments.Found?
     ) -> Change {
@@ -265,9 +266,9 @@ extension ShardMachine {
 // MARK: Turns
 
 extension ShardMachine {
-    /// Merges what a co-owner's frame brings.
+    /// Handles a frame of another node, and merges the documents in it.
     ///
-    /// - Throws: `badFrame` if a document in it is invalid; the others are merged all the same.
+    /// - Throws: `badFrame` if a document in the frame is invalid; the other documents are merged.
     package mutating func receive(
         _ frame: Frame, from peer: NodeName, in world: ShardWorld
     ) throws(ShardFailure) {
@@ -276,8 +277,8 @@ extension ShardMachine {
             do throws(ShardFailure) {
                 try merge(encodedDocument, from: peer, in: world)
             } catch {
-                // The other documents are good, but the pull that they may be part of is not
-                // complete.
+                // The other documents of the frame are valid, but a pull that contains the frame is
+                // incomplete.
                 replica.onMergeFailed(from: peer, now: world.milliseconds)
                 failure = failure ?? error
             }
@@ -286,9 +287,9 @@ extension ShardMachine {
         if let failure { throw failure }
     }
 
-    /// Handles a frame of a co-owner that cannot be read or is invalid.
+    /// Handles a frame of a co-owner that cannot be decoded or is invalid.
     ///
-    /// - Returns: how long nothing is pulled from the co-owner, in milliseconds.
+    /// - Returns: how long this node sends no pull to the co-owner, in milliseconds.
     mutating func onBadFrame(from peer: NodeName, now: UInt64) -> UInt64 {
         replica.onBadFrame(from: peer, now: now)
     }
@@ -308,7 +309,7 @@ extension ShardMachine {
         isKept = try keep(theirs, of: encodedDocument, from: peer, in: world)
     }
 
-    /// Merges a document with the one that is here.
+    /// Merges a received document with this node's document.
     ///
     /// - Returns: false if the disk is full.
     private mutating func keep(
@@ -318,8 +319,8 @@ extension ShardMachine {
         try checkSize(of: encodedDocument, theirs)
         let old = try find(theirs.key, in: world)
         guard !isDiskFull || theirs.deletes(over: old?.document) else {
-            // The pull that the document may be part of is not complete: another one brings the
-            // document once the disk has space.
+            // A pull that contains the document is incomplete; a later pull fetches the document
+            // once the disk has space.
             replica.onMergeFailed(from: peer, now: world.milliseconds)
             return false
         }
@@ -345,7 +346,8 @@ extension ShardMachine {
         #if PlantedBugs
             if PlantedBug.indexNotUpdatedOnMerge.isOn { documents.keepIndexKeys(of: theirs.key) }
         #endif
-        // Whether a message is here is told by the seqs of its sendings, so they are named too.
+        // The seqs of a message's sendings show whether the message has arrived, so they are added
+        // to the vector.
         var superseded = encodedDocument.superseded
         for dot in theirs.sendingsReplaced where !replica.current.vector.contains(dot) {
             superseded.insert(dot)
@@ -355,7 +357,8 @@ extension ShardMachine {
         return true
     }
 
-    /// Returns the document unchanged: only the node that accepts a change applies the rules to it.
+    /// Returns the document unchanged: only the node that accepts a change applies rules to the
+    /// change.
     private mutating func judgedAgain(
         _ document: Document, in world: ShardWorld
     ) throws(ShardFailure) -> Document {
@@ -383,10 +386,10 @@ extension ShardMachine {
         }
     }
 
-    /// Takes what has changed: returns the write for the disk, and puts frames for the co-owners
-    /// into the outbox.
+    /// Removes the collected changes: returns the write for the disk, and puts frames for the
+    /// co-owners into the outbox.
     ///
-    /// - Parameter ticket: the number of the commit, greater than all before.
+    /// - Parameter ticket: the number of the commit, greater than all earlier numbers.
     package mutating func takeWrite(_ ticket: UInt64) -> ShardWrite? {
         pushAccepted()
         derived = []
@@ -445,14 +448,14 @@ extension ShardMachine {
     package mutating func onCommitted(_ ticket: UInt64, now: UInt64) -> [(ReplySlot, Stored)] {
         let stored = documents.onCommitted(ticket)
         counts.onCommitted(ticket)
-        // Nearly always `committed` is empty, since events are sent at once: then no array is
-        // copied.
+        // Nearly always `committed` is empty, since events are sent at once; in this case no array
+        // is copied.
         committed = committed.isEmpty ? stored : committed + stored
         if !stored.isEmpty { committedAt.append((now, stored.count)) }
         return replica.onCommitted(ticket, now: now)
     }
 
-    /// Returns to the state on disk.
+    /// Returns to the state on disk after a failed commit.
     ///
     /// - Returns: the slots whose replies fail.
     package mutating func onCommitFailed(now: UInt64) -> [ReplySlot] {

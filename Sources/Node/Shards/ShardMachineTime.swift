@@ -2,14 +2,14 @@ import Replication
 import Wire
 
 extension ShardMachine {
-    /// Marks the replica complete, because the cluster is founded here and the shard is empty.
+    /// Marks the replica complete, because this node founds the cluster and the shard is empty.
     package mutating func found() { replica.found() }
 
     package mutating func setOwnership(_ ownership: Ownership, now: UInt64) {
         replica.setOwnership(ownership, now: now)
     }
 
-    /// Notes that the disk is told to drop the replica: every owner has all of it.
+    /// Records that the storage is about to drop the replica, since every owner has all of it.
     package mutating func beginDrop() { replica.beginDrop() }
 
     package mutating func onDropFailed() { replica.onDropFailed() }
@@ -20,12 +20,12 @@ extension ShardMachine {
 
     package mutating func onPeerDown(_ peer: NodeName) { replica.onPeerDown(peer) }
 
-    /// Notes that the peer's replica is the same as what is on disk here.
+    /// Records that the peer's replica is in sync with this replica's state on disk.
     package mutating func onCaughtUp(with peer: NodeName, isServing: Bool) {
         replica.onCaughtUp(with: peer, isServing: isServing)
     }
 
-    /// Notes that a frame of this shard was dropped, because too many waited for the peer.
+    /// Records that a frame of this shard was dropped, because too many frames waited for the peer.
     package mutating func onDropped(_ frame: Frame, to peer: NodeName, now: UInt64) {
         replica.onDropped(frame, to: peer, now: now)
     }

@@ -3,16 +3,16 @@ import Chat
 import Replication
 import Wire
 
-/// The execution of operations that another node may have executed already, or that come late.
+/// The execution of operations that another node may have executed already, or that arrive late.
 extension ShardMachine {
-    /// Whether the operation changes anything; throws if it must not be executed.
+    /// Returns whether the operation changes anything; throws if it must not be executed.
     mutating func judge(
         _ operation: Operation, _ attempt: PeerRequest.Attempt, conversation: Conversation?,
         target: Document?, reached: HistoryPosition?, files: [File?] = [], in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
         let mutation = operation.mutation
         let standing = mutation.standing(of: operation.stamp, in: target)
-        // The operation was executed before, or is superseded by a later one of its process.
+        // The operation was executed before, or is superseded by a later operation of its process.
         guard standing != .done else { return false }
         try checkDeviceCount(for: mutation, over: target, in: world)
         var isChange: Bool
@@ -30,8 +30,8 @@ extension ShardMachine {
             isChange = true
         }
         if !isChange {
-            // It must leave a trace all the same, which late operations find, here or where an
-            // earlier attempt was executed.
+            // The operation must nevertheless leave a record, which late operations find on this
+            // node or where an earlier attempt was executed.
             isChange =
                 try isRecorded(operation, over: target)
                 || (attempt == .again && (mutation.isInvitation || mutation.isDeparture))
@@ -50,10 +50,11 @@ extension ShardMachine {
         }
     }
 
-    /// Returns the position of the message up to which a mark is set; nil if there is none.
+    /// Returns the position of the message up to which a mark is set; nil if there is no such
+    /// message.
     ///
-    /// For the newest message, those after the operation's time do not count, so that a late
-    /// execution reaches no further than a prompt one.
+    /// If the newest message is requested, messages after the operation's time do not count, so
+    /// that a late execution marks no more messages than a prompt execution.
     mutating func position(
         reachedBy operation: Operation, _ attempt: PeerRequest.Attempt, in chat: Conversation?,
         _ world: ShardWorld
@@ -64,15 +65,15 @@ extension ShardMachine {
         else {
             return nil
         }
-        // What a user read or hid before an invitation does not count after it.
+        // Reading or hiding before an invitation has no effect after the invitation.
         if let invitation = chat?.invitation(of: mutation.user), time < invitation.time {
             throw .stale(invitation.time)
         }
         if case .message(let id)? = mutation.action.marking {
             return try find(.message(id, in: conversation), in: world)?.document.historyPosition
         }
-        // Hiding covers everything that is here: if that is later than the operation, the operation
-        // is not executed.
+        // Hiding applies to all messages on this node; if a message is later than the operation,
+        // the operation is not executed.
         let isBounded = attempt == .again && !isHiding
         let page = HistoryPage(isBounded ? .before(.start(of: time.next)) : .newest, limit: 1)
         var newest: HistoryPosition?
@@ -85,7 +86,7 @@ extension ShardMachine {
         return newest
     }
 
-    /// The stamp of the operation, as the node that read its line has given it.
+    /// Returns the stamp that the client's node has given to the operation.
     mutating func stamp(
         of operation: Operation, executedAs dot: Dot, over target: Document?, in world: ShardWorld
     ) -> Stamp {

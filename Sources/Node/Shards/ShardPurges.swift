@@ -4,7 +4,7 @@ import Replication
 import Wire
 
 /// The files of a shard whose parts are to be purged, in the order in which they were closed, and
-/// how far the disk was searched for others.
+/// the progress of the search of the disk for further files.
 struct FilesToPurge: Sendable {
     private struct Entry: Sendable {
         let key: DocumentKey
@@ -12,22 +12,22 @@ struct FilesToPurge: Sendable {
     }
 
     private var queue: [Entry] = []
-    /// The number of entries of `queue` that are done.
+    /// The number of entries of `queue` that have been processed.
     private var done = 0
-    /// Behind which file the search for closed and unsent files goes on; nil to begin.
+    /// The files after which the searches for closed and unsent files continue; nil at the start.
     var closedCursor: DocumentKey?
     var unsentCursor: DocumentKey?
-    /// When the search begins again, in milliseconds.
+    /// When the next search of the disk begins, in milliseconds.
     var searchAt: UInt64 = 0
 
-    /// The most files that wait here; more are found on the disk, if they are closed.
+    /// The greatest number of files in the queue; searches of the disk find further closed files.
     private static let countMax = 4_096
 
     var isEmpty: Bool { done == queue.count }
 
     mutating func append(_ key: DocumentKey, at now: UInt64) {
         guard queue.count - done < FilesToPurge.countMax else { return }
-        // The parts of a file arrive one behind the other.
+        // The parts of a file arrive in sequence, and one entry is sufficient for all of them.
         guard isEmpty || queue.last?.key != key else { return }
         queue.append(Entry(key: key, since: now))
     }
@@ -46,25 +46,25 @@ struct FilesToPurge: Sendable {
     }
 }
 
-/// The purging of closed files, which the first living owner of a shard does for all.
+/// The purging of closed files, which the first living owner of a shard does for all owners.
 ///
-/// The parts of a file are purged once it is closed. The file itself stays in the list of closed
-/// ones until all owners are known to hold just what is here: from then on none of them accepts a
-/// message with it. A file that was not sent is closed only then, too: a message with it may have
-/// been accepted on another side of a network partition.
+/// The parts of a file are purged once the file is closed. The file stays in the list of closed
+/// files until all owners are known to be in sync; then no owner accepts a message with the file
+/// any more. A file that was not sent is closed only while all owners are in sync, since another
+/// side of a network partition may have accepted a message with the file.
 extension ShardMachine {
-    /// The circumstances in which a node tends a shard's files.
+    /// The limits and the circumstances of one purge of a shard's files.
     package struct FileDuty: Sendable {
-        /// The most parts and files that are changed.
+        /// The greatest number of parts and files that are changed.
         package let limit: Int
-        /// Whether this node is the first of the living owners.
+        /// Whether this node is the first living owner of the shard.
         package let isFirst: Bool
-        /// Whether no member is evicted: such a one may have accepted a message with a file here.
+        /// Whether no member is evicted; an evicted member may have accepted a message with a file.
         let isEverybodyHeard: Bool
-        /// When files must have been begun to be closed because no message names them.
+        /// A file that was begun before this time is closed if no message names it.
         package let deadline: HybridTimestamp
-        /// The table that says whose accounts are deleted: what these have begun until then and not
-        /// sent is closed whatever the deadline.
+        /// The table of deleted accounts; files that their owners began before the deletion and did
+        /// not send are closed regardless of the deadline.
         package let signing: SigningTable
 
         package init(
@@ -79,16 +79,17 @@ extension ShardMachine {
         }
     }
 
-    /// How long the first owner has for a file before another takes over, in milliseconds.
+    /// How long the first owner may take to purge a file before another owner does, in
+    /// milliseconds.
     private static let patienceMilliseconds: UInt64 = 5_000
     /// How often the disk is searched for closed and unsent files, in milliseconds.
     private static let searchMilliseconds: UInt64 = 1_000
-    /// The same where another owner is the first.
+    /// How often the disk is searched where another owner is the first, in milliseconds.
     private static let searchOfOthersMilliseconds: UInt64 = 30_000
-    /// The most files that are looked at in one call.
+    /// The greatest number of files that are examined in one call.
     private static let filesPerSearch = 128
 
-    /// Whether there may be something to purge now.
+    /// Returns whether files may have to be purged or closed now.
     package func hasFilesToTend(now: UInt64) -> Bool {
         guard replica.isReady, replica.stored.count(ofKind: DocumentKey.Kind.file.number) > 0
         else { return false }
@@ -118,7 +119,7 @@ extension ShardMachine {
         return derived.count - start
     }
 
-    /// - Returns: whether no part is left that nobody needs.
+    /// - Returns: whether no unneeded part is left.
     private mutating func purgeParts(
         of key: DocumentKey, limit: Int, in world: ShardWorld
     ) throws(ShardFailure) -> Bool {
@@ -131,7 +132,7 @@ extension ShardMachine {
         return parts.count <= limit
     }
 
-    /// Looks at the next files on the disk that are closed or were not sent.
+    /// Examines the next files on the disk that are closed or were not sent.
     private mutating func search(_ duty: FileDuty, in world: ShardWorld) throws(ShardFailure) {
         let mayEnd = duty.isFirst && duty.isEverybodyHeard && replica.isCaughtUpWithAllOwners
         if filesToPurge.unsentCursor == nil {
@@ -150,8 +151,8 @@ extension ShardMachine {
         filesToPurge.searchAt = world.milliseconds + pause
     }
 
-    /// - Parameter mayEnd: whether no other node can accept a message any more that names what is
-    ///   closed here.
+    /// - Parameter mayEnd: whether no other node can accept a message any more that names a file
+    ///   that is closed on this node.
     private mutating func searchClosed(mayEnd: Bool, in world: ShardWorld) throws(ShardFailure) {
         let count = ShardMachine.filesPerSearch
         let closed = try page(

@@ -7,8 +7,8 @@ import Wire
 extension ShardMachine {
     /// Answers a query from memory and disk.
     ///
-    /// - Returns: the findings, and whether they are all on disk. If they are not, the reply waits
-    ///   in `slot`.
+    /// - Returns: the findings, and whether all of them are on disk; if not, the reply in `slot`
+    ///   waits.
     package mutating func answer(
         _ query: AnyQuery, for user: UserID, slot: ReplySlot, in world: ShardWorld
     ) throws(ShardFailure) -> (findings: AnyFindings, isSettled: Bool) {
@@ -20,7 +20,7 @@ extension ShardMachine {
         return (findings, !showsLater(in: slot, now: world.milliseconds))
     }
 
-    /// Runs a body that reads the shard as a source of queries.
+    /// Runs a closure that reads the shard as the source of a query.
     mutating func reading<Result>(
         in world: ShardWorld, _ body: (inout ShardSource) throws(ShardFailure) -> Result
     ) throws(ShardFailure) -> Result {
@@ -31,16 +31,16 @@ extension ShardMachine {
         return try body(&source)
     }
 
-    /// Has a reply that shows what is here wait until it is on disk.
+    /// Makes a reply that shows the replica's state wait until that state is on disk.
     ///
-    /// - Returns: false if all of it is on disk: the reply may be sent at once.
+    /// - Returns: false if the state is on disk, so that the reply may be sent at once.
     package mutating func showsLater(in slot: ReplySlot, now: UInt64) -> Bool {
         guard !isShownAtOnce else { return false }
         replica.wait(slot, storing: Context(), level: .local, now: now)
         return true
     }
 
-    /// Whether all that is here is on disk.
+    /// Whether the replica has no change that is not on disk.
     private var isShownAtOnce: Bool {
         #if PlantedBugs
             if PlantedBug.shownBeforeStored.isOn { return true }
@@ -76,8 +76,8 @@ extension ShardMachine {
 // MARK: Walks
 
 extension ShardMachine {
-    /// Hands out a conversation's messages from disk and memory, in the page's direction, until
-    /// `handing` returns false.
+    /// Passes a conversation's messages from disk and memory to `handing`, in the page's direction,
+    /// until `handing` returns false.
     ///
     /// - Parameter pending: the messages that wait for the disk, as `pendingMessages` returns them.
     mutating func walk(
@@ -113,9 +113,9 @@ extension ShardMachine {
     }
 
     /// Returns the keys of the documents of a kind under a term of the index, and of all documents
-    /// of the kind that are not on disk yet, ascending: the caller has to look at each.
+    /// of the kind that are not on disk yet, ascending; the caller has to check each document.
     ///
-    /// - Parameter partition: the only partition looked at; nil for all of the shard.
+    /// - Parameter partition: the only partition to search; nil for all partitions of the shard.
     mutating func keys(
         of kind: DocumentKey.Kind, carrying term: String, partition: String? = nil,
         in world: ShardWorld
@@ -130,7 +130,7 @@ extension ShardMachine {
         return pending.isEmpty ? stored : Set(stored + pending).sorted()
     }
 
-    /// Reads from the disk, and notes damage that the read finds.
+    /// Reads from the disk, and records damage that the read finds.
     mutating func read<Value>(
         _ body: () throws(StoreFailure) -> Value
     ) throws(ShardFailure) -> Value {
@@ -157,7 +157,7 @@ extension Document {
         return HistoryPosition(time: historyTime, id: id)
     }
 
-    /// Whether the document is a message that somebody who has read up to a position has read.
+    /// Returns whether the document is a message at or before a read position.
     func isRead(upTo position: HistoryPosition?) -> Bool {
         guard let position, let own = historyPosition else { return false }
         return own <= position

@@ -5,12 +5,12 @@ import Wire
 
 extension ShardFailure: QueryFailure {}
 
-/// A shard as queries read it, for the time of one answer.
+/// A shard as the source of a query, created for one answer.
 struct ShardSource: QuerySource {
     var machine: ShardMachine
     private let world: ShardWorld
     /// The messages that wait for the disk, by conversation; nil unless many conversations are
-    /// read, for each of which they would be searched.
+    /// read, each of which would need a search.
     private var pendingMessages: [String: [Document]]?
 
     init(machine: consuming ShardMachine, world: ShardWorld) {

@@ -2,12 +2,12 @@ import CRDT
 import Chat
 import Wire
 
-/// A search through a conversation's history that skips runs of messages whose counts say enough.
+/// A search through a conversation's history that skips runs whose counts are sufficient.
 struct Survey {
     let conversation: ConversationID
-    /// The messages to be searched, and the direction.
+    /// The messages to be searched, and the direction of the search.
     let page: HistoryPage
-    /// The messages that wait for the disk.
+    /// The messages of the conversation that wait for the disk.
     let pending: [Document]
 
     init(_ page: HistoryPage, of conversation: ConversationID, among pending: [Document]) {
@@ -16,7 +16,7 @@ struct Survey {
         self.pending = pending
     }
 
-    /// The times that the survey covers; the end is not included.
+    /// The range of times that is searched; the end is not included.
     var span: (start: HybridTimestamp, end: HybridTimestamp) {
         switch page.place {
         case .newest: (.zero, .greatest)
@@ -36,10 +36,10 @@ struct Survey {
 }
 
 extension ShardMachine {
-    /// Hands out the messages of a survey in its page's direction, without those of runs that
-    /// `passing` accepts, until `handing` returns false.
+    /// Passes the messages of a survey to `handing` in its page's direction, without the messages
+    /// of runs that `passing` accepts, until `handing` returns false.
     ///
-    /// It looks at some 64 runs of each level and reads some 64 messages, however long the history
+    /// The survey examines about 64 runs of each level and 64 messages, however long the history
     /// is.
     ///
     /// - Parameter passing: whether the counts of a run are enough, so that its messages are
@@ -78,7 +78,7 @@ extension ShardMachine {
         let found = try runs(
             of: survey.conversation, level: level, from: start, to: end, in: world)
         for run in found {
-            // Spans without a run are searched on the level below.
+            // Spans of time without a run are searched on the level below.
             if run.start > next { parts.append((next, run.start, nil)) }
             let isWhole = run.start >= next && run.end <= end && survey.holds(run)
             parts.append((max(next, run.start), min(end, run.end), isWhole ? run : nil))
@@ -121,14 +121,14 @@ extension ShardMachine {
     }
 }
 
-/// One user's view of a conversation: what they hide of it, and how far they have read it.
+/// One user's view of a conversation: the hidden messages and the read position.
 struct Reading {
     let user: UserID
     let chat: Conversation
     let readTo: HistoryPosition?
     /// The vector up to which the user has hidden the conversation.
     let hidden: Vector?
-    /// Whom the user has blocked.
+    /// The users whom the user has blocked.
     let senders: BlockedSenders
 
     init(
@@ -151,13 +151,13 @@ struct Reading {
             hidden: chat.hiddenVector(of: user, in: participantState), without: senders)
     }
 
-    /// Whether the user hides all messages of a run, or none of them; nil if they have to be read.
+    /// Whether the user hides all messages of a run, or none of them; nil if messages must be read.
     func hides(_ counts: MessageCounts) -> Bool? {
         hidden.map { counts.areSent(within: $0) } ?? false
     }
 
-    /// Returns how many messages of a run the user sees of the `count` that they would without
-    /// blocks; nil if its messages have to be read.
+    /// Returns how many of the `count` messages of a run that the user would see without blocks are
+    /// visible; nil if the messages have to be read.
     func seen(_ count: Int, in run: CountedRun) -> Int? {
         senders.hidden(from: user, in: run).map { count - $0 }
     }
@@ -199,7 +199,7 @@ extension ShardMachine {
             where: { reading.previews($0) })
     }
 
-    /// Whether there is a message that the user sees, placeholders included.
+    /// Returns whether the user sees any message of a conversation, placeholders included.
     mutating func isSeen(
         _ conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld
@@ -228,13 +228,13 @@ extension ShardMachine {
             where: { $0.message?.header.sender == user }) != nil
     }
 
-    /// Returns the newest message that meets a condition; nearly always the newest of all.
+    /// Returns the newest message that meets a condition; usually the conversation's newest.
     private mutating func newest(
         of conversation: ConversationID, for reading: Reading, among pending: [Document],
         in world: ShardWorld, passing: (CountedRun) -> Bool, where isMeant: (Document) -> Bool
     ) throws(ShardFailure) -> Document? {
         var found: Document?
-        // One message: with more on the page, as many would be read one by one.
+        // The limit is one message, since `list` reads at least a whole page one by one.
         let page = HistoryPage(.newest, limit: 1)
         try list(page, of: conversation, among: pending, in: world) { run in
             reading.hides(run.counts) ?? false || passing(run)
@@ -245,10 +245,11 @@ extension ShardMachine {
         return found
     }
 
-    /// The number of messages that are read one by one before runs are looked at.
+    /// The number of messages that are read one by one before runs are examined.
     private static let walkedMax = 64
 
-    /// Hands out the messages of a page, without those of runs that contain nothing to be listed.
+    /// Passes the messages of a page to `handing`, without the messages of runs that contain
+    /// nothing to be listed.
     mutating func list(
         _ page: HistoryPage, of conversation: ConversationID, among pending: [Document],
         in world: ShardWorld, passing: (CountedRun) -> Bool, handing: (Document) -> Bool
@@ -272,7 +273,7 @@ extension ShardMachine {
 }
 
 extension Reading {
-    /// Whether a message behind the read position counts as unread.
+    /// Returns whether a message after the read position counts as unread.
     func counts(_ document: Document) -> Bool {
         guard let message = document.message, message.header.sender != user,
             !document.isSent(within: hidden), !senders.hides(message)

@@ -1,9 +1,9 @@
 /// The listener for damage and for the failure after which nothing is stored any more.
-// SAFETY: all of it is touched under the monitor alone.
+// SAFETY: all stored properties are accessed only under the monitor.
 final class FailureReport: @unchecked Sendable {
     private let monitor = Monitor()
     private var listener: (@Sendable (StorageError) -> Void)?
-    /// Failures that were reported before there was a listener, each kind once.
+    /// The failures that were reported before there was a listener; equal ones are stored once.
     private var failures: Set<StorageError> = []
 
     /// Sets the listener, and reports earlier failures to it at once.

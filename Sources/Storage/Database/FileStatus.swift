@@ -5,7 +5,7 @@ struct FileStatus: Sendable {
     let identity: FileIdentity
     let bytesCount: UInt64
 
-    /// - Returns: nil where no file has this path.
+    /// - Returns: nil if no file has this path.
     init?(of path: String) { self.init { csystem_file_status(-1, path, &$0) } }
 
     init?(of descriptor: Int32) { self.init { csystem_file_status(descriptor, nil, &$0) } }
@@ -18,7 +18,7 @@ struct FileStatus: Sendable {
     }
 }
 
-/// The identity of a file, whatever its names.
+/// The identity of a file, independent of its names.
 struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let number: UInt64

@@ -1,13 +1,12 @@
 import Glibc
 
-/// The data folder, which one process holds at a time.
+/// The data folder, which one process locks at a time.
 package struct Folder {
     let path: String
-    /// The lock's file descriptor, open as long as the folder is held; the lock also ends when the
-    /// process is killed.
+    /// The lock's file descriptor, open until `release`; the lock ends with the process.
     private let lock: Int32
 
-    /// Creates the folder where there is none, and locks it.
+    /// Creates the folder if it does not exist, and locks it.
     init(_ path: String) throws(StorageError) {
         self.path = path
         try Folder.make(path)
@@ -26,7 +25,7 @@ package struct Folder {
 
     func release() { Glibc.close(lock) }
 
-    /// Makes files that were created, renamed or removed in the folder survive a power loss.
+    /// Syncs the folder, so that created, renamed and removed files in it survive a power loss.
     func sync() throws(StorageError) { try Folder.sync(path) }
 
     private static func make(_ path: String) throws(StorageError) {
@@ -40,7 +39,7 @@ package struct Folder {
         try sync(parent)
     }
 
-    /// Makes a file that was created or renamed under this path survive a power loss.
+    /// Syncs the parent of `path`, so that a file created or renamed in it survives a power loss.
     static func syncParent(of path: String) throws(StorageError) { try sync(parent(of: path)) }
 
     /// Creates a folder in an existing one, unless it exists.
@@ -64,18 +63,18 @@ package struct Folder {
     }
 }
 
-/// The head of an SQLite file, read without SQLite, which may change a file by opening it.
+/// The head of an SQLite file, read without SQLite, which may change a file that it opens.
 struct FileHead {
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let bytesCount = 100
 
-    /// Whether the file has never been opened with a write-ahead log, as is true of a backup.
+    /// Whether the file has never been opened with a write-ahead log; this is so for a backup.
     let isWithoutLog: Bool
     let formatNumber: Int64
     let applicationID: Int64
 
-    /// - Returns: nil where there is no file.
-    /// - Throws: `StorageError.foreignFile` where it is not an SQLite file.
+    /// - Returns: nil if the file does not exist.
+    /// - Throws: `StorageError.foreignFile` if the file is not an SQLite file.
     init?(of path: String) throws(StorageError) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {

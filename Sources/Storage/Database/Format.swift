@@ -9,34 +9,33 @@ import Glibc
 ///   is one run of rows, and a new message goes to the end of its conversation's run, onto the page
 ///   of the previous one. All other documents of a conversation precede its messages, under time
 ///   zero.
-/// - `place` finds a message by its id where the id does not tell roughly when the message was sent
-///   (see `NearID`): where the sender chose the id, or made it long before.
-/// - `dots` finds documents by the replica that changed them last: the changes of a replica ascend,
-///   so they are appended to one run for each shard and replica, sixteen to a row (see `DotBlock`),
+/// - `place` finds a message by its id if the id does not contain the approximate sending time (see
+///   `NearID`): the sender chose such an id, or a node created it long before.
+/// - `dots` finds documents by the dots of their last changes: the seqs of a replica id ascend, so
+///   they are appended to one run for each shard and replica id, sixteen to a row (see `DotBlock`),
 ///   and the documents that a peer lacks are read in one pass. The 16 bytes of a replica id are
 ///   stored once, in `replica`; all other rows contain its number.
-/// - `term` finds the few documents that are looked up by something other than their key: a user's
-///   conversations, a conversation's pins, all profiles. It is computed from the documents and
-///   seldom changes.
-/// - `copy` holds the headers and is written with every commit; the part of a shard's vector that
-///   seldom changes is in `base`, and the header names its base by a hash.
-/// - `journal` is the write log, which a commit goes to first; see `WriteLog`.
+/// - `term` finds the few documents that are looked up by a term instead of their key: a user's
+///   conversations, a conversation's pins, all profiles. The rows of `term` are computed from the
+///   documents and seldom change.
+/// - `copy` contains the shards' headers and is written with every flush of a memtable; the part of
+///   a shard's vector that seldom changes is in `base`, and the header names its base by a hash.
+/// - `journal` is the write log, to which each commit is written first; see `WriteLog`.
 /// - The shard is the first column of every key: a shard replica is scanned, recomputed and dropped
 ///   as one range.
-/// - Every row carries a checksum over its key and its content: of a damaged row nothing is
-///   believed, not even that it is empty. `place`, `dots` and `term` can be rebuilt from
-///   `document`.
+/// - Every row has a checksum over its key and its content: no part of a damaged row is used, and
+///   it does not count as empty. `place`, `dots` and `term` can be rebuilt from `document`.
 enum Format {
     static let number: Int64 = 8
-    /// The oldest version whose files this one reads, and that reads and writes its files: only
-    /// terms were added since, see `AddedTerms`.
+    /// The oldest version with a compatible format: that version and this one can read and write
+    /// each other's files, since only terms were added (see `AddedTerms`).
     static let oldest: Int64 = 7
-    /// The version number of a file of this version.
+    /// The version number that this version writes into a file.
     static let stored = number | oldest << readableShift
     /// The position, in the version number of a file, of the oldest version that can read and write
-    /// the file; those bits are 0 where that is the version that wrote it.
+    /// the file; those bits are 0 if only the version that wrote the file can.
     ///
-    /// So a version that only adds tables leaves files that earlier versions can open, and a
+    /// A version that only adds tables thus writes files that earlier versions can open, so a
     /// cluster can be downgraded node by node.
     static let readableShift: Int64 = 16
     /// The file's application id, "GRPV".
@@ -66,8 +65,8 @@ enum Format {
         CREATE TABLE journal(number INTEGER PRIMARY KEY, body BLOB NOT NULL);
         """
 
-    /// Creates the file under another name and renames it, so that a file under its own name is
-    /// always whole.
+    /// Creates the file under a temporary name and renames it, so that the file under its final
+    /// name is always complete.
     static func create(at path: String) throws(StorageError) {
         let draft = path + ".new"
         for leftover in [draft, draft + "-journal"] { unlink(leftover) }
@@ -90,8 +89,8 @@ enum Format {
     static let pageBytes = 4_096
 
     /// - Parameter found: the version number in the file.
-    /// - Throws: `StorageError.newerFormat` for a later version that this one cannot read,
-    ///   `foreignFile` for a format that no version writes any more.
+    /// - Throws: `StorageError.newerFormat` for a later version whose files this version cannot
+    ///   read, `foreignFile` for a format that no version writes any more.
     static func check(_ found: Int64) throws(StorageError) {
         let own = found & (1 << readableShift - 1)
         guard own >= oldest else { throw .foreignFile }

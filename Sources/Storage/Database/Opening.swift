@@ -10,9 +10,9 @@ struct Opening {
     let failureReport: FailureReport
     let places: DataPlaces
 
-    /// Checks whose file it is before SQLite may change it, and creates a missing one.
+    /// Checks that this program wrote the file before SQLite may change it; creates a missing file.
     ///
-    /// - Returns: a description of the acknowledged commits that are missing; nil where none are.
+    /// - Returns: a description of the acknowledged commits that are missing; nil if none are.
     func prepare(in folder: Folder) throws(StorageError) -> String? {
         let note = LossNote(in: folder.path)
         let known = try note.read()
@@ -34,7 +34,7 @@ struct Opening {
         return damage
     }
 
-    /// Opens both connections; on a full disk, the reserve for deletions is given up for that.
+    /// Opens both connections; on a full disk, removes the reserve for deletions first.
     func open(in folder: String) throws(StorageError) -> (Reader, Writer) {
         do throws(StorageError) {
             let opened = try openBoth(folder)
@@ -102,7 +102,7 @@ struct Opening {
         do throws(StorageError) {
             return try connection.number(of: "wal_checkpoint(TRUNCATE)") == 0
         } catch .full {
-            // The log stays as it is until the disk has space.
+            // The log stays unchanged until the disk has space.
             return false
         } catch {
             throw error
@@ -126,9 +126,9 @@ struct Opening {
         }
     }
 
-    /// The cache for the pages that a slice of a memtable changes and those above them, allocated
-    /// on use.
+    /// The writer's page cache in KiB, allocated on use: for the pages that a slice changes and
+    /// their parent pages.
     private static let writerCacheKibibytes = 16_384
-    /// The cache of the reader; any other page is in the system's cache, one copy away.
+    /// The reader's page cache in KiB; other pages are copied from the operating system's cache.
     private static let readerCacheKibibytes = 8_192
 }

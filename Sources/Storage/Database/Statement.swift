@@ -1,14 +1,14 @@
 import CSQLite
 import Wire
 
-/// A prepared statement that is used many times.
+/// A prepared SQLite statement that is used many times.
 ///
 /// Texts are copied into a buffer of the statement and bound without another copy. Bytes are bound
 /// in place, so they have to remain valid until the last `step`.
 final class Statement {
     private let handle: OpaquePointer
     private let doing: String
-    /// A space of `nameBytesMax` bytes for each parameter.
+    /// The buffer for texts: `nameBytesMax` bytes for each parameter.
     private let texts: UnsafeMutableRawBufferPointer
     private(set) var isOpen = false
 
@@ -33,7 +33,7 @@ final class Statement {
     }
 
     /// - Returns: the bound bytes.
-    /// - Throws: `StorageError.unfit` where the text is longer than `nameBytesMax`.
+    /// - Throws: `StorageError.unfit` if the text is longer than `nameBytesMax` bytes.
     @discardableResult
     func bind(
         _ text: String, at index: Int32
@@ -66,7 +66,7 @@ final class Statement {
             sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil))
     }
 
-    /// Whether there is another row.
+    /// Advances to the next row; returns whether there is one.
     func step() throws(StorageError) -> Bool {
         isOpen = true
         let code = sqlite3_step(handle)
@@ -77,13 +77,13 @@ final class Statement {
         return false
     }
 
-    /// Runs a statement without result rows, with the values that are bound.
+    /// Runs a statement that has no result rows, with the bound values.
     func run() throws(StorageError) {
         defer { reset() }
         _ = try step()
     }
 
-    /// Ends the open read, and lets the parameters be bound again.
+    /// Ends the open read, so that the parameters can be bound again.
     func reset() {
         sqlite3_reset(handle)
         isOpen = false

@@ -5,7 +5,7 @@ import Wire
 
 /// The errors of the database and its data folder.
 package enum StorageError: Error, Hashable, Sendable {
-    /// Another process, or another `Database` of this one, holds the folder.
+    /// Another process, or another `Database` of this process, has locked the folder.
     case folderInUse
     /// The file was written by a later version, with this format number; nothing was changed.
     case newerFormat(Int)
@@ -14,30 +14,30 @@ package enum StorageError: Error, Hashable, Sendable {
     case foreignFile
     /// The path of the folder is not a folder.
     case notFolder
-    /// The file is damaged beyond single records.
+    /// The database file is damaged, and not only in single records.
     case corrupt(doing: String)
-    /// The bytes of one document are damaged; it has to be set aside and fetched from another node.
+    /// The bytes of one document are damaged; it has to be removed and fetched from another node.
     case badRecord(ShardID, DocumentKey)
     /// A row of an index of the shard is damaged; the indexes have to be rebuilt from the
     /// documents.
     case badIndex(ShardID)
-    /// The disk failed, perhaps in a sync: its content is unknown, so the process has to end.
+    /// The disk failed, perhaps in a sync; its content is unknown, so the process has to end.
     ///
     /// The code is SQLite's extended one, or the `errno` of a system call that was made directly.
     case io(code: Int32, doing: String)
-    /// The file at this path is not the one that is written: it was removed, moved or replaced.
+    /// The file at this path is not the open data file, which was removed, moved or replaced.
     case displaced(String)
     /// Another program has locked the database; nothing was written.
     case locked
-    /// A file exists already at the path of the file to be created.
+    /// A file already exists at the path of a file that is to be created.
     case exists
-    /// The folder does not exist.
+    /// A folder in the path of a file does not exist.
     case noFolder
     /// The file system is read-only, or this user may not write the file.
     case readOnly
     /// The disk is full, or a quota or the limit of a file's size is reached.
     case full
-    /// A value that the tables cannot hold; it is refused and never truncated.
+    /// A value does not fit in the tables; it is refused and never truncated.
     case unfit(String)
     /// The batch was built on the state of a transaction that failed.
     case builtOnFailure
@@ -48,7 +48,7 @@ package enum StorageError: Error, Hashable, Sendable {
 }
 
 extension StorageError {
-    /// Whether nothing on the disk can be trusted any more, so that the process has to end.
+    /// Whether the content of the disk is unknown or lost, so that the process has to end.
     package var isFatal: Bool {
         switch self {
         case .io, .corrupt, .displaced: true
@@ -69,10 +69,9 @@ extension StorageError {
         }
     }
 
-    /// Returns the last system errors of the file and of its log.
+    /// Returns the last `errno` values of the database file and of its log.
     ///
-    /// The connection's own last system error is of no use, since the rollback has made other calls
-    /// since.
+    /// The connection's own last error is not used, since the rollback has made more system calls.
     private static func lastErrors(on connection: OpaquePointer?) -> Set<Int32> {
         var (ofFile, ofLog): (Int32, Int32) = (0, 0)
         sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &ofFile)

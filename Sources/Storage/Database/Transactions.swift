@@ -20,7 +20,7 @@ struct Transactions {
             try body()
             try commit.run()
         } catch {
-            // Some errors make SQLite roll back by itself.
+            // The rollback is skipped after errors for which SQLite rolls back by itself.
             if sqlite3_get_autocommit(connection.handle) == 0 {
                 sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil)
             }

@@ -1,24 +1,24 @@
 import CSQLite
 import Glibc
 
-/// An online copy of the database file, made by its own thread over its own connections.
+/// An online copy of the database file, made by a separate thread with separate connections.
 ///
-/// The copy is one state of the file: what was committed when it began. Writers do not wait for it;
-/// the write-ahead log that they append to cannot be emptied before the copy is finished.
-// SAFETY: `isCancelled` and `folding` are under the monitor; `thread` belongs to the thread that
-// starts and joins it; all else is set once.
+/// The copy is one state of the file: the committed state when the copy began. The writer does not
+/// wait for the copy, but cannot empty the write-ahead log before the copy is finished.
+// SAFETY: `isCancelled` and `folding` are under the monitor; only the thread that starts and joins
+// `thread` uses it; all else is set once.
 package final class Backup: @unchecked Sendable {
     package typealias Completion = @Sendable (Result<UInt64, StorageError>) -> Void
 
-    /// The pages copied before a pause in which others may use the disk: 1 MiB.
+    /// The number of pages copied between pauses, in which others may use the disk: 1 MiB.
     private static let pagesPerStep: Int32 = 256
     private static let pauseMicroseconds: UInt32 = 1_000
-    /// The steps between two syncs of the copy, 32 MiB, so that the sync of a commit never has to
-    /// wait for more than that.
+    /// The number of steps between two syncs of the copy: 32 MiB, the most that the sync of a
+    /// commit has to wait for.
     private static let stepsPerSync = 32
 
-    /// The free space that a backup leaves on the disk, in bytes: twice what a node considers too
-    /// little.
+    /// The free space that a backup leaves on the disk, in bytes: twice the amount that a node
+    /// considers too little.
     private static let freeBytesMin: UInt64 = 32 << 20
 
     private let source: String
@@ -27,14 +27,14 @@ package final class Backup: @unchecked Sendable {
     private let then: Completion
     private let monitor = Monitor()
     private var isCancelled = false
-    /// The result of flushing the write log; nil until it is known.
+    /// The result of flushing the write log; nil until the flush has ended.
     private var folding: Result<Void, StorageError>?
     private var thread: pthread_t?
 
     /// - Parameters:
     ///   - source: the database file.
     ///   - writer: the writer of that file.
-    ///   - target: the path of the copy; its folder has to exist, and the path must not.
+    ///   - target: the path of the copy; its folder must exist, and the path must have no file.
     ///   - then: called on the backup's thread with the size of the copy in bytes, or the error.
     init(
         of source: String, by writer: Writer, to target: String, then: @escaping Completion
@@ -83,11 +83,11 @@ package final class Backup: @unchecked Sendable {
         try outcome.get()
     }
 
-    /// Copies under a temporary name until the copy is whole and on disk.
+    /// Copies the file under a temporary name, and renames the copy once it is complete and synced.
     private func copy() throws(StorageError) -> UInt64 {
         guard access(target, F_OK) != 0 else { throw .exists }
         try checkFreeSpace()
-        // A random name: a file under any other name may belong to another program.
+        // The temporary name is random; a file with a fixed name may be another program's.
         let draft = target + ".partial-" + String(UInt64.random(in: .min ... .max), radix: 16)
         let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(doing: "making \(draft)") }
@@ -98,7 +98,8 @@ package final class Backup: @unchecked Sendable {
         try fill(draft, file)
         try standAlone(file)
         guard fsync(file) == 0 else { throw .system(doing: "syncing \(draft)") }
-        // A link, since a rename would replace a file that another program has made meanwhile.
+        // The final name is made by `link`, since a rename would replace a file that another
+        // program has created meanwhile.
         guard link(draft, target) == 0 else {
             throw errno == EEXIST ? .exists : .system(doing: "naming \(target)")
         }
@@ -125,8 +126,8 @@ package final class Backup: @unchecked Sendable {
         let from = try Connection(source, flags: SQLITE_OPEN_READONLY)
         defer { from.close() }
         sqlite3_busy_timeout(from.handle, Database.busyMillisecondsMax)
-        // One read transaction over all steps: otherwise SQLite restarts the backup after each
-        // commit of another connection.
+        // One read transaction includes all steps; without it, SQLite restarts the backup after
+        // each commit of another connection.
         try from.run("BEGIN; SELECT count(*) FROM copy;", doing: "beginning a backup")
         let into = try Connection(draft, flags: SQLITE_OPEN_READWRITE)
         defer { into.close() }
@@ -153,7 +154,7 @@ package final class Backup: @unchecked Sendable {
             default: return code
             }
             steps += 1
-            // If this sync fails, so does the last one, whose error is reported.
+            // The result is ignored: if this sync fails, the last sync also fails and reports it.
             if steps % Backup.stepsPerSync == 0 { fdatasync(file) }
         }
         return SQLITE_ABORT
@@ -169,10 +170,10 @@ package final class Backup: @unchecked Sendable {
 }
 
 extension Database {
-    /// Copies everything that is committed into a file while the database stays in use.
+    /// Copies the committed state into a file while the database stays in use.
     ///
     /// - Parameters:
-    ///   - target: the path of the copy; its folder has to exist, and the path must not.
+    ///   - target: the path of the copy; its folder must exist, and the path must have no file.
     ///   - then: called on another thread with the size of the copy in bytes, or the error.
     package func backUp(
         to target: String, then: @escaping Backup.Completion

@@ -2,7 +2,7 @@ import Glibc
 import StorePort
 
 extension StoreUsage {
-    /// - Returns: nil where the file or its disk cannot be queried.
+    /// - Returns: nil if the file or its disk cannot be queried.
     init?(of file: String) {
         guard let databaseBytes = FileStatus(of: file)?.bytesCount else { return nil }
         var disk = statvfs()
@@ -14,7 +14,7 @@ extension StoreUsage {
 }
 
 extension Database {
-    /// The disk space that the database takes; any thread may read it.
+    /// The disk space that the database uses; any thread may read this property.
     package var usage: StoreUsage? { StoreUsage(of: file) }
 }
 
@@ -25,7 +25,7 @@ extension DiskSpace {
         guard statvfs(folder, &disk) == 0 else { throw .system(doing: "asking how full it is") }
         let file = folder + "/" + Format.fileName
         let logBytes = FileStatus(of: file + "-wal")?.bytesCount ?? 0
-        // A file that has reached the process's size limit is as bad as a full disk.
+        // The process's limit of file sizes counts as the end of the disk: no file grows beyond it.
         let limit = DiskSpace.fileBytesMax
         let longest = max(logBytes, FileStatus(of: file)?.bytesCount ?? 0)
         self.init(

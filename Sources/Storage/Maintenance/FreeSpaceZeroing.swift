@@ -1,32 +1,32 @@
 import CSQLite
 
-/// The zeroing of the bytes that SQLite leaves behind in the unused middle of a page.
+/// The zeroing of old bytes that SQLite leaves in a page's gap, the unused bytes in its middle.
 ///
-/// `secure_delete` zeroes a row where it is deleted. But when pages are balanced, rows move to
-/// other pages and their old bytes remain: a text that is deleted later survives there, in 3 of 4
-/// runs of a random load. Therefore the gap of every page is zeroed when the page is written to the
-/// file. The write-ahead log has to keep pages unchanged, under its checksums; it is emptied after
-/// a purge.
+/// SQLite's `secure_delete` zeroes a row in the page from which the row is deleted. But when pages
+/// are balanced, rows move to other pages and their old bytes remain: a text that is deleted later
+/// survives in the old page, in 3 of 4 runs of a random load. Therefore the gap of every page is
+/// zeroed when the page is written to the file. The write-ahead log has to keep pages unchanged,
+/// under its checksums; it is emptied after a purge.
 enum FreeSpaceZeroing {
-    /// The greatest number of pages of a file, which allows 128 GiB.
+    /// The greatest number of pages of a file, which limits its size to 128 GiB.
     ///
     /// An overflow page or free page starts with the number of the next page. Below 2^25 pages the
     /// first byte of that number is 0 or 1, so it is never mistaken for the type of a page with
     /// rows.
     static let pagesMax = 1 << 25 - 1
 
-    /// The method tables that zero gaps, one for each original table of SQLite's.
-    // SAFETY: set once, before any writer's thread starts.
+    /// The method tables that zero gaps, one for each of SQLite's original tables.
+    // SAFETY: the property is set once, before any writer's thread starts.
     private static let methods = MethodTable()
 
-    // SAFETY: `made` is touched under the monitor alone; what is in it is never freed.
+    // SAFETY: `made` is accessed only under the monitor; the tables in it are never freed.
     private final class MethodTable: @unchecked Sendable {
         private let monitor = Monitor()
         private var made: [UnsafePointer<sqlite3_io_methods>: UnsafePointer<sqlite3_io_methods>] =
             [:]
 
-        /// Returns a method table that zeroes gaps when it writes, followed in memory by the
-        /// original one.
+        /// Returns a method table that zeroes gaps when writing, followed in memory by the
+        /// original.
         func cleaning(
             _ original: UnsafePointer<sqlite3_io_methods>
         ) -> UnsafePointer<sqlite3_io_methods> {
@@ -41,7 +41,8 @@ enum FreeSpaceZeroing {
         }
     }
 
-    /// Makes the connection zero the gap of every page that it writes to the file (not to the log).
+    /// Makes the connection zero the gap of every page that it writes to the database file; pages
+    /// in the log stay unchanged.
     static func clean(_ connection: Connection) throws(StorageError) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = sqlite3_file_control(

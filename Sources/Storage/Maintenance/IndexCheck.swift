@@ -5,8 +5,7 @@ import StorePort
 import Wire
 
 extension Reader {
-    /// Reads the next documents of a shard, at most `rowsMax`, and checks their bytes and that
-    /// every index leads to them.
+    /// Reads the next documents of a shard, at most `rowsMax`; checks their bytes and index rows.
     package func checkedPart(
         of shard: ShardID, after position: WalkPosition?, rowsMax: Int
     ) throws(StorageError) -> CheckedPart {
@@ -25,7 +24,7 @@ extension Reader {
         do throws(WireError) {
             document = try Document(key, decoding: bytes)
         } catch .tooLong(_, _) {
-            // Not damage: a reader gets the error. What the document adds to the sums is not known.
+            // A document that exceeds a limit is not damaged, but its part of the sums is unknown.
             part.isKnown = false
             return
         } catch {
@@ -34,17 +33,16 @@ extension Reader {
         part.add(document, bytes: bytes, isIndexed: try isIndexed(document, in: shard))
     }
 
-    /// Whether a document is stored in this state and is found by its key, by its terms and by each
-    /// of its seqs.
+    /// Returns whether a document is stored in this state and found by its key, terms and dots.
     ///
-    /// This compares the index with the documents, since a missing row has no checksum that fails.
+    /// The check compares the indexes with the document, since no checksum reveals a missing row.
     package func isIndexed(
         _ document: Document, in shard: ShardID
     ) throws(StorageError) -> Bool {
         do throws(StorageError) {
             guard try self.document(document.key, in: shard) == document else { return false }
-            // An earlier version stored no term of all items for those that it replicated. Without
-            // it an item is found all the same; only a refusal is 404 in place of 403.
+            // Earlier versions did not store the term `Term.item` for items that they received from
+            // peers. An item without this term is still found; only some refusals are 404, not 403.
             for term in document.indexKeys where term != Term.item {
                 guard try finds(document.key, by: term, in: shard) else { return false }
             }

@@ -1,10 +1,10 @@
-/// The tasks that the writer's thread does between transactions.
+/// The tasks that the writer's thread performs between transactions.
 enum MaintenanceTask {
-    /// Empties both logs, so that nothing deleted remains in them.
+    /// Empties both logs, so that no deleted text remains in them.
     case emptyLog
     /// Flushes all of the write log into the tables.
     case flushWriteLog
-    /// Allocates the disk space that is kept for deletions.
+    /// Allocates the disk space that is reserved for deletions.
     case makeReserve
 }
 
@@ -12,8 +12,7 @@ enum MaintenanceTask {
 package struct QueuedTask {
     package typealias Completion = @Sendable (StorageError?) -> Void
 
-    /// How long the task is retried while a reader prevents that the log is emptied, in
-    /// milliseconds.
+    /// The time for which the task is retried while a reader uses the log, in milliseconds.
     private static let patienceMilliseconds: UInt64 = 10_000
     private static let retryMilliseconds: UInt64 = 20
 
@@ -31,7 +30,7 @@ package struct QueuedTask {
 
     var isLate: Bool { deadline <= .now }
 
-    /// The same task, due again after a pause.
+    /// The same task with a new due time after a pause.
     var again: QueuedTask {
         var again = self
         again.due = MonotonicTime.now.after(milliseconds: QueuedTask.retryMilliseconds)
@@ -40,15 +39,14 @@ package struct QueuedTask {
 }
 
 extension Writer {
-    /// Empties both logs: nothing that was deleted before the call is in any file once it has
-    /// completed.
+    /// Empties both logs; afterwards no file contains a text that was deleted before the call.
     ///
     /// - Parameter then: called with nil, or with the error if a reader or a full disk prevents it.
     package func emptyLog(then: @escaping QueuedTask.Completion) {
         perform(.emptyLog, then: then)
     }
 
-    /// Allocates the disk space that is kept for deletions.
+    /// Allocates the disk space that is reserved for deletions.
     package func makeReserve(then: @escaping QueuedTask.Completion) {
         perform(.makeReserve, then: then)
     }

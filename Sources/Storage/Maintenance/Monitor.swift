@@ -2,9 +2,9 @@ import Glibc
 
 /// A mutex and a condition variable.
 ///
-/// Built on `pthread_mutex_t`, since `Synchronization.Mutex` causes false alarms of the thread
-/// sanitizer.
-// SAFETY: any thread may use a pthread mutex and condition; they live at one address until deinit.
+/// A monitor uses `pthread_mutex_t`, as `Synchronization.Mutex` raises false thread sanitizer
+/// alarms.
+// SAFETY: any thread may use a pthread mutex and condition; both keep their addresses until deinit.
 final class Monitor: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -31,10 +31,10 @@ final class Monitor: @unchecked Sendable {
         return body()
     }
 
-    /// Wakes a waiting thread; not called under the lock, which that thread needs to continue.
+    /// Wakes a waiting thread; not called under the lock, which the woken thread needs.
     func signal() { pthread_cond_signal(condition) }
 
-    /// Waits for a signal until the deadline at the latest; only called under the lock.
+    /// Waits for a signal, at the latest until the deadline; only called under the lock.
     func wait(until deadline: MonotonicTime?) {
         guard let deadline else {
             pthread_cond_wait(condition, mutex)

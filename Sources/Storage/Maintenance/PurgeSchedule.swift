@@ -1,13 +1,12 @@
-/// The schedule for emptying the log after texts were purged.
+/// The schedule for emptying the write-ahead log after texts were purged.
 struct PurgeSchedule {
     /// The pause in writing after which the log is emptied, in milliseconds.
     private static let idleMilliseconds: UInt64 = 20
-    /// The longest time that a purged text stays in the log of a node without pauses, in
-    /// milliseconds.
+    /// The most milliseconds for which a purged text stays in the log if writing never pauses.
     private static let delayMillisecondsMax: UInt64 = 1_000
     private static let retryMilliseconds: UInt64 = 50
 
-    /// The latest time for emptying the log, set by the oldest purge in it.
+    /// The latest time for emptying the log, set by the oldest purge since it was last emptied.
     private var deadline: MonotonicTime?
     private(set) var due: MonotonicTime?
 

@@ -4,8 +4,8 @@ import StorePort
 /// The disk space that is kept for deletions: a file of zeros that is removed when a full disk
 /// refuses a deletion, and created again when there is space.
 package struct Reserve: Hashable, Sendable {
-    /// 8 MiB, enough for some hundreds of deletions that are stored one by one; the log is emptied
-    /// soon after.
+    /// The greatest size of the reserve: 8 MiB, enough for some hundreds of deletions that are
+    /// stored one by one before the log is emptied.
     package static let bytesMax: UInt64 = 8 << 20
 
     static let fileName = "reserve"
@@ -24,10 +24,10 @@ package struct Reserve: Hashable, Sendable {
 
     /// Creates the reserve, unless it exists.
     ///
-    /// - Throws: `full` where the disk has no space for it.
+    /// - Throws: `full` if the disk has too little space for the reserve.
     package func make() throws(StorageError) {
         let bytes = Reserve.bytesCount(ofDisk: try DiskSpace(of: folder).totalBytes)
-        // Under another name until it is whole, so that a file under its own name always is.
+        // Until the file is complete it has a temporary name, never the final one.
         let draft = path + ".new"
         guard !isHeld else { return }
         let file = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -42,7 +42,7 @@ package struct Reserve: Hashable, Sendable {
         }
     }
 
-    /// Creates the reserve if the disk has space; otherwise it is requested again later.
+    /// Creates the reserve if the disk has space; otherwise the node tries again later.
     func makeWherePossible() {
         do throws(StorageError) {
             try make()
@@ -53,6 +53,6 @@ package struct Reserve: Hashable, Sendable {
 
     /// Removes the reserve, which returns its space to the disk.
     ///
-    /// - Returns: whether there was a reserve.
+    /// - Returns: true if there was a reserve.
     package func giveUp() -> Bool { unlink(path) == 0 }
 }

@@ -5,8 +5,8 @@ import Wire
 
 /// The committed records that are only in the write log, for the reading thread.
 ///
-/// A record here is at least as recent as the document in the tables. Memtables are added and
-/// removed as a whole; there are at most two or three at a time.
+/// A record in the overlay is at least as recent as the document in the tables. Memtables are added
+/// and removed as a whole; at most two or three exist at a time.
 struct Overlay {
     private struct Memtable {
         let number: UInt64
@@ -21,7 +21,7 @@ struct Overlay {
     /// The memtables, ascending by number.
     private var memtables: [Memtable] = []
 
-    /// Adds a batch that was written to the write log.
+    /// Adds the records of a batch that was written to the write log.
     mutating func add(_ batch: WriteBatch, memtable: UInt64) {
         if memtables.last?.number != memtable {
             memtables.append(Memtable(number: memtable))
@@ -32,15 +32,15 @@ struct Overlay {
         }
     }
 
-    /// Removes this memtable and all before it, which are in the tables.
+    /// Removes a memtable and all earlier ones, since the tables contain their records.
     mutating func remove(upTo memtable: UInt64) {
         memtables.removeAll { $0.number <= memtable }
     }
 
-    /// The shards with any records, ascending.
+    /// The shards that have records in the overlay, ascending.
     var shards: [ShardID] { Set(memtables.flatMap(\.shards.keys)).sorted() }
 
-    /// Returns the latest record of a document; nil where the tables have its latest state.
+    /// Returns the latest record of a document; nil if the tables have its latest state.
     mutating func record(_ key: DocumentKey, in shard: ShardID) -> Record? {
         for index in memtables.indices.reversed() {
             if let record = memtables[index].record(key, in: shard) { return record }
@@ -48,7 +48,7 @@ struct Overlay {
         return nil
     }
 
-    /// Returns the records of a shard, latest memtable first; nil where there are none.
+    /// Returns the records of a shard, latest memtable first; nil if there are none.
     mutating func layers(of shard: ShardID) -> OverlayLayers? {
         for index in memtables.indices { memtables[index].shards[shard]?.index() }
         let layers = memtables.reversed().compactMap { $0.shards[shard] }

@@ -2,11 +2,11 @@ import CRDT
 import Chat
 import Wire
 
-/// An iterator over the documents in the write log that a replica changed last, ascending by seq.
+/// An iterator over documents in the write log that a replica id changed last, ascending by seq.
 struct OverlayChanges {
     private let layers: OverlayLayers
     private let replica: ReplicaID
-    /// The seqs that are skipped.
+    /// The seqs whose changes are skipped.
     private let held: SeqSet
     /// The remaining changes of each layer.
     private var rests: [ArraySlice<OverlayChange>]
@@ -23,16 +23,16 @@ struct OverlayChanges {
         }
     }
 
-    /// Returns the next change below a seq; nil where there is none.
+    /// Returns the next change with a seq below `limit`; nil if there is none.
     mutating func next(below limit: UInt64) -> (seq: UInt64, record: Record)? {
         while let index = firstRest, let change = rests[index].first, change.seq < limit {
-            // The whole run of held seqs is skipped.
+            // All changes in the range of skipped seqs around this change are skipped at once.
             if let end = held.end(ofRangeAround: change.seq) {
                 rests[index] = rests[index][rests[index].partitioningIndex { $0.seq > end }...]
                 continue
             }
             rests[index] = rests[index].dropFirst()
-            // Superseded: the document occurs again, under a later seq.
+            // A superseded change is skipped: the document occurs again under a later seq.
             guard let record = layers.record(change.key),
                 record.changedBy.seq(of: replica) == change.seq
             else { continue }
@@ -41,7 +41,7 @@ struct OverlayChanges {
         return nil
     }
 
-    /// The layer whose next change comes first.
+    /// The index of the layer whose next change has the least seq.
     private var firstRest: Int? {
         var first: (index: Int, seq: UInt64)?
         for (index, rest) in rests.enumerated() {

@@ -7,7 +7,7 @@ struct OverlayLayers {
     /// The memtables with records of the shard, latest first; never empty.
     let layers: [OverlayShard]
 
-    /// Returns the latest record of a document; nil where the tables have its latest state.
+    /// Returns the latest record of a document; nil if the tables have its latest state.
     func record(_ key: DocumentKey) -> Record? {
         for layer in layers {
             if let record = layer.records[key] { return record }
@@ -15,7 +15,7 @@ struct OverlayLayers {
         return nil
     }
 
-    /// The latest record of each document, in no order.
+    /// The latest record of each document, in no particular order.
     var records: [Record] {
         var merged = layers[0].records
         for layer in layers.dropFirst() {
@@ -24,14 +24,14 @@ struct OverlayLayers {
         return Array(merged.values)
     }
 
-    /// Returns the keys of documents of a kind that carry a term or recently did.
+    /// Returns the keys of the documents of a kind that have an index term or recently had it.
     func keys(of kind: DocumentKey.Kind, carrying term: String) -> [DocumentKey] {
         layers.flatMap { layer in
             (layer.carriers[term] ?? []).filter { $0.kind == kind }
         }
     }
 
-    /// Returns the latest record of each participant state of a conversation, in no order.
+    /// Returns the latest record of each participant state of a conversation, unordered.
     func participantStates(of conversation: ConversationID) -> [Record] {
         let keys = Set(layers.flatMap { $0.participantStates[conversation.text] ?? [] })
         return keys.compactMap(record)
@@ -43,7 +43,7 @@ struct OverlayLayers {
         OverlayChanges(self, by: replica, from: start, without: held)
     }
 
-    /// Returns the latest record of each document behind a position of a walk, ascending.
+    /// Returns the latest record of each document after a walk's position, ascending by position.
     func walk(after position: WalkPosition?) -> [(position: WalkPosition, record: Record)] {
         records.map { (WalkPosition($0), $0) }
             .filter { entry in position.map { $0 < entry.0 } ?? true }

@@ -1,8 +1,8 @@
 import Chat
 import Wire
 
-/// An iterator over a conversation's messages in the write log, from a page's place in its
-/// direction.
+/// An iterator over a conversation's messages in the write log, which starts at a page's place and
+/// follows the page's direction.
 struct OverlayMessages {
     private let layers: OverlayLayers
     private let partition: String
@@ -24,16 +24,16 @@ struct OverlayMessages {
         }
     }
 
-    /// Returns the next message, if it precedes a position in the page's direction; nil for the
-    /// position means no limit.
+    /// Returns the next message if it precedes `limit` in the page's direction; nil means no limit.
     mutating func next(before limit: HistoryPosition?) -> Record? {
         while let (index, position) = first {
             if let limit, !comes(position, before: limit) { return nil }
             rests[index] = isDescending ? rests[index].dropLast() : rests[index].dropFirst()
             let key = DocumentKey(checked: .message, partition: partition, id: position.id.text)
-            // A message that has moved occurs again at its new place.
+            // A message whose time has changed is skipped here: it occurs again under its new time.
             guard let record = layers.record(key), record.time == position.time else { continue }
-            // A message that two layers have at the same place is returned from the last of them.
+            // A message that several layers have at one position is returned only for the last
+            // layer.
             guard !isRepeated(position) else { continue }
             return record
         }

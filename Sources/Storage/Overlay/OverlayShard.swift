@@ -2,25 +2,25 @@ import CRDT
 import Chat
 import Wire
 
-/// The records of one shard in one memtable, indexed by everything that queries look for.
+/// The records of one shard in one memtable, with the indexes that queries need.
 ///
-/// Many records reach the tables before anything reads them. Therefore added records are only
-/// queued: a look-up of a document indexes them by their keys, and a query by all the rest.
+/// Many records reach the tables before any query reads them. Therefore added records are only
+/// queued: a look-up of a document indexes them by key, and a query fills the other indexes.
 struct OverlayShard {
-    /// The greatest number of queued records; indexing that many takes a millisecond.
+    /// The greatest number of queued records; indexing that many records takes a millisecond.
     static let queuedMax = 1_024
 
     /// The records that are not in every index yet, in the order in which they were added.
     private var queued: [[Record]] = []
     private var queuedCount = 0
-    /// How many batches at the start of `queued` are indexed by their keys.
+    /// The number of batches at the start of `queued` that are indexed by key.
     private var keyedBatches = 0
     private(set) var records: [DocumentKey: Record] = [:]
-    /// The messages of each conversation in the order of history, including places that a message
-    /// has left.
+    /// The messages of each conversation in the order of history, including former positions of
+    /// messages whose times have changed.
     private(set) var messages: [String: [HistoryPosition]] = [:]
     private(set) var participantStates: [String: Set<DocumentKey>] = [:]
-    /// The changes of each replica, ascending by seq, including superseded ones.
+    /// The changes of each replica id, ascending by seq, including superseded ones.
     private(set) var changes: [ReplicaID: [OverlayChange]] = [:]
     private(set) var carriers: [String: Set<DocumentKey>] = [:]
     /// The rows of counted runs, which are not documents, by their start times.
@@ -80,7 +80,7 @@ struct OverlayShard {
     }
 }
 
-/// The last change of a document by a replica.
+/// The key of a document, and the seq of its last change by a replica id.
 struct OverlayChange: Comparable {
     let seq: UInt64
     let key: DocumentKey

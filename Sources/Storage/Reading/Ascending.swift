@@ -2,7 +2,7 @@ import Wire
 
 /// Insertion into ascending arrays.
 extension Array where Element: Comparable {
-    /// Inserts an element in its place, which is nearly always the end, unless it is there.
+    /// Inserts an element at its sorted place, nearly always the end, unless the array contains it.
     mutating func insertAscending(_ element: Element) {
         guard let last, !(last < element) else {
             append(element)

@@ -3,7 +3,7 @@ import Chat
 import Replication
 import Wire
 
-/// The search for documents by the seqs that changed them last.
+/// The statements that find documents by the seqs of their last changes.
 struct ChangeScan {
     private let select: Statement
     private let selectDocument: Statement
@@ -25,11 +25,11 @@ struct ChangeScan {
             """, doing: "reading changes")
     }
 
-    /// Hands the places of the documents that `replica` changed last by a seq from `start` on,
-    /// ascending by seq and without the seqs in `held`, until `handing` returns false.
+    /// Calls `handing` with the places of documents whose last change by `replica` has a seq from
+    /// `start` on that is not in `held`, ascending by seq, until `handing` returns false.
     ///
     /// The scan has no upper bound: a document that changes during a pull gets a higher seq and
-    /// must still be met. Runs of held seqs are skipped without being read.
+    /// must still be found. Blocks whose seqs are all in `held` are skipped without being read.
     func scan(
         _ shard: ShardID, _ replica: ReplicaID, from start: UInt64, without held: SeqSet,
         handing: (UInt64, DotPlace) throws(StorageError) -> Bool
@@ -79,20 +79,20 @@ struct ChangeScan {
 }
 
 extension Reader {
-    /// Returns a part of the documents that a peer with the vector `theirs` lacks.
+    /// Returns some of the documents that a peer with the vector `theirs` lacks.
     ///
-    /// For each replica id in `ours`, the scan covers the documents that it changed last by a seq
-    /// that is not in `theirs`. Once `next` is nil, everything that `ours` counts has been
-    /// returned, even if documents changed between the parts, provided that `ours` was committed
-    /// before the first part.
+    /// For each replica id in `ours`, the scan includes the documents whose last change by that
+    /// replica id has a seq that is not in `theirs`. Once `next` is nil, the parts contain every
+    /// change in `ours` that the peer lacks, even if documents changed between the parts, provided
+    /// that `ours` was committed before the first part.
     ///
     /// - Parameters:
-    ///   - cursor: where the previous part ended; nil for the first part.
+    ///   - cursor: the last dot of the previous part; nil for the first part.
     ///   - bytesMax: the greatest size of a part's documents in bytes; a part has at least one
     ///     document if any is left. A document with several seqs occurs once in a part.
-    /// - Returns: the documents, and the cursor for the next part; nil where nothing is left.
+    /// - Returns: the documents, and the cursor for the next part; nil if no document is left.
     /// - Throws: `badRecord` at a document whose bytes are damaged, `badIndex` at a damaged row of
-    ///   the index; nothing of the part is returned then.
+    ///   the index; in both cases no part is returned.
     package func changes(
         in shard: ShardID, lackedBy theirs: Vector, of ours: Vector, after cursor: Dot?,
         bytesMax: Int
@@ -140,7 +140,7 @@ extension Reader {
     }
 }
 
-/// The documents of one part, as many as fit.
+/// The documents of one part of a pull, as many as fit.
 private struct ChangePart {
     let bytesMax: Int
     private(set) var encodedDocuments: [EncodedDocument] = []
@@ -151,7 +151,7 @@ private struct ChangePart {
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// Whether the part already contains the document, under another seq.
+    /// Returns whether the part already contains the document, under another seq.
     mutating func has(_ key: DocumentKey, at cursor: Dot) -> Bool {
         guard keys.contains(key) else { return false }
         last = cursor
@@ -173,7 +173,7 @@ private struct ChangePart {
 }
 
 extension SeqSet {
-    /// Returns the last seq of the range that contains `seq`; nil where none does.
+    /// Returns the last seq of the range that contains `seq`; nil if no range does.
     func end(ofRangeAround seq: UInt64) -> UInt64? {
         guard contains(seq) else { return nil }
         return ranges[ranges.partitioningIndex { $0.upperBound >= seq }].upperBound

@@ -40,7 +40,7 @@ struct Histories {
         try statement.bind(conversation.text, at: 2)
         try statement.bind(Int64(DocumentKey.Kind.message.number), at: 3)
         guard let position else { return statement }
-        // A greater bound is clamped: no time in the table is greater than `Int64.max`.
+        // A bound greater than `Int64.max` is clamped, since no time in the table is greater.
         try statement.bind(Int64(clamping: position.time.bits), at: 4)
         try statement.bind(position.id.text, at: 5)
         return statement
@@ -48,8 +48,8 @@ struct Histories {
 }
 
 extension Reader {
-    /// Hands a conversation's messages, in the page's direction from its place on, until `handing`
-    /// returns false.
+    /// Calls `handing` with a conversation's messages, from the page's place in the page's
+    /// direction, until `handing` returns false.
     ///
     /// The caller enforces the page's limit, since not every message is shown.
     ///

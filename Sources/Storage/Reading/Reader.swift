@@ -7,7 +7,7 @@ import Wire
 /// Each call sees one state of the file, combined with the records that are only in the write log;
 /// the next call may see a later state. Once a commit or a flush has been reported, all later reads
 /// see it.
-// SAFETY: used by one thread, the event loop's, which also closes it.
+// SAFETY: only the event loop's thread uses the reader, and closes it.
 package final class Reader: @unchecked Sendable {
     private let connection: Connection
     private let selectSettings: Statement
@@ -16,7 +16,7 @@ package final class Reader: @unchecked Sendable {
     private let selectMessage: Statement
     private let selectNear: Statement
     private let selectOther: Statement
-    /// A statement that keeps all reads on one state of the file while it is on its row.
+    /// A statement that, while it is at its row, keeps all reads on one state of the file.
     private let anchor: Statement
     private let replicas: ReplicaNumbers
     let histories: Histories
@@ -44,7 +44,7 @@ package final class Reader: @unchecked Sendable {
             WHERE p.shard = ?1 AND p.partition = ?2 AND p.id = ?3
             """
         selectMessage = try Statement(connection, placed, doing: "reading a message")
-        // One statement, and therefore one state of the file, also where nothing is found.
+        // One statement makes both searches, so that both read the same state of the file.
         selectNear = try Statement(
             connection,
             """
@@ -82,15 +82,17 @@ package final class Reader: @unchecked Sendable {
         overlay.add(batch, memtable: memtable)
     }
 
-    /// Removes a memtable whose records are in the tables now.
+    /// Removes a flushed memtable, since the tables contain its records.
     func noteFolded(_ memtable: UInt64) {
-        // The state that this turn reads may be older than the flush.
+        // The state of the file that the reads of this iteration share may be older than the flush.
         endTurn()
         overlay.remove(upTo: memtable)
     }
 
     /// Releases the state of the file that the reads of a turn share, so that the log can be
     /// emptied.
+    ///
+    /// A turn is one iteration of the event loop.
     package func endTurn() {
         guard readsInTurn > 0 else { return }
         if readsInTurn > 1 { anchor.reset() }
@@ -101,9 +103,9 @@ package final class Reader: @unchecked Sendable {
         guard !isClosed else { throw .closed }
     }
 
-    /// Returns every setting.
+    /// Returns every setting of the node, by name.
     ///
-    /// - Throws: `corrupt` where the bytes of a setting are damaged.
+    /// - Throws: `corrupt` if the bytes of a setting are damaged.
     package func settings() throws(StorageError) -> [String: [UInt8]] {
         try checkOpen()
         defer { selectSettings.reset() }
@@ -117,8 +119,8 @@ package final class Reader: @unchecked Sendable {
         return settings
     }
 
-    /// Returns the header of every shard replica, ascending by shard; nil for damaged bytes, in
-    /// which case `remaining` computes what a new header has to contain.
+    /// Returns the header of every shard replica, ascending by shard; nil for a damaged header,
+    /// which the caller computes again from the documents (see `remainder`).
     package func headers() throws(StorageError) -> [(ShardID, [UInt8]?)] {
         try checkOpen()
         defer { selectHeaders.reset() }
@@ -134,8 +136,8 @@ package final class Reader: @unchecked Sendable {
         return headers
     }
 
-    /// Returns the bases of the headers, by shard; a damaged one is left out, which makes each
-    /// header that names it count as damaged.
+    /// Returns the bases of the headers, by shard; a damaged base is omitted, so that a header that
+    /// refers to it counts as damaged.
     package func bases() throws(StorageError) -> [ShardID: [UInt8]] {
         try checkOpen()
         defer { selectBases.reset() }
@@ -148,10 +150,9 @@ package final class Reader: @unchecked Sendable {
         return bases
     }
 
-    /// Returns the document under `key`; nil where there is none.
+    /// Returns the document with the key `key`; nil if there is none.
     ///
-    /// - Throws: `badRecord` where its bytes are damaged, `badIndex` where the row that leads to it
-    ///   is.
+    /// - Throws: `badRecord` if the document's bytes are damaged, `badIndex` if its `place` row is.
     package func document(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {
@@ -169,8 +170,8 @@ package final class Reader: @unchecked Sendable {
     /// Returns a document as `document` does; from the second call in a turn on, all reads see one
     /// state of the file until `endTurn`.
     ///
-    /// Starting a read costs as much as the read itself, and after another commit becomes visible,
-    /// every page has to be fetched again.
+    /// Starting a read takes as long as the read itself, and after each newly visible commit SQLite
+    /// has to fetch every page again.
     package func documentInTurn(
         _ key: DocumentKey, in shard: ShardID
     ) throws(StorageError) -> Document? {

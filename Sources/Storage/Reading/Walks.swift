@@ -4,7 +4,7 @@ import Replication
 import StorePort
 import Wire
 
-/// The position of a walk through a shard's documents, which continues behind it.
+/// The position in a walk through a shard's documents; the walk continues after it.
 package struct WalkPosition: CheckMark, Hashable {
     let partition: String
     let kind: Int64
@@ -12,7 +12,7 @@ package struct WalkPosition: CheckMark, Hashable {
     let id: String
 }
 
-/// The statements that step through all documents of a shard in the order of their keys.
+/// The statements that read all documents of a shard in the order of their keys.
 struct Walks {
     private let first: Statement
     private let behind: Statement
@@ -31,7 +31,7 @@ struct Walks {
         behind = try prepare("AND (partition, kind, time, id) > (?2, ?3, ?4, ?5)")
     }
 
-    /// Binds the statement; the caller steps and resets it.
+    /// Binds the statement for a walk's next part; the caller steps and resets it.
     func open(_ shard: ShardID, after position: WalkPosition?) throws(StorageError) -> Statement {
         let statement = position == nil ? first : behind
         precondition(!statement.isOpen, "nobody walks through a shard while being handed one")
@@ -46,7 +46,7 @@ struct Walks {
 }
 
 extension Reader {
-    /// Recomputes a shard's header from its documents, without the damaged ones.
+    /// Recomputes a shard's header from its undamaged documents.
     ///
     /// - Throws: `unfit` at a document that exceeds a limit, which is not damaged.
     package func remainder(
@@ -79,17 +79,16 @@ extension Reader {
         return Remainder(header: ReplicaHeader(remaining: sum), bad: alsoBad)
     }
 
-    /// Hands a part of the documents of a shard, in the order of their keys on disk.
+    /// Calls `handing` with the next documents of a shard, in the order of their keys on disk.
     ///
-    /// A record of the write log is handed where the tables will have it, so a flush between two
-    /// parts moves nothing.
+    /// A record of the write log has the place in the order that it will have in the tables, so a
+    /// flush between two parts does not change the order.
     ///
     /// - Parameters:
-    ///   - position: where the previous part ended; nil for the first part.
-    ///   - rowsMax: the number of documents in a part, so that a long walk can be made in short
-    ///     parts.
+    ///   - position: the last position of the previous part; nil for the first part.
+    ///   - rowsMax: the most documents in a part, so that a long walk can be made in short parts.
     ///   - handing: called with nil instead of bytes for a damaged document.
-    /// - Returns: the position for the next part; nil where nothing is left.
+    /// - Returns: the position for the next part; nil if no document is left.
     package func walk(
         _ shard: ShardID, after position: WalkPosition?, rowsMax: Int,
         handing: (DocumentKey, [UInt8]?) -> Void
@@ -102,8 +101,7 @@ extension Reader {
         var unflushed = (layers?.walk(after: position) ?? [])[...]
         var handed = 0
         var last = position
-        /// Passes the write log's records below `limit` to the visitor; all remaining ones where it
-        /// is nil.
+        /// Calls `handing` with the write log's records before `limit`; with all if it is nil.
         func handUnflushed(before limit: WalkPosition?) {
             while handed < rowsMax, let next = unflushed.first,
                 limit.map({ next.position < $0 }) ?? true
@@ -121,7 +119,7 @@ extension Reader {
             }
             let key = row.key
             handUnflushed(before: row.position)
-            // The write log has a later state of the document.
+            // If the write log has a later state of the document, the row is skipped.
             guard handed < rowsMax, layers?.record(key) == nil else { continue }
             handing(key, row.bytes)
             last = row.position

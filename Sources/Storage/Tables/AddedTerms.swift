@@ -4,8 +4,8 @@ import Wire
 /// The terms that documents of earlier versions lack: an account's by its user, and an unsent
 /// file's by its owner.
 ///
-/// They are added when a file of an earlier version is opened, from the documents that the earlier
-/// terms of the same kinds find; the version number of the file tells whether it was done.
+/// The terms are added when a file of an earlier version is opened, for the documents that earlier
+/// terms of the same kinds find. The version number of the file shows whether they were added.
 struct AddedTerms {
     private static let earlier: [(kind: DocumentKey.Kind, word: String)] = [
         (.credentials, Term.account), (.file, Term.unsent),
@@ -19,7 +19,7 @@ struct AddedTerms {
         self.connection = connection
     }
 
-    /// Whether a file of this or a later version has them.
+    /// Whether the file already has the terms, since this or a later version wrote it.
     var areStored: Bool {
         get throws(StorageError) {
             let own = try connection.number(of: "user_version") & (1 << Format.readableShift - 1)
@@ -27,7 +27,7 @@ struct AddedTerms {
         }
     }
 
-    /// Adds them; to be called in a transaction.
+    /// Adds the terms; called inside a transaction.
     func store() throws(StorageError) {
         let select = try Statement(
             connection,
@@ -59,7 +59,7 @@ struct AddedTerms {
         return shards
     }
 
-    /// Returns the documents without those whose bytes are damaged, which are mended elsewhere.
+    /// Returns the undamaged documents; a scrub or a later read finds the damaged ones.
     private func records(
         of kind: DocumentKey.Kind, carrying word: String, in shard: ShardID, _ select: Statement
     ) throws(StorageError) -> [Record] {

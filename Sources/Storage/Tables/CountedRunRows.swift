@@ -10,8 +10,8 @@ struct CountedRuns: Hashable {
 
 /// The reading statements for the index of counted runs.
 ///
-/// The runs are rows of `document` under kinds of their own, keyed by the time at which they start,
-/// so that they are logged, flushed and dropped as documents are.
+/// The runs are rows of `document` with separate kinds, keyed by their start times, so that they
+/// are logged, flushed and dropped as documents are.
 struct CountedRunRows {
     private let first: Statement
     private let others: Statement
@@ -29,7 +29,8 @@ struct CountedRunRows {
         others = try prepare("AND time > ?4 AND time < ?5 ORDER BY time")
     }
 
-    /// Hands the last row that starts at or before `start`, then the rows that start before `end`.
+    /// Passes `handing` the last row that starts at or before `start`, then the later rows that
+    /// start before `end`.
     func read(
         _ runs: CountedRuns, in shard: ShardID, from start: HybridTimestamp,
         to end: HybridTimestamp, handing: (HybridTimestamp, [UInt8]) -> Void
@@ -43,7 +44,7 @@ struct CountedRunRows {
             defer { statement.reset() }
             let row = StoredRow(statement, shard: shard)
             while try statement.step() {
-                // A damaged row counts for nothing; the runs are only an index.
+                // A damaged row is ignored, since the runs are only an index.
                 guard let bytes = row.bytes else { continue }
                 handing(HybridTimestamp(bits: UInt64(bitPattern: row.time)), bytes)
             }
@@ -68,7 +69,7 @@ extension Reader {
         for (time, bytes) in unflushed where time < end || start >= end { rows[time] = bytes }
         var found: [CountedRun] = []
         for (time, bytes) in rows {
-            // A run that cannot be decoded counts for nothing.
+            // A run that cannot be decoded is ignored.
             if let run = CountedRun(decoding: bytes), run.start == time { found.append(run) }
         }
         return found.sorted { $0.start < $1.start }
@@ -76,7 +77,7 @@ extension Reader {
 }
 
 extension CountedRun {
-    /// Decodes a run; nil for bytes that are none.
+    /// Decodes a run; returns nil if the bytes are not a run.
     init?(decoding bytes: [UInt8]) {
         do throws(WireError) {
             self = try CountedRun.decode(bytes)
@@ -87,7 +88,7 @@ extension CountedRun {
 }
 
 extension OverlayLayers {
-    /// Returns the rows of these runs in the write log, by their start times.
+    /// Returns the rows of the counted runs `runs` in the write log, by their start times.
     func runs(_ runs: CountedRuns) -> [HybridTimestamp: [UInt8]] {
         var found: [HybridTimestamp: [UInt8]] = [:]
         for layer in layers {

@@ -2,10 +2,10 @@ import CRDT
 import Chat
 import Wire
 
-/// The place of a document that a replica changed last by a certain seq.
+/// The place of the document whose last change by a replica id has a given seq.
 package struct DotPlace: Hashable, Sendable {
     package let key: DocumentKey
-    /// The document's time in the history; zero for documents that are not messages.
+    /// The sending time of a message; zero for other documents.
     package let time: HybridTimestamp
 
     package init(key: DocumentKey, time: HybridTimestamp) {
@@ -18,14 +18,14 @@ package struct DotPlace: Hashable, Sendable {
 /// seqs.
 ///
 /// A row for each seq would cost as much to write as the row of the document itself, which is four
-/// times as long. Sixteen in a row still leave space for other blocks on the page.
+/// times as long. A row of sixteen seqs still leaves space for other blocks on its page.
 package struct DotBlock: Equatable, Sendable {
     package static let seqsCount: UInt64 = 16
-    /// The version of the format, in the first byte.
+    /// The version of the format of a block, which is its first byte.
     private static let version: UInt8 = 1
 
     package let number: Int64
-    /// The places, ascending by seq; seqs that changed no document last are left out.
+    /// The places, ascending by seq; seqs that are no document's last change are omitted.
     package private(set) var places: [(seq: UInt64, place: DotPlace)] = []
 
     package static func number(of seq: UInt64) -> Int64 { Int64(seq / seqsCount) }
@@ -39,7 +39,7 @@ package struct DotBlock: Equatable, Sendable {
 
     private var first: UInt64 { UInt64(number) * DotBlock.seqsCount }
 
-    /// - Parameter place: nil where the seq is no document's last change any more.
+    /// - Parameter place: the place; nil if the seq is no document's last change any more.
     package mutating func set(_ place: DotPlace?, at seq: UInt64) {
         precondition(DotBlock.number(of: seq) == number, "a seq of this block")
         if let place, places.last.map({ $0.seq < seq }) ?? true {
@@ -67,10 +67,9 @@ extension DotBlock {
         }
     }
 
-    /// Decodes a row; nil for bytes that are no block.
+    /// Decodes a row; returns nil if the bytes are not a block.
     ///
-    /// A damaged row must not count as empty, since the documents that it names would then be sent
-    /// to no peer.
+    /// A damaged row must not count as empty, since its documents would then be sent to no peer.
     package init?(_ number: Int64, decoding bytes: [UInt8]) {
         self.number = number
         do throws(WireError) {

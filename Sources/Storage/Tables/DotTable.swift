@@ -2,12 +2,12 @@ import CRDT
 import Chat
 import Wire
 
-/// A change of the place that is recorded for one dot.
+/// A change of the document place that the table `dots` records for one dot.
 struct DotChange {
     let shard: ShardID
     let replica: Int64
     let seq: UInt64
-    /// The new place; nil where the dot is removed.
+    /// The new place; nil if the dot is removed.
     let place: DotPlace?
 
     /// Whether one change precedes another in the order of the table.
@@ -41,7 +41,7 @@ final class DotTable {
             doing: "removing dots")
     }
 
-    /// Stores the changes, each of another dot, inside the open transaction.
+    /// Stores changes of different dots, inside the open transaction.
     ///
     /// - Throws: `badIndex` at a damaged block, since overwriting it would lose its other places.
     func store(_ changes: [DotChange]) throws(StorageError) {
@@ -94,7 +94,7 @@ final class DotTable {
 extension DotBlock {
     /// Decodes a sealed row.
     ///
-    /// - Throws: `badIndex` where the bytes are not what was written.
+    /// - Throws: `badIndex` if the bytes are damaged.
     init(
         _ number: Int64, sealed: UnsafeRawBufferPointer, _ shard: ShardID, _ replica: Int64
     ) throws(StorageError) {

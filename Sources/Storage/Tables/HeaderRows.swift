@@ -2,13 +2,12 @@ import Replication
 import StorePort
 import Wire
 
-/// The rows of a shard's header, as the tables hold them.
+/// The rows of a shard's header, as the tables store them.
 struct HeaderRows {
     /// The digest, the counters, the greatest times, and the part of the vector that is not in the
     /// base.
     let header: [UInt8]
-    /// The part of the vector that seldom changes, in a row of its own; nil where it has not
-    /// changed.
+    /// The seldom changing part of the vector, stored in a separate row; nil if it is unchanged.
     let base: [UInt8]?
 
     var bytesCount: Int { header.count + (base?.count ?? 0) }
@@ -19,7 +18,7 @@ struct HeaderRows {
     }
 }
 
-/// The last headers of shards in one transaction, which are encoded once.
+/// The last header of each shard in one transaction, so that each header is encoded only once.
 struct LastHeaders {
     private var headers: [ShardID: (header: ReplicaHeader, base: [UInt8]?)] = [:]
 

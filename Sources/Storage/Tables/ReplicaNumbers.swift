@@ -1,18 +1,18 @@
 import Wire
 
-/// The numbers that stand for replica ids in rows: 1 or 2 bytes instead of 16.
+/// The numbers that represent replica ids in rows, with 1 or 2 bytes instead of 16.
 final class ReplicaNumbers {
     private let select: Statement
     private let insert: Statement?
-    /// The numbers in the file, read when one is not found; a replica's number changes only when
-    /// damage is repaired.
+    /// The numbers in the file, all read at the first query; a replica id's number changes only
+    /// when damage is repaired.
     private var known: [ReplicaID: Int64] = [:]
     private var isWhole = false
     private var greatest: Int64 = 0
-    /// The last result; rows that are written together mostly have the same replica.
+    /// The last result, kept since rows that are written together mostly have the same replica id.
     private var last: (replica: ReplicaID, number: Int64)?
 
-    /// - Parameter interning: whether a replica without a number gets one.
+    /// - Parameter interning: whether a replica id without a number gets one.
     init(_ connection: Connection, interning: Bool) throws(StorageError) {
         select = try Statement(
             connection, "SELECT number, id, sum FROM replica", doing: "reading replicas")
@@ -29,9 +29,10 @@ final class ReplicaNumbers {
         last = nil
     }
 
-    /// - Parameter shard: the shard whose rows are looked for, which a `badIndex` error names.
-    /// - Returns: nil where the replica has no number and gets none.
-    /// - Throws: `badIndex` where a row is damaged, since it may be the one of this replica.
+    /// - Parameter shard: the shard that the caller reads or writes, which a `badIndex` error
+    ///   names.
+    /// - Returns: the number; nil if the replica id has no number and gets none.
+    /// - Throws: `badIndex` if a row is damaged, since the row may be that of `replica`.
     func number(of replica: ReplicaID, in shard: ShardID) throws(StorageError) -> Int64? {
         if let last, last.replica == replica { return last.number }
         if !isWhole { try readAll(for: shard) }
@@ -70,7 +71,7 @@ final class ReplicaNumbers {
     }
 }
 
-/// The check of all replica numbers, and the removal of damaged ones.
+/// The statements that check all replica numbers and remove damaged ones.
 struct ReplicaCheck {
     private let select: Statement
     private let delete: Statement
@@ -89,10 +90,10 @@ struct ReplicaCheck {
             """, doing: "looking for dots without a replica")
     }
 
-    /// Removes damaged rows, inside a transaction.
+    /// Removes damaged rows of `replica`, inside a transaction.
     ///
-    /// - Returns: the shards with dots whose replica has no row any more; their indexes have to be
-    ///   rebuilt.
+    /// - Returns: the shards with dots whose replica number has no row any more; the indexes of
+    ///   these shards have to be rebuilt.
     func mend() throws(StorageError) -> Set<ShardID> {
         var bad: [Int64] = []
         while try select.step() {

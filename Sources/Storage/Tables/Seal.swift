@@ -1,14 +1,12 @@
 import Wire
 
-/// The checksum in front of the bytes of a value, since SQLite does not detect a flipped byte in a
-/// value.
+/// The checksum before a stored value's bytes, since SQLite does not detect a flipped byte in it.
 ///
-/// The seed is computed from the row's key, so bytes that end up under another key are detected as
-/// well as bytes that have changed.
+/// The seed is computed from the row's key, so bytes under a wrong key are detected, too.
 final class Seal {
     static let checksumBytes = 8
 
-    /// The buffer, as large as the greatest value so far requires.
+    /// The buffer for a sealed value, which grows to the size that the largest value requires.
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 8)
 
     deinit { buffer.deallocate() }
@@ -31,7 +29,7 @@ final class Seal {
         bytes.withUnsafeBytes { seal($0, seed: seed) }
     }
 
-    /// Returns the bytes behind the checksum; nil where they do not match it.
+    /// Returns the bytes after the checksum; nil if they do not match the checksum.
     static func open(_ sealed: UnsafeRawBufferPointer, seed: UInt64) -> [UInt8]? {
         guard sealed.count >= checksumBytes else { return nil }
         let bytes = UnsafeRawBufferPointer(rebasing: sealed[checksumBytes...])

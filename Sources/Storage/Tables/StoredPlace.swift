@@ -1,4 +1,4 @@
-/// The place where a stored batch is read from.
+/// The place from which the reader reads a stored batch.
 enum StoredPlace: Hashable, Sendable {
     case tables
     /// The write log, until this memtable has been flushed.

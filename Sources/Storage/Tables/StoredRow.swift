@@ -10,7 +10,7 @@ struct StoredRow {
 
     private let statement: Statement
     private let shard: ShardID
-    /// The index of the first of these columns.
+    /// The index of the first of the row's columns in the statement's result.
     private let first: Int32
 
     init(_ statement: Statement, shard: ShardID, first: Int32 = 0) {
@@ -26,10 +26,10 @@ struct StoredRow {
             id: statement.text(first + 3))
     }
 
-    /// The time's bits; no valid row has a negative value, and no checksum matches one.
+    /// The bits of the time; no valid row has a negative value, and no checksum matches one.
     var time: Int64 { statement.number(first + 2) }
 
-    /// The document's canonical bytes; nil where they do not match the checksum under this key.
+    /// The document's canonical bytes; nil if they do not match their checksum under this key.
     var bytes: [UInt8]? {
         let seed = Seal.seed(
             shard: shard, partition: statement.bytes(first), kind: statement.number(first + 1),
@@ -37,8 +37,8 @@ struct StoredRow {
         return Seal.open(statement.bytes(first + 4), seed: seed)
     }
 
-    /// Whether the row of `place`, in the columns behind, is undamaged for this key and leads to a
-    /// document.
+    /// Returns whether the row of `place`, in the columns after those of `document`, is undamaged
+    /// and leads to a document.
     func isPlaced(as key: DocumentKey) -> Bool {
         let column = first + StoredRow.columnsCount
         var (partition, id) = (key.partition, key.id)
@@ -61,7 +61,7 @@ struct StoredRow {
 
     func bad(_ key: DocumentKey) -> StorageError { .badRecord(shard, key) }
 
-    /// - Throws: `badRecord` where the checksum or the decoding fails.
+    /// - Throws: `badRecord` if the checksum or the decoding fails.
     func document(_ key: DocumentKey) throws(StorageError) -> Document {
         guard let bytes else { throw .badRecord(shard, key) }
         return try StoredRow.document(key, in: shard, decoding: bytes)
@@ -73,8 +73,7 @@ struct StoredRow {
         do throws(WireError) {
             return try Document(key, decoding: bytes)
         } catch .tooLong(_, let limit) {
-            // A limit was exceeded, which is not damage: a stored document is not discarded for its
-            // size.
+            // A document that exceeds a limit is not damaged: none is discarded for its size.
             throw .unfit("a document of shard \(shard) with more than \(limit) of something")
         } catch {
             throw .badRecord(shard, key)

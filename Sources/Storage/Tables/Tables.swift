@@ -25,7 +25,7 @@ final class Tables {
     /// skipped.
     private var reindexed: Set<ShardID> = []
     private let seal = Seal()
-    /// A buffer for each row that one statement inserts.
+    /// The buffers of sealed values, one for each row that one statement inserts.
     private let seals = (0..<Insertion.rowsMax).map { _ in Seal() }
 
     init(_ connection: Connection) throws(StorageError) {
@@ -84,7 +84,7 @@ final class Tables {
             """, doing: "making the indexes anew")
     }
 
-    /// Forgets everything that was learned in a transaction that was rolled back.
+    /// Discards the state in memory that comes from a transaction that was rolled back.
     func rolledBack() {
         replicas.removeAll()
         reindexed = []
@@ -108,7 +108,7 @@ final class Tables {
         try store(last.rows, [:])
     }
 
-    /// Stores the records, each of another document, after removing the rows that they replace.
+    /// Stores records of different documents, after removing the rows that these replace.
     func store(_ records: ArraySlice<FlushedRecord>) throws(StorageError) {
         for item in records { try removeOutdated(item.record, in: item.shard) }
         try insertDocument.store(records, bind: bindDocument)
@@ -153,7 +153,7 @@ final class Tables {
         return changes
     }
 
-    /// Removes the rows of a document that this record makes obsolete.
+    /// Removes the rows of a document that the record `write` makes obsolete.
     private func removeOutdated(_ write: Record, in shard: ShardID) throws(StorageError) {
         guard let previous = write.previous else { return }
         if write.hasMoved { try removeRow(of: write.key, at: previous.time, in: shard) }
@@ -163,7 +163,7 @@ final class Tables {
         }
     }
 
-    /// Stores the index rows by which a document is found other than by its key and its dots.
+    /// Stores the rows of a document in `place` and `term`.
     func storeNames(_ write: Record, in shard: ShardID) throws(StorageError) {
         if write.key.kind == .message,
             write.hasMoved || write.previous == nil && !write.isNearItsID
@@ -223,8 +223,7 @@ final class Tables {
 
     /// Marks every header as damaged, so that each is computed again from the documents.
     ///
-    /// - Throws: `corrupt` where even the settings, which name the cluster and the node, are
-    ///   missing.
+    /// - Throws: `corrupt` if even the settings, which name the cluster and the node, are missing.
     func spoilHeaders() throws(StorageError) {
         for statement in spoilings { try statement.run() }
         defer { anySetting.reset() }
@@ -243,11 +242,11 @@ final class Tables {
 extension Tables {
     private static let recordsAtATime = 1_024
 
-    /// Skips all changes of the indexes of these shards until `reindex`.
+    /// Skips all changes of the indexes of `shards` until `reindex` rebuilds them.
     func leaveIndexes(of shards: Set<ShardID>) { reindexed = shards }
 
-    /// Removes damaged rows of `replica`; shards with dots of these replicas are rebuilt by
-    /// `reindex` too.
+    /// Removes damaged rows of `replica`; `reindex` then also rebuilds the shards with dots of
+    /// these replica numbers.
     func removeDamagedReplicas() throws(StorageError) {
         let orphaned = try replicaCheck.mend()
         guard !orphaned.isEmpty else { return }
@@ -257,8 +256,8 @@ extension Tables {
 
     /// Rebuilds the indexes that were skipped, in the same transaction.
     ///
-    /// A document whose bytes are damaged is then found by no index, so no peer would miss it.
-    /// Therefore the header of its shard is marked as damaged.
+    /// The rebuilt indexes do not contain a document whose bytes are damaged, so it would never be
+    /// sent to a peer. Therefore the header of its shard is marked as damaged.
     func reindex() throws(StorageError) {
         try removeDamagedReplicas()
         let shards = reindexed.sorted()
@@ -272,7 +271,7 @@ extension Tables {
         }
     }
 
-    /// - Returns: whether every document could be read.
+    /// - Returns: true if the bytes of every document are undamaged.
     private func index(_ shard: ShardID) throws(StorageError) -> Bool {
         try selectDocuments.bind(Int64(shard.number), at: 1)
         defer { selectDocuments.reset() }

@@ -11,7 +11,7 @@ struct TermIndex {
     let ofUser: Statement
     let participantStates: Statement
 
-    /// The number of terms that concern a user, which is the same for all users.
+    /// The number of terms by which a user's documents are found, which is the same for all users.
     private static let concerning = Term.concerning(UserID(checked: "anybody")).count
 
     init(_ connection: Connection) throws(StorageError) {
@@ -33,7 +33,7 @@ struct TermIndex {
                 AND t.kind = ?\(2 * number + 2) AND t.word = ?\(2 * number + 3))
             """
         }
-        // One statement for all shards, and therefore one state of the file.
+        // One statement reads all shards, so that all results are of one state of the file.
         ofUser = try Statement(
             connection,
             """
@@ -53,8 +53,8 @@ struct TermIndex {
 extension Reader {
     /// Returns the keys of the documents of a kind that carry a term, ascending.
     ///
-    /// - Parameter partition: the only partition to search; nil for all of the shard.
-    /// - Throws: `badIndex` at a damaged row.
+    /// - Parameter partition: the only partition to search; nil for the whole shard.
+    /// - Throws: `badIndex` at a damaged row of `term`.
     package func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
         partition: String? = nil
@@ -69,10 +69,9 @@ extension Reader {
         return added.isEmpty ? keys : Set(keys + added).sorted()
     }
 
-    /// Returns the first `limit` keys of the documents of a kind that carry a term, ascending,
-    /// behind `last`.
+    /// Returns the first `limit` keys after `last` of the documents of a kind that carry a term.
     ///
-    /// - Throws: `badIndex` at a damaged row.
+    /// - Throws: `badIndex` at a damaged row of `term`.
     package func keys(
         of kind: DocumentKey.Kind, carrying term: String, in shard: ShardID,
         after last: DocumentKey?, limit: Int
@@ -89,9 +88,9 @@ extension Reader {
         return added.isEmpty ? keys : Array(Set(keys + added).sorted().prefix(limit))
     }
 
-    /// Whether a document is found by a term.
+    /// Returns whether the index finds a document by a term.
     ///
-    /// - Throws: `badIndex` at a damaged row.
+    /// - Throws: `badIndex` at a damaged row of `term`.
     func finds(
         _ key: DocumentKey, by term: String, in shard: ShardID
     ) throws(StorageError) -> Bool {
@@ -160,7 +159,8 @@ extension Reader {
         return found
     }
 
-    /// Returns the participant states of a conversation, ascending by user, from one run of rows.
+    /// Returns the participant states of a conversation, ascending by user; in the tables their
+    /// rows are adjacent.
     ///
     /// - Throws: `badRecord` at the first document whose bytes are damaged.
     package func participantStates(

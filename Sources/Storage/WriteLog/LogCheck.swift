@@ -1,7 +1,7 @@
 import Glibc
 import Wire
 
-/// A frame of SQLite's write-ahead log: one page behind a head with its number and checksums.
+/// The layout of a frame of SQLite's write-ahead log: a head with checksums, then a page.
 ///
 /// Source: "WAL-mode File Format", 2 and 4.
 enum LogFrame {
@@ -12,15 +12,14 @@ enum LogFrame {
     static func offset(of frame: Int) -> Int { logHeadBytes + frame * bytesCount }
 }
 
-/// The check of the write-ahead log that a previous process left, made before SQLite reads and
-/// empties it.
+/// The check of the previous process's write-ahead log, made before SQLite empties the log.
 ///
 /// A crash leaves the log up to its last sync, followed by parts of at most one transaction,
-/// because a second one is written only after the first is synced. Therefore the log is damaged if
-/// two transactions of this log end behind an invalid frame, or if it lacks frames that the mark
-/// counts as synced: both were acknowledged. Frames of earlier logs have other salts.
+/// because the next transaction is written only after a sync. Therefore the log is damaged if two
+/// of its transactions end at or after an invalid frame, or if it lacks frames that the mark counts
+/// as synced. Frames of earlier logs have other salts and do not count.
 struct LogCheck {
-    /// The running checksum over pairs of 32-bit words.
+    /// The cumulative checksum of SQLite's log, over pairs of 32-bit words.
     private struct Sum: Equatable {
         var first: UInt32 = 0
         var second: UInt32 = 0
@@ -42,14 +41,14 @@ struct LogCheck {
         var salts: UInt64 = 0
         /// The last frame of the last transaction that SQLite would recover, counted from 1.
         var recovered = 0
-        /// The number of transactions that end at or behind the first invalid frame.
+        /// The number of transactions that end at or after the first invalid frame.
         var endsBehind = 0
         /// The first invalid frame, counted from 1.
         var invalid: Int?
     }
 
     private enum Head {
-        /// No bytes or only zeros; the log contains no transaction.
+        /// The head has no bytes or only zeros, so the log contains no transaction.
         case empty
         case damaged
         case valid(salts: UInt64, Sum, isBigEndian: Bool)
@@ -64,8 +63,7 @@ struct LogCheck {
         self.folder = folder
     }
 
-    /// Returns a sentence about the acknowledged commits that are missing from the log; nil where
-    /// none are.
+    /// Returns a description of the damage if the log lacks acknowledged commits; otherwise nil.
     func damage() throws(StorageError) -> String? {
         let mark = try LogCheck.bytes(of: folder + "/" + LogMark.fileName, count: 32)
             .flatMap(LogMark.init)
@@ -88,7 +86,8 @@ struct LogCheck {
         }
     }
 
-    /// Whether the database lacks the last page that the mark saw in a log that is gone.
+    /// Returns whether the database file lacks the last page that the mark recorded, when the log
+    /// is missing or empty.
     private func lacks(_ mark: LogMark?) throws(StorageError) -> Bool {
         guard let mark, mark.frames > 0, mark.page > 0 else { return false }
         let offset = Int(mark.page - 1) * Format.pageBytes
@@ -155,7 +154,7 @@ struct LogCheck {
         }
     }
 
-    /// Reads bytes at an offset; nil where the file is shorter or missing.
+    /// Reads bytes at an offset; returns nil if the file is shorter or missing.
     private static func bytes(
         of path: String, count: Int, at offset: Int = 0
     ) throws(StorageError) -> [UInt8]? {
@@ -172,15 +171,15 @@ struct LogCheck {
     }
 }
 
-/// The note that acknowledged commits are missing; it stays in the folder until they have been
-/// fetched from other nodes, or until the operator gives them up.
+/// The note that acknowledged commits are missing; the file stays until the node has fetched them
+/// from other nodes, or until the operator gives them up.
 struct LossNote {
     static let fileName = "damage"
     private let path: String
 
     init(in folder: String) { path = folder + "/" + LossNote.fileName }
 
-    /// Returns the description of the damage; nil where nothing is missing.
+    /// Returns the description of the damage; nil if there is no note.
     func read() throws(StorageError) -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -196,7 +195,7 @@ struct LossNote {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Writes the note durably, since SQLite then empties the log that shows the damage.
+    /// Writes and syncs the note, since SQLite afterwards empties the log that shows the damage.
     func write(_ damage: String) throws(StorageError) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(doing: "making \(path)") }

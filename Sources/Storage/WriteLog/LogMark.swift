@@ -2,13 +2,13 @@ import CSQLite
 import Glibc
 import Wire
 
-/// The mark in a file beside the write-ahead log that says how much of the log is synced.
+/// The mark, in a file beside SQLite's write-ahead log, that records the number of synced frames.
 ///
-/// SQLite's recovery ends at the first invalid frame, and takes everything behind it for the
-/// half-written end of a crash. The mark distinguishes a crash from damage: it is written after the
-/// sync of a commit has returned, so all frames that it counts were acknowledged, and a log that
-/// lacks some of them is damaged. The mark itself is not synced: a power loss can leave an older
-/// mark, but never a mark that counts frames that were not synced.
+/// SQLite's recovery ends at the first invalid frame, and treats all later frames as the unfinished
+/// write of a crash. The mark distinguishes a crash from damage: it is written after the sync of a
+/// commit has returned, so all frames that it counts were synced, and a log that lacks any of them
+/// is damaged. The mark itself is not synced: a power loss can leave an older mark, but never a
+/// mark that counts frames that were not synced.
 struct LogMark: Hashable, Sendable {
     static let fileName = "log-mark"
     static let bytesCount = 32
@@ -19,8 +19,8 @@ struct LogMark: Hashable, Sendable {
     let frames: UInt32
     /// The number of the page in the last frame.
     let page: UInt32
-    /// The checksum of that page, which shows whether another program has flushed the whole log
-    /// into the file.
+    /// The checksum of the page in the last frame, which shows whether another program has flushed
+    /// the whole log into the database file.
     let pageSum: UInt64
 
     init(salts: UInt64, frames: UInt32, page: UInt32, pageSum: UInt64) {
@@ -30,7 +30,7 @@ struct LogMark: Hashable, Sendable {
         self.pageSum = pageSum
     }
 
-    /// Decodes a mark; nil for bytes that are none.
+    /// Decodes a mark; returns nil if the bytes are not a valid mark.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == LogMark.bytesCount else { return nil }
         func number(_ range: Range<Int>) -> UInt64 {
@@ -51,7 +51,7 @@ struct LogMark: Hashable, Sendable {
         return content + bytes(checksum(content))
     }
 
-    /// Returns the checksum of a page as written to the file, with its gap zeroed.
+    /// Returns the checksum of a page as it is written to the database file, with its gap zeroed.
     static func sum(of page: UnsafeMutableRawBufferPointer, number: UInt32) -> UInt64 {
         if let gap = FreeSpaceZeroing.gap(in: UnsafeRawBufferPointer(page), isFirst: number == 1) {
             UnsafeMutableRawBufferPointer(rebasing: page[gap]).initializeMemory(
@@ -61,11 +61,11 @@ struct LogMark: Hashable, Sendable {
     }
 }
 
-/// The open file of the mark, for the writer.
+/// The open file of the log mark, used by the writer.
 final class LogMarkFile {
     private let path: String
     private let file: Int32
-    /// The number of frames that the mark counts now.
+    /// The number of frames that the mark in the file counts.
     private var framesNoted: Int32 = 0
     private let frame = UnsafeMutableRawBufferPointer.allocate(
         byteCount: LogFrame.bytesCount, alignment: 8)
@@ -81,7 +81,7 @@ final class LogMarkFile {
         frame.deallocate()
     }
 
-    /// Records that this many frames of the connection's log are synced.
+    /// Writes a mark that counts `frames` synced frames of the connection's log.
     func record(frames: Int32, of connection: Connection) {
         guard frames > 0, frames != framesNoted, let log = connection.log,
             let methods = log.pointee.pMethods,
@@ -112,14 +112,14 @@ final class LogMarkFile {
 
     func remove() { unlink(path) }
 
-    /// Writes the mark; if that fails, some damage will not be recognized.
+    /// Writes the mark; if the write fails, some later damage may not be recognized.
     private func write(_ bytes: [UInt8]) { _ = pwrite(file, bytes, bytes.count, 0) }
 
     static func remove(in folder: String) { unlink(folder + "/" + LogMark.fileName) }
 }
 
 extension Connection {
-    /// The write-ahead log's file; nil before anything has been read or written.
+    /// The write-ahead log's file; nil before the connection's first read or write.
     var log: UnsafeMutablePointer<sqlite3_file>? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)

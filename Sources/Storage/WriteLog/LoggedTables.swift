@@ -4,8 +4,8 @@ import Wire
 /// The tables with the write log in front of them, which decides where a batch is written and when
 /// it is flushed.
 ///
-/// Invariant: every memtable that a reader was told of by `StoredPlace` is entirely in the write
-/// log until `onFolded` names it, and entirely in the tables from then on.
+/// Invariant: every memtable that `StoredPlace` has reported to the reader is entirely in the write
+/// log until `onFolded` reports its number, and entirely in the tables from then on.
 final class LoggedTables {
     private let tables: Tables
     private let writeLog: WriteLog
@@ -16,14 +16,14 @@ final class LoggedTables {
 
     /// The memtable of the rows that were logged since the previous one was closed.
     private var young = Memtable(1)
-    /// The flush of the previous memtable.
+    /// The unfinished flush of the previous memtable; nil if there is none.
     private var flush: Flush?
-    /// The last memtable whose rows in the write log are spent.
+    /// The number of the last memtable whose rows in the write log are spent.
     private var spentMemtable: UInt64 = 0
     private var lastCommit = MonotonicTime.now
-    /// The end of the pause after a flush that the disk did not allow.
+    /// The end of the pause after a flush that the disk refused.
     private var restsUntil: MonotonicTime?
-    /// Whether a row of the write log was damaged.
+    /// Whether the replay has found a damaged row of the write log.
     private var isDamaged = false
 
     /// - Parameter onDamage: called with the error when a flush meets a damaged row of an index.
@@ -47,14 +47,14 @@ final class LoggedTables {
         return try append(WriteLogRow(batches))
     }
 
-    /// Whether a batch goes to the write log first; drops, repairs and batches that are too large
-    /// to be written twice do not.
+    /// Whether a batch is written to the write log first; drops, repairs and batches that are too
+    /// large to be written twice are not.
     private func isLogged(_ batch: WriteBatch) -> Bool {
         batch.dropped.isEmpty && !batch.shards.contains(where: \.isReindexed)
             && batch.bytesCount < limits.batchBytesMax
     }
 
-    /// Stores batches in the tables, after everything that was logged before.
+    /// Stores batches in the tables, after flushing the whole write log.
     private func storeInTables(_ batches: [WriteBatch]) throws(StorageError) -> StoredPlace {
         let reindexed = batches.flatMap { $0.shards.filter(\.isReindexed).map(\.shard) }
         if !reindexed.isEmpty { return try store(batches, reindexing: Set(reindexed)) }
@@ -70,8 +70,8 @@ final class LoggedTables {
 
     /// Stores batches and rebuilds indexes, in one transaction with the whole write log.
     ///
-    /// A separate flush would either fail at the damaged rows or, by leaving them out, put an
-    /// incomplete state on disk.
+    /// A separate flush would fail at the damaged rows or, by omitting them, lose part of the
+    /// state.
     private func store(
         _ batches: [WriteBatch], reindexing shards: Set<ShardID>
     ) throws(StorageError) -> StoredPlace {
@@ -114,7 +114,8 @@ final class LoggedTables {
 
     private func mayFlushLater(_ error: StorageError) -> Bool {
         switch error {
-        // A row takes fewer pages than a slice, so deletions remain possible for a while.
+        // On a full disk, a row alone is tried: it takes fewer pages than a slice, so deletions
+        // remain possible for a while.
         case .full: return !isYoungFull
         case .badIndex:
             onDamage(error)
@@ -146,8 +147,10 @@ final class LoggedTables {
 // MARK: Flushing
 
 extension LoggedTables {
-    /// Whether the memtable is to be closed; its rows and age count too, since documents that
-    /// change all the time make few records and many rows.
+    /// Whether the memtable has to be closed.
+    ///
+    /// The number of rows and the age count, too, since documents that change all the time make few
+    /// records but many rows.
     private var isYoungFull: Bool {
         young.recordsCount >= limits.recordsMax || young.bytesCount >= limits.bytesMax
             || young.rowsCount >= limits.rowsMax || young.isOlder(than: limits.ageMilliseconds)
@@ -159,21 +162,20 @@ extension LoggedTables {
         restsUntil = MonotonicTime.now.after(milliseconds: WriteLogLimits.restMilliseconds)
     }
 
-    /// Starts to flush the memtable, and begins another one.
+    /// Starts to flush the memtable, and creates the next one.
     private func closeMemtable() {
         flush = Flush(young)
         young = Memtable(young.number + 1)
     }
 
-    /// Whether the write log still contains rows of the memtables up to this one.
+    /// Returns whether the write log still contains rows of the memtables up to `number`.
     func holdsMemtable(upTo number: UInt64) -> Bool {
         if let flush, flush.number <= number { return true }
         if writeLog.holdsSpent, spentMemtable <= number { return true }
         return !young.isEmpty && young.number <= number
     }
 
-    /// The time of the next flush if nothing is written before; nil where there is nothing to
-    /// flush.
+    /// The time of the next flush if no commit precedes it; nil if the write log is empty.
     var foldingDue: MonotonicTime? {
         guard !isEmpty else { return nil }
         let pause = flush != nil ? WriteLogLimits.pauseMilliseconds : limits.idleMilliseconds
@@ -181,7 +183,7 @@ extension LoggedTables {
         return max(due, restsUntil ?? due)
     }
 
-    /// Flushes the next records; where there are none, removes spent rows of the write log.
+    /// Flushes the next records; if there are none, removes spent rows of the write log.
     ///
     /// - Parameter isEmptying: whether rows are removed as soon as they are spent.
     func flushSlice(isEmptying: Bool) throws(StorageError) {
@@ -197,7 +199,7 @@ extension LoggedTables {
         noteFolded(slice)
     }
 
-    /// Runs a transaction; if the disk does not allow it, the next flush waits.
+    /// Runs a transaction; if it fails, the next flush waits for the end of a pause.
     private func transactOrRest(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         do throws(StorageError) {
             try transact(body)
@@ -217,7 +219,7 @@ extension LoggedTables {
         while !isEmpty { try flushSlice(isEmptying: true) }
     }
 
-    /// Stores a slice inside a transaction; with its last slice, the memtable's rows become spent.
+    /// Stores a slice inside a transaction; the last slice makes the memtable's rows spent.
     private func apply(_ slice: ArraySlice<FlushedRecord>) throws(StorageError) {
         try tables.store(slice)
         guard let flush, flush.ends(with: slice) else { return }
@@ -239,9 +241,9 @@ extension LoggedTables {
 extension LoggedTables {
     /// Applies the rows that a previous process left in the write log.
     ///
-    /// The rows are applied one after another: where the tables already hold some of them, only the
-    /// whole sequence leads to the last state. Of each row the tables hold either all records of a
-    /// document or none, because a row was never flushed in part.
+    /// The rows are applied one after another: if the tables already contain some of them, only the
+    /// whole sequence leads to the last state. Of each row the tables contain either all records of
+    /// a document or none, because a row is never flushed in part.
     ///
     /// - Parameter pause: called between two transactions.
     /// - Returns: whether there were any rows.
@@ -258,9 +260,9 @@ extension LoggedTables {
         }
     }
 
-    /// Adds the terms that a file of an earlier version lacks.
+    /// Adds the index terms that a file of an earlier version lacks.
     ///
-    /// A full disk leaves that to the next opening.
+    /// If the disk is full, the next opening of the file adds the terms.
     func addTerms(of connection: Connection) throws(StorageError) {
         let terms = AddedTerms(to: tables, of: connection)
         do throws(StorageError) {
@@ -301,8 +303,8 @@ extension LoggedTables {
 
     /// Applies a row inside a transaction.
     ///
-    /// - Parameter row: nil for a damaged row; nobody knows what it contained, so no header can be
-    ///   believed.
+    /// - Parameter row: the row; nil if it is damaged. The content of a damaged row is unknown, so
+    ///   all headers become invalid.
     /// - Returns: the number of records, at least 1.
     private func apply(_ row: WriteLogRow?) throws(StorageError) -> Int {
         guard let row else {

@@ -1,18 +1,18 @@
 import CSQLite
 
-/// The preallocation of the write-ahead log: synced zeros behind its end.
+/// The preallocation of the write-ahead log: synced zeros after its last frame.
 ///
 /// A commit that extends a file also waits for the file system's journal, and therefore for every
 /// other process that syncs: with three nodes on one disk this takes twice as long as overwriting
 /// existing bytes. Zeros are no valid frames, so a recovery of the log ends before them.
 struct WALPreallocation {
-    /// The least that is allocated at a time, in bytes: 1 MiB, some hundreds of small commits.
+    /// The least number of bytes allocated at a time: 1 MiB, some hundreds of small commits.
     private static let chunkBytes: Int64 = 1 << 20
     /// The size of one write, in bytes; SQLite's own writes are smaller than 128 KiB.
     private static let pieceBytes: Int64 = 64 << 10
-    /// The space left, in bytes, below which more is allocated.
+    /// The number of free allocated bytes below which more bytes are allocated.
     private static let aheadBytes: Int64 = 256 << 10
-    /// The sizes of a frame, which is a page with its head, and of the head of the log, in bytes.
+    /// The sizes in bytes of a frame, which is a page with its head, and of the log's head.
     private static let frameBytes = Int64(Format.pageBytes) + 24
     private static let headBytes: Int64 = 32
 
@@ -26,8 +26,7 @@ struct WALPreallocation {
     /// Records that the log has been truncated.
     mutating func noteTruncation() { bytesReady = 0 }
 
-    /// Allocates space behind the end of the log where little is left; if the disk has none, the
-    /// log grows as usual.
+    /// Allocates space after the end of the log if little is left; a full disk is ignored.
     ///
     /// - Parameter pages: the number of pages in the log.
     mutating func keep(ahead pages: Int32, of connection: Connection) {
@@ -41,7 +40,7 @@ struct WALPreallocation {
         // The allocation grows with the size of the commits.
         let wanted = used + max(WALPreallocation.chunkBytes, 2 * growth)
         bytesReady = max(size, wanted)
-        // Only behind the end: everything before it may be frames.
+        // Zeros are written only after the end of the file, since all earlier bytes may be frames.
         while size < wanted {
             let isWritten = WALPreallocation.zeros.withUnsafeBytes {
                 methods.pointee.xWrite(file, $0.baseAddress, Int32($0.count), size)

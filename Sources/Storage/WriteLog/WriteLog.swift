@@ -1,14 +1,14 @@
 import Chat
 import Wire
 
-/// The append-only table that a commit goes to first.
+/// The append-only table to which each commit is written first.
 ///
 /// A commit costs a page in SQLite's write-ahead log for each page that it touches. A row at the
 /// end of one table touches few pages; the same records in the keyed tables touch at least one page
 /// each. The rows are flushed into those tables later, thousands of records at a time, in the order
-/// of their keys. Then the rows are spent, and are removed as others are appended: a page that a
-/// transaction frees and reuses goes to the write-ahead log once, while a page that it only frees
-/// goes there as zeros.
+/// of their keys. Rows whose records are flushed are called spent; they are removed when other rows
+/// are appended. If a transaction frees a page and reuses it, the page is written to the
+/// write-ahead log once; a page that is only freed is also written there, as zeros.
 ///
 /// Invariant: the tables with every row of the write log applied in order are the committed state.
 /// A row is removed in a transaction after which the tables contain the effect of that row and of
@@ -17,11 +17,11 @@ import Wire
 final class WriteLog {
     /// The numbers of the existing rows, which have no gaps.
     struct Extent {
-        /// The number of the first row.
+        /// The number of the first row of the write log.
         var first: Int64 = 1
-        /// The number of the last row; less than that of the first where there are no rows.
+        /// The number of the last row; less than `first` if there are no rows.
         var last: Int64 = 0
-        /// The number of the last spent row.
+        /// The number of the last row that is spent, so that its removal is allowed.
         var spent: Int64 = 0
         /// The number of appended bytes for which no spent row has been removed yet.
         var bytesUnpaid = 0
@@ -33,7 +33,7 @@ final class WriteLog {
     private let seal = Seal()
     private var buffer = ByteWriter()
     private var extent = Extent()
-    /// The size in bytes of each row that this process has appended, starting with row `from`.
+    /// The sizes in bytes of the rows that this process has appended, beginning with row `from`.
     private var sizes: (from: Int64, bytes: [Int]) = (1, [])
 
     init(_ connection: Connection) throws(StorageError) {
@@ -49,7 +49,7 @@ final class WriteLog {
     /// The number of the last row.
     var last: Int64 { extent.last }
 
-    /// Whether spent rows wait to be removed.
+    /// Whether the table still contains spent rows.
     var holdsSpent: Bool { extent.first <= extent.spent }
 
     /// Appends a row, and removes spent rows of about the same size.
@@ -67,14 +67,14 @@ final class WriteLog {
         extent.last = number
     }
 
-    /// Marks the rows up to `number` as spent, since the tables contain their effect; removes those
-    /// that were spent before.
+    /// Marks the rows up to `number` as spent, since the tables contain their effect; removes the
+    /// rows that were already spent.
     func spend(upTo number: Int64) throws(StorageError) {
         try removeSpent()
         extent.spent = number
     }
 
-    /// Removes every spent row.
+    /// Removes every spent row of the write log.
     func removeSpent() throws(StorageError) {
         if holdsSpent { try remove(upTo: extent.spent) }
     }
@@ -97,7 +97,7 @@ final class WriteLog {
         }
     }
 
-    /// Removes spent rows of about as many bytes as are appended.
+    /// Removes spent rows with about `bytes` bytes, the size of the row to append.
     private func removeSpent(for bytes: Int) throws(StorageError) {
         guard holdsSpent else {
             extent.bytesUnpaid = 0
@@ -114,8 +114,8 @@ final class WriteLog {
 
     private func size(of number: Int64) -> Int { sizes.bytes[Int(number - sizes.from)] }
 
-    /// Discards the sizes of rows that were removed or rolled back; called at the start of an
-    /// append, since the sizes of a transaction that fails would have to be restored otherwise.
+    /// Discards the sizes of rows that were removed or rolled back; called only at the start of an
+    /// append, so that a failed transaction need not restore the sizes.
     private func forgetSizes() {
         guard extent.first <= extent.last else {
             sizes = (extent.last + 1, [])
@@ -128,7 +128,7 @@ final class WriteLog {
         sizes.from = extent.first
     }
 
-    /// Returns the first row behind `number`; its content is nil where its bytes are damaged.
+    /// Returns the first row after `number`; its content is nil if its bytes are damaged.
     func row(
         after number: Int64
     ) throws(StorageError) -> (number: Int64, content: WriteLogRow?)? {

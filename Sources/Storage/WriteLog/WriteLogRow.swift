@@ -2,7 +2,8 @@ import Chat
 import StorePort
 import Wire
 
-/// The content of one transaction: its records in their order, and the last header of each shard.
+/// The content of one transaction: its records in their order, the last header of each shard, and
+/// the settings.
 struct WriteLogRow: WireValue {
     static let version: UInt8 = 1
     private static let shardsMax = 1 << 16

@@ -2,18 +2,18 @@ import CRDT
 import Chat
 import Wire
 
-/// A record and its shard.
+/// A record of the write log and its shard.
 struct FlushedRecord {
     let shard: ShardID
     let record: Record
 
-    /// Sorts the records of a document next to each other.
+    /// Orders records by shard and key, so that the records of one document are adjacent.
     static func comesBefore(_ left: FlushedRecord, _ right: FlushedRecord) -> Bool {
         if left.shard != right.shard { return left.shard < right.shard }
         return left.record.key < right.record.key
     }
 
-    /// Sorts in the order of the table of documents, in which neighbours share a page.
+    /// Orders records as the table `document` does, in which adjacent rows share a page.
     static func liesBefore(_ left: FlushedRecord, _ right: FlushedRecord) -> Bool {
         if left.shard != right.shard { return left.shard < right.shard }
         let (mine, theirs) = (left.record.key, right.record.key)
@@ -23,8 +23,7 @@ struct FlushedRecord {
         return mine.id < theirs.id
     }
 
-    /// Returns one record for two successive ones of the same document; nil where the documents
-    /// differ.
+    /// Returns one record for two successive records of a document; nil if the documents differ.
     func following(_ first: FlushedRecord) -> FlushedRecord? {
         guard shard == first.shard, record.key == first.record.key else { return nil }
         return FlushedRecord(shard: shard, record: record.following(first.record))
@@ -33,19 +32,19 @@ struct FlushedRecord {
 
 /// The records of the write log that will be flushed into the tables together.
 struct Memtable {
-    /// The bytes that a record counts for in addition to its document.
+    /// The number of bytes that a record counts in addition to its document.
     private static let recordBytes = 128
 
-    /// The number of the memtable, from 1 in each process.
+    /// The number of the memtable; each process numbers its memtables from 1.
     let number: UInt64
     /// The records, in the order of the write log.
     private var records: [FlushedRecord] = []
     private(set) var headers: [ShardID: HeaderRows] = [:]
     private(set) var settings: [String: [UInt8]] = [:]
-    /// The size of the headers and records in bytes, about as they are in the write log.
+    /// The approximate size of the headers and records in the write log, in bytes.
     private(set) var bytesCount = 0
     private(set) var rowsCount = 0
-    /// The time of the first row.
+    /// The time at which the first row was added.
     private var begunAt: MonotonicTime?
     /// The number of the last row that is in the memtable; 0 while it is empty.
     private(set) var lastRow: Int64 = 0
@@ -68,7 +67,7 @@ struct Memtable {
         settings.merge(row.settings) { $1 }
     }
 
-    /// Whether the first row is older than this.
+    /// Returns whether the first row is older than `milliseconds`.
     func isOlder(than milliseconds: UInt64) -> Bool {
         begunAt.map { $0.after(milliseconds: milliseconds) < .now } ?? false
     }
@@ -78,17 +77,18 @@ struct Memtable {
 }
 
 extension [FlushedRecord] {
-    /// The last record of each document, in the order of the tables, with the state that the tables
-    /// hold from before the first one.
+    /// Returns one record for each document, in the order of the tables: the last one, with the
+    /// state before the first one as its previous state, which the tables contain.
     func folded() -> [FlushedRecord] {
-        // Sorting is stable, so the records of a document stay in the order of their commits. They
-        // are neighbours in the order of the tables too, unless the document has moved.
+        // Sorting is stable, so the records of a document stay in the order of their commits. These
+        // records are also adjacent in the order of the tables, unless the document's time has
+        // changed.
         contains(where: \.record.hasMoved)
             ? sorted(by: FlushedRecord.comesBefore).joined().sorted(by: FlushedRecord.liesBefore)
             : sorted(by: FlushedRecord.liesBefore).joined()
     }
 
-    /// Joins neighbours that belong to one document.
+    /// Merges adjacent records of the same document.
     private func joined() -> [FlushedRecord] {
         var joined: [FlushedRecord] = []
         joined.reserveCapacity(count)
@@ -104,10 +104,10 @@ extension [FlushedRecord] {
 }
 
 extension Record {
-    /// Whether the tables hold the document under another time.
+    /// Whether the tables contain the document under another time.
     var hasMoved: Bool { previous.map { $0.time != time } ?? false }
 
-    /// Returns one record for this and an earlier one of the same document.
+    /// Returns one record for this record and an earlier one of the same document.
     func following(_ first: Record) -> Record {
         Record(
             key: key, changedBy: changedBy, time: time, bytes: bytes, indexKeys: indexKeys,
@@ -133,15 +133,15 @@ struct Flush {
         records = memtable.folded()
     }
 
-    /// The records that have not been stored yet.
+    /// The records of the memtable that have not been stored in the tables yet.
     var rest: ArraySlice<FlushedRecord> { records[next...] }
 
-    /// Returns the records for the next transaction.
+    /// Returns the next `count` records, or fewer at the end, for the next transaction.
     func slice(_ count: Int) -> ArraySlice<FlushedRecord> {
         records[next..<min(records.count, next + count)]
     }
 
-    /// Whether the slice is the last one.
+    /// Returns whether the slice is the last one of the memtable.
     func ends(with slice: ArraySlice<FlushedRecord>) -> Bool { slice.endIndex == records.count }
 
     mutating func noteCommitted(_ slice: ArraySlice<FlushedRecord>) { next = slice.endIndex }

@@ -1,9 +1,9 @@
 /// The statements that insert rows into one table, up to 64 rows with one statement.
 ///
-/// Starting and ending a statement costs a third of what its row costs.
+/// Starting and ending a statement takes a third of the time of inserting a row.
 struct Insertion {
-    /// The number of rows of the large statement; that many rows share the statement journal, which
-    /// copies each page that the statement changes.
+    /// The number of rows of the large statement, which share one statement journal: SQLite copies
+    /// each page that a statement changes into that journal.
     static let rowsMax = 64
 
     private let one: Statement
@@ -21,7 +21,7 @@ struct Insertion {
         self.columns = Int32(columns)
     }
 
-    /// Inserts the rows, with the large statement as long as enough of them are left.
+    /// Inserts the rows, with the large statement as long as at least `rowsMax` rows are left.
     ///
     /// - Parameter bind: binds one row to a statement; its arguments are the row, the statement,
     ///   the index before the row's first column, and the number of the row within the statement.

@@ -1,15 +1,16 @@
 import Chat
 import Wire
 
-/// The writer's rare statements: removing damaged documents and dropping shard replicas.
+/// The writer's statements that remove damaged documents and drop shard replicas.
 struct Removal {
     private let removal: Statement
     private let uncounting: Statement
     private let drops: [Statement]
 
     init(_ connection: Connection) throws(StorageError) {
-        // By id and not by the whole key, and therefore by a scan: the time of a damaged document
-        // is not known. Rows whose names are invalid are removed too, since nothing can find them.
+        // The statement finds the document by id and not by the whole key, and therefore by a scan,
+        // since the time of a damaged document is unknown. The statement also removes rows with
+        // invalid names, which no query can find.
         removal = try Statement(
             connection,
             """
@@ -17,8 +18,8 @@ struct Removal {
             AND (partition = ?2 AND kind = ?3 AND id = ?4
                 OR partition GLOB '*[^A-Za-z0-9_.:@-]*' OR id GLOB '*[^A-Za-z0-9_.:@-]*')
             """, doing: "setting a document aside")
-        // Nobody knows what the damaged message counted for, so its conversation's runs are
-        // dropped.
+        // The contribution of a damaged message to the counts is unknown, so its conversation's
+        // runs are dropped.
         uncounting = try Statement(
             connection,
             """
@@ -34,7 +35,7 @@ struct Removal {
         self.drops = drops
     }
 
-    /// Removes a document; the caller has to rebuild the shard's indexes, which still lead to it.
+    /// Removes a document; the caller has to rebuild the shard's indexes, which still contain it.
     func remove(_ key: DocumentKey, in shard: ShardID) throws(StorageError) {
         try removal.bind(Int64(shard.number), at: 1)
         try removal.bind(key.partition, at: 2)

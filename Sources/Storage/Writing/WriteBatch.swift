@@ -3,7 +3,7 @@ import Chat
 import StorePort
 import Wire
 
-/// The changes that are stored in one transaction or not at all.
+/// A set of changes that are stored in one transaction or not at all.
 package struct WriteBatch: Sendable {
     /// The shard replicas to drop, with all of their rows, before the other changes are stored.
     package var dropped: [ShardID]
@@ -13,11 +13,11 @@ package struct WriteBatch: Sendable {
     package var settings: [Setting]
     /// The number of failures (`Writer.failures`) that were known when the batch was built.
     ///
-    /// A batch that is built on a failed one would claim seqs whose documents are on no disk.
-    /// Therefore it fails too if the writer has had more failures by then. Nil means that the batch
-    /// depends on no other.
+    /// A batch that is built on a failed batch would claim seqs whose documents are on no disk.
+    /// Therefore a batch fails if the writer has had more failures by the time of storing. A value
+    /// of nil means that the batch depends on no other batch.
     package var failuresKnown: Int?
-    /// Whether the batch may use the reserve of a full disk.
+    /// Whether the batch may use the disk space that is reserved for a full disk.
     package var isUrgent: Bool
 
     package init(
@@ -33,10 +33,10 @@ package struct WriteBatch: Sendable {
 }
 
 extension WriteBatch {
-    /// The bytes that a row costs in addition to its content, for its keys in three tables.
+    /// The bytes that a row takes in addition to its content, for its keys in three tables.
     private static let rowBytes = 256
 
-    /// The approximate memory that the batch takes while it waits, in bytes.
+    /// The approximate size of the batch in memory, in bytes.
     var bytesCount: Int {
         let documents = shards.reduce(0) { sum, shard in
             shard.records.reduce(sum + WriteBatch.rowBytes + (shard.base?.count ?? 0)) {
@@ -52,7 +52,7 @@ extension WriteBatch {
         }
     }
 
-    /// Whether the reserve for deletions may be given up for the batch.
+    /// Whether the reserve for deletions may be removed for the batch.
     var mayUseReserve: Bool { isUrgent || purges }
 
     var purges: Bool {
@@ -60,10 +60,10 @@ extension WriteBatch {
             || shards.contains { !$0.removed.isEmpty || $0.records.contains(where: \.purges) }
     }
 
-    /// A description of the first value that the tables cannot hold; nil where all values fit.
+    /// A description of the first value that does not fit in the tables; nil if all values fit.
     ///
-    /// Keys and seqs come from peers; one that does not fit is refused instead of being truncated
-    /// or causing a trap.
+    /// Keys and seqs come from peers. A value that does not fit is refused; it is neither truncated
+    /// nor causes a trap.
     var misfit: String? {
         for shard in shards {
             for record in shard.records {
@@ -77,7 +77,7 @@ extension WriteBatch {
 }
 
 extension ShardWrite {
-    /// The same write, with its counted runs as records.
+    /// The same write with its counted runs added to its records.
     var withRunsAmongRecords: ShardWrite {
         guard !runs.isEmpty else { return self }
         let rows = runs.map { Record($0.run, of: $0.key.conversation, level: $0.key.level) }
@@ -88,7 +88,7 @@ extension ShardWrite {
 }
 
 extension Record {
-    /// The greatest number that the tables can hold; SQLite's integers are signed.
+    /// The greatest number that fits in the tables, since SQLite's integers are signed.
     private static let numberMax = UInt64(Int64.max)
 
     var misfit: String? {

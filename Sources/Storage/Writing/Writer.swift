@@ -1,13 +1,12 @@
 import Glibc
 import Wire
 
-/// The writing thread, which stores the batches that are waiting in one transaction with one sync.
+/// The writing thread, which stores all waiting batches in one transaction with one sync.
 ///
 /// Batches are stored and completed in the order in which they were submitted; completions are
 /// called on the writer's thread. If a transaction fails, it is rolled back as a whole, each of its
 /// batches completes with the error, and the writer continues with the next.
-// SAFETY: `file` belongs to the writer's thread from `start` to its end; all else is under
-// `monitor`.
+// SAFETY: only the writer's thread uses `file` after `start`; `monitor` guards all other state.
 package final class Writer: @unchecked Sendable {
     typealias Completion = @Sendable (Result<StoredPlace, StorageError>) -> Void
 
@@ -17,8 +16,8 @@ package final class Writer: @unchecked Sendable {
         let then: Completion
     }
 
-    /// The greatest number of rows in a transaction of several batches: about 50 ms of work, so
-    /// that the first of many batches does not wait long for the last.
+    /// The greatest number of rows in a transaction of several batches: about 50 ms of work, a
+    /// limit for the time that the first batch waits for the last.
     package static let rowsPerTransactionMax = 4_096
     /// The greatest size of a transaction of several batches, in bytes: 4 MiB.
     static let bytesPerTransactionMax = 4 << 20
@@ -34,7 +33,7 @@ package final class Writer: @unchecked Sendable {
     private var thread: pthread_t?
 
     /// - Parameters:
-    ///   - reserve: given up where a full disk refuses a deletion.
+    ///   - reserve: removed if a full disk refuses a deletion.
     ///   - places: the paths where a restart looks for the files.
     ///   - onFolded: called on the writer's thread for each memtable that has been flushed.
     ///   - onFailure: called on the writer's thread for damage, and once for the failure after
@@ -51,8 +50,8 @@ package final class Writer: @unchecked Sendable {
         self.reserve = reserve
     }
 
-    /// The bytes that were submitted and not completed; a caller that sees too many stops accepting
-    /// requests.
+    /// The size in bytes of the batches that are submitted and not completed; if it is too large,
+    /// the caller stops accepting requests.
     package var queuedBytes: Int { monitor.withLock { bytesWaiting } }
 
     /// The number of failed transactions, including batches that were refused for their content;
@@ -74,7 +73,7 @@ package final class Writer: @unchecked Sendable {
         monitor.signal()
     }
 
-    /// Queues a maintenance task, which is done before anything else; any thread may call it.
+    /// Queues a maintenance task, which runs before all waiting batches; any thread may call it.
     func perform(_ task: MaintenanceTask, then: @escaping QueuedTask.Completion) {
         let isTaken = monitor.withLock {
             guard !isClosing else { return false }
@@ -134,7 +133,7 @@ extension Writer {
         }
     }
 
-    /// Waits for the next thing to do; called under the lock.
+    /// Waits until there is work, and returns the next piece of it; called under the lock.
     private func nextTurn() -> Turn {
         while true {
             let now = MonotonicTime.now
@@ -142,7 +141,7 @@ extension Writer {
                 return .perform(tasks.removeFirst())
             }
             if let due = file.truncationDue, due <= now {
-                // A flush of the write log first, since purged texts may still be in it.
+                // The write log is flushed before the truncation, as it may contain purged texts.
                 return file.isTruncationBlocked ? .flush : .truncate
             }
             if !waiting.isEmpty { return takeTransaction() }
@@ -154,8 +153,8 @@ extension Writer {
         }
     }
 
-    /// Takes the longest run of batches from the head of the queue that may share a transaction, or
-    /// the head alone if it has to be refused.
+    /// Removes the longest run of batches that may share a transaction from the head of the queue,
+    /// or only the first batch if it has to be refused.
     private func takeTransaction() -> Turn {
         var (count, rows, bytes) = (0, 0, 0)
         for queued in waiting {
@@ -175,7 +174,7 @@ extension Writer {
         return .store(taken)
     }
 
-    /// Stores the batches or none of them, giving up the reserve if a deletion needs it.
+    /// Stores all batches or none of them; removes the reserve if a deletion needs its space.
     private func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
         let outcome = file.store(batches)
         guard outcome == .failure(.full), batches.contains(where: \.mayUseReserve),

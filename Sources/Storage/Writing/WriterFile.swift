@@ -9,9 +9,9 @@ import CSQLite
 final class WriterFile {
     /// The number of pages from which on the log is flushed into the file, about 32 MB.
     ///
-    /// A page that many commits touch is written to the file once for all of them; with the default
-    /// of 1,000 pages a row in a batch of 100 costs a fifth more. A longer log causes a longer
-    /// pause.
+    /// A page that many commits change is written to the file once for all of them. With SQLite's
+    /// default of 1,000 pages, a row in a batch of 100 takes a fifth more time; a longer log causes
+    /// a longer pause.
     static let logPagesMax: Int32 = 8_000
 
     private let connection: Connection
@@ -22,13 +22,13 @@ final class WriterFile {
     private let mark: LogMarkFile
     private let places: DataPlaces
     private let file: String
-    /// Whether the log's path is among the places.
+    /// Whether `places` contains the log's path.
     private var isLogPlaced = false
     private var purging = PurgeSchedule()
     /// The last memtable that has to be flushed before the log is emptied.
     private var purgedMemtable: UInt64 = 0
-    /// The error of a commit or checkpoint that failed for another reason than a full disk: the
-    /// content of the disk is unknown, and another sync would not reveal it.
+    /// The fatal error of a commit or checkpoint, after which nothing is stored: the content of the
+    /// disk is unknown, and another sync would not reveal it.
     private var failure: StorageError?
     private let onFailure: @Sendable (StorageError) -> Void
 
@@ -37,7 +37,7 @@ final class WriterFile {
     /// - Parameters:
     ///   - onFolded: called for each memtable that has been flushed.
     ///   - onFailure: called once for the failure after which nothing is stored any more, and for
-    ///     each damaged row of an index that is met.
+    ///     each damaged row of an index that is found.
     init(
         _ connection: Connection, _ limits: WriteLogLimits, in folder: String,
         places: DataPlaces,
@@ -62,7 +62,7 @@ final class WriterFile {
         let hadRows = try tables.replay(afterEach: keepLogShort)
         try tables.addTerms(of: connection)
         guard hadRows else { return }
-        // The rows may have contained purged texts.
+        // The replayed rows may have contained purged texts, so the log is emptied.
         purging.noteCommit(purges: true)
         truncateLog()
     }
@@ -73,7 +73,7 @@ final class WriterFile {
     func store(_ batches: [WriteBatch]) -> Result<StoredPlace, StorageError> {
         if let failure { return .failure(failure) }
         do throws(StorageError) {
-            // Batches that may use the reserve also have both logs emptied, to free their space.
+            // After batches that may use the reserve, both logs are emptied to free space.
             let purges = batches.contains(where: \.mayUseReserve)
             let place = try tables.store(batches)
             if purges, case .writeLog(let memtable) = place { purgedMemtable = memtable }
@@ -86,11 +86,10 @@ final class WriterFile {
         }
     }
 
-    /// The time of the next flush if nothing is written before; nil where there is nothing to
-    /// flush.
+    /// The time of the next flush if no commit precedes it; nil if there is nothing to flush.
     var foldingDue: MonotonicTime? { failure == nil ? tables.foldingDue : nil }
 
-    /// Flushes the next records; if the disk does not allow it, that is tried again later.
+    /// Flushes the next records; if this fails, the writer repeats it later.
     func flushSlice() {
         do throws(StorageError) {
             try tables.flushSlice(isEmptying: isTruncationBlocked)
@@ -100,7 +99,7 @@ final class WriterFile {
         }
     }
 
-    /// - Throws: `displaced` where a restart would not find what was stored.
+    /// - Throws: `displaced` if a restart would not find the stored data.
     private func checkPlaces() throws(StorageError) {
         if !isLogPlaced {
             isLogPlaced = true
@@ -120,8 +119,7 @@ final class WriterFile {
 
 /// The write-ahead log.
 extension WriterFile {
-    /// The time at which the log has to be emptied because of purged texts in it; nil where there
-    /// are none.
+    /// The time at which the log has to be emptied of purged texts; nil if it contains none.
     var truncationDue: MonotonicTime? { failure == nil ? purging.due : nil }
 
     /// Whether purged texts may still be in the write log.
@@ -129,7 +127,7 @@ extension WriterFile {
 
     /// Writes the mark of the synced log, after the completions of the commits have been called.
     ///
-    /// A process that is killed in between leaves an older mark.
+    /// A process that is killed before this call leaves an older mark.
     func noteLog() {
         if failure == nil { mark.record(frames: logPages.pointee, of: connection) }
     }
@@ -145,15 +143,15 @@ extension WriterFile {
         checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     }
 
-    /// Empties the log, so that no purged text remains in it; if a reader uses it, that is tried
-    /// again later.
+    /// Empties the log, so that no purged text remains in it; if a reader uses the log, the writer
+    /// repeats this later.
     func truncateLog() {
         if failure == nil { _ = truncated() }
     }
 
     /// Empties the write log and the write-ahead log.
     ///
-    /// - Returns: the error if they are not empty; `locked` where a reader uses the log.
+    /// - Returns: the error if they are not empty; `locked` if a reader uses the log.
     func emptyLog() -> StorageError? { flushWriteLog() ?? truncated() }
 
     /// - Returns: the error if the write log is not empty.
@@ -170,7 +168,7 @@ extension WriterFile {
 
     private func truncated() -> StorageError? {
         sqlite3_busy_timeout(connection.handle, 0)
-        // Before the log is emptied, since nothing in it is needed any more.
+        // The mark is cleared once the whole log is in the file, before the log is emptied.
         if isFolded() { mark.clear() }
         let error = checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
         sqlite3_busy_timeout(connection.handle, Database.busyMillisecondsMax)
@@ -178,16 +176,16 @@ extension WriterFile {
         guard error == nil else { return error }
         logPages.pointee = 0
         preallocation.noteTruncation()
-        // Pages in memory still contain the gaps that were zeroed only in the file; if changed
-        // again, they would bring old texts back into the log.
+        // Pages in SQLite's cache still contain old texts that were zeroed only in the file; a
+        // later change of such a page would write them to the log again.
         sqlite3_db_release_memory(connection.handle)
         return nil
     }
 
-    /// Flushes and empties both logs, as far as possible; the next start does the rest.
+    /// Flushes and empties both logs as far as possible; the next start completes this.
     ///
-    /// After the files were displaced, the log under their name is kept, since it is another
-    /// program's.
+    /// If the data files were displaced, the log under their name is not removed, since it belongs
+    /// to another program.
     func close() {
         var isKept: Int32 = 1
         if case .displaced = failure {
@@ -199,7 +197,7 @@ extension WriterFile {
         if isEmpty { mark.remove() }
     }
 
-    /// Flushes everything that no reader uses, and returns whether that is the whole log.
+    /// Flushes the part of the log that no reader uses; returns whether that is the whole log.
     private func isFolded() -> Bool {
         var (frames, folded): (Int32, Int32) = (-1, -1)
         let code = sqlite3_wal_checkpoint_v2(
@@ -213,7 +211,7 @@ extension WriterFile {
         guard code != SQLITE_OK else { return nil }
         let error = StorageError(
             sqlite: code, on: connection.handle, doing: "moving the log into the file")
-        // If the disk is full or a reader uses the log, it stays as it is and is flushed later.
+        // If the disk is full or a reader uses the log, the log is kept and flushed later.
         recordError(error)
         return error
     }
