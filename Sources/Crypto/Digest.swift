@@ -2,17 +2,17 @@ import COpenSSL
 
 /// The hashes and message authentication codes of OpenSSL.
 public enum Digest {
-    /// Returns the 20 bytes of SHA-1, which WebSocket's handshake needs and nothing else may use.
+    /// Returns the 20-byte SHA-1 hash, which may be used only for the WebSocket handshake.
     public static func sha1(_ bytes: some Collection<UInt8>) -> [UInt8] {
         digest(Array(bytes), EVP_sha1(), count: 20)
     }
 
-    /// Returns the 32 bytes of SHA-256.
+    /// Returns the 32-byte SHA-256 hash.
     public static func sha256(_ bytes: some Collection<UInt8>) -> [UInt8] {
         digest(Array(bytes), EVP_sha256(), count: 32)
     }
 
-    /// Returns the 32 bytes of HMAC with SHA-256 (RFC 2104).
+    /// Returns the 32-byte HMAC with SHA-256 (RFC 2104).
     public static func hmacSHA256(_ bytes: some Collection<UInt8>, key: [UInt8]) -> [UInt8] {
         let bytes = Array(bytes)
         var code = [UInt8](repeating: 0, count: 32)
@@ -22,7 +22,7 @@ public enum Digest {
         return code
     }
 
-    /// Whether two byte strings are equal; the time it takes does not depend on where they differ.
+    /// Whether two byte strings are equal; the time does not depend on where they differ.
     public static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
     }

@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// A private key on the curve P-256, and its public key.
+/// A private key on the elliptic curve P-256, and its public key.
 public final class ECKeyPair: Sendable {
-    /// The length of a private key.
+    /// The length of a private key, in bytes.
     public static let privateBytes = 32
-    /// The length of a public key: a point, uncompressed (SEC 1, section 2.3.3).
+    /// The length of a public key in bytes: an uncompressed point of the curve (SEC 1, section
+    /// 2.3.3).
     public static let publicBytes = 65
-    /// The candidates for a private key; one in 2^32 is no number of the curve.
+    /// The maximum number of random candidates for a private key; one in 2^32 is not valid.
     private static let candidatesMax = 8
 
     public let privateKey: [UInt8]
     public let publicKey: [UInt8]
 
-    // SAFETY: it is only read after it was made, which OpenSSL allows on several threads at once.
+    // SAFETY: the object is only read after its creation, which OpenSSL allows on several threads.
     nonisolated(unsafe) private let key: OpaquePointer
 
-    /// Makes the pair of a private key; nil for bytes of another length, and for a number that the
-    /// curve does not have.
+    /// Creates the pair of a private key; nil if the key has another length or is not on the curve.
     public init?(privateKey: [UInt8]) {
         guard privateKey.count == ECKeyPair.privateBytes,
             let number = BN_bin2bn(privateKey, Int32(privateKey.count), nil)
@@ -37,7 +37,7 @@ public final class ECKeyPair: Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Makes a pair from random bits (FIPS 186-5, appendix A.2.2).
+    /// Creates a key pair from random bits (FIPS 186-5, appendix A.2.2).
     public static func generate() -> ECKeyPair {
         for _ in 0..<candidatesMax {
             var bytes = [UInt8](repeating: 0, count: privateBytes)
@@ -48,8 +48,8 @@ public final class ECKeyPair: Sendable {
         preconditionFailure("OpenSSL is out of memory")
     }
 
-    /// Returns the 64 bytes of an ES256 signature (RFC 7518, section 3.4), which differ each time;
-    /// nil where OpenSSL has no memory.
+    /// Returns a 64-byte ES256 signature (RFC 7518, section 3.4), which is different in each call;
+    /// nil if OpenSSL has no memory.
     public func signature(of message: [UInt8]) -> [UInt8]? {
         guard let context = EVP_MD_CTX_new() else { return nil }
         defer { EVP_MD_CTX_free(context) }
@@ -64,7 +64,7 @@ public final class ECKeyPair: Sendable {
     }
 
     /// Returns the 32 bytes that only the owners of the two private keys can compute (ECDH; SEC 1,
-    /// section 3.3.1); nil where OpenSSL has no memory.
+    /// section 3.3.1); nil if OpenSSL has no memory.
     func sharedSecret(with peer: PublicKey) -> [UInt8]? {
         guard let context = EVP_PKEY_CTX_new(key, nil) else { return nil }
         defer {
@@ -81,9 +81,9 @@ public final class ECKeyPair: Sendable {
     }
 }
 
-/// The curve P-256.
+/// The elliptic curve P-256.
 private enum Curve {
-    // SAFETY: it is only read after it was made, which OpenSSL allows on several threads at once.
+    // SAFETY: the object is only read after its creation, which OpenSSL allows on several threads.
     nonisolated(unsafe) private static let group: OpaquePointer = {
         guard let group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1) else {
             preconditionFailure("OpenSSL always has P-256")
@@ -91,8 +91,7 @@ private enum Curve {
         return group
     }()
 
-    /// Returns the public key of a private one; nil for a number that is not below the order of the
-    /// curve, and for 0.
+    /// Returns the public key of a private key; nil if that is not between 0 and the curve's order.
     static func point(of number: OpaquePointer) -> [UInt8]? {
         guard BN_is_zero(number) == 0, BN_cmp(number, EC_GROUP_get0_order(group)) < 0,
             let point = EC_POINT_new(group)

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The names of the parameters from which OpenSSL makes keys; its builder keeps pointers to them.
+/// The names of the parameters from which OpenSSL creates keys; OpenSSL keeps pointers to them.
 enum KeyParameters {
     static let modulus: StaticString = "n"
     static let exponent: StaticString = "e"
@@ -9,15 +9,15 @@ enum KeyParameters {
     static let point: StaticString = "pub"
     static let privateNumber: StaticString = "priv"
 
-    // The macros for what a key consists of are not imported.
+    // Swift does not import OpenSSL's macros for the parts of a key.
     static let ofPublicKey = OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY
     static let ofKeyPair = ofPublicKey | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
 
-    /// Makes a key, which the caller frees; nil where OpenSSL refuses the parameters.
+    /// Creates an OpenSSL key, which the caller must free; nil if OpenSSL refuses the parameters.
     ///
     /// - Parameters:
-    ///   - parts: `ofPublicKey` or `ofKeyPair`.
-    ///   - build: adds the parameters, which have to be valid as long as this runs.
+    ///   - parts: the parts of the key: `ofPublicKey` or `ofKeyPair`.
+    ///   - build: adds the parameters, which must stay valid until this method returns.
     static func key(
         _ kind: String, _ parts: Int32, _ build: (OpaquePointer) -> Void
     ) -> OpaquePointer? {
@@ -29,7 +29,7 @@ enum KeyParameters {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil) else { return nil }
         defer {
             EVP_PKEY_CTX_free(context)
-            // Refused parameters leave errors that nobody reads.
+            // The error queue is cleared, because refused parameters leave errors in it.
             ERR_clear_error()
         }
         var key: OpaquePointer?
@@ -39,7 +39,7 @@ enum KeyParameters {
         return key
     }
 
-    /// Adds the curve P-256 and a point on it.
+    /// Adds the elliptic curve P-256 and a point on it to the parameters of an OpenSSL key.
     static func addP256(_ point: UnsafeRawBufferPointer, to builder: OpaquePointer) {
         OSSL_PARAM_BLD_push_utf8_string(builder, group.start, p256.start, 0)
         OSSL_PARAM_BLD_push_octet_string(
@@ -48,7 +48,7 @@ enum KeyParameters {
 }
 
 extension StaticString {
-    /// The first of the bytes, which end with a zero and live as long as the process.
+    /// The address of the first byte; the bytes end with a zero and exist as long as the process.
     var start: UnsafePointer<CChar> {
         UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
     }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A key that verifies signatures of one algorithm (RFC 7518, section 3; RFC 8037).
+/// A key that verifies signatures of one algorithm for tokens (RFC 7518, section 3; RFC 8037).
 public enum SignatureKey: Sendable {
     /// HMAC with SHA-256.
     case hs256([UInt8])
@@ -11,14 +11,14 @@ public enum SignatureKey: Sendable {
     /// Ed25519.
     case edDSA(PublicKey)
 
-    /// The least length of a secret, in bytes (RFC 7518, section 3.2).
+    /// The minimum length of an HMAC secret, in bytes (RFC 7518, section 3.2).
     public static let secretBytesMin = 32
-    /// The least length of an RSA modulus, in bits (RFC 7518, section 3.3).
+    /// The minimum length of an RSA modulus, in bits (RFC 7518, section 3.3).
     public static let rsaBitsMin = 2_048
-    /// The greatest; a longer one would hold up the caller.
+    /// The maximum length of an RSA modulus, in bits; with a longer one verifying takes too long.
     public static let rsaBitsMax = 8_192
 
-    /// The name of the algorithm in a token's header.
+    /// The name of the signature algorithm in a token's header.
     public var algorithm: String {
         switch self {
         case .hs256: "HS256"
@@ -28,7 +28,7 @@ public enum SignatureKey: Sendable {
         }
     }
 
-    /// Whether this is the signature of the message.
+    /// Whether a signature of a message is valid.
     public func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         switch self {
         case .hs256(let secret):
@@ -42,13 +42,12 @@ public enum SignatureKey: Sendable {
         }
     }
 
-    /// Returns an ECDSA signature as OpenSSL reads it; nil for one that is not two numbers of 32
-    /// bytes.
+    /// Returns an ECDSA signature in DER for OpenSSL; nil if it is not two numbers of 32 bytes.
     private static func der(ofRaw signature: [UInt8]) -> [UInt8]? {
         guard signature.count == 64, let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }
         let numbers = [signature[..<32], signature[32...]].map { BN_bin2bn(Array($0), 32, nil) }
-        // From here on the pair owns the numbers.
+        // The pair now owns the numbers.
         guard ECDSA_SIG_set0(pair, numbers[0], numbers[1]) == 1 else {
             for number in numbers { BN_free(number) }
             return nil
@@ -60,7 +59,7 @@ public enum SignatureKey: Sendable {
         return Array(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
-    /// Returns an ECDSA signature of OpenSSL as two numbers of 32 bytes.
+    /// Returns an ECDSA signature in DER, as OpenSSL creates it, as two numbers of 32 bytes.
     static func raw(ofDER signature: [UInt8]) -> [UInt8]? {
         let pair = signature.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
@@ -76,16 +75,16 @@ public enum SignatureKey: Sendable {
     }
 }
 
-/// A public key of OpenSSL.
+/// A public key, stored as an OpenSSL object.
 public final class PublicKey: Sendable {
-    // SAFETY: it is only read after it was made, which OpenSSL allows on several threads at once.
+    // SAFETY: the key is not modified after its creation, and OpenSSL allows concurrent reads.
     nonisolated(unsafe) let key: OpaquePointer
 
     private init(_ key: OpaquePointer) { self.key = key }
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Makes an RSA key; nil for a modulus that is too short or too long.
+    /// Creates an RSA public key; nil if the modulus is too short or too long.
     public static func rsa(modulus: [UInt8], exponent: [UInt8]) -> PublicKey? {
         guard modulus.count <= SignatureKey.rsaBitsMax / 8, exponent.count <= 4 else { return nil }
         let numbers = [modulus, exponent].map { (bytes: [UInt8]) in
@@ -100,14 +99,14 @@ public final class PublicKey: Sendable {
         return key
     }
 
-    /// Makes a key on the curve P-256; nil for a point that is not on it.
+    /// Creates a public key on the elliptic curve P-256; nil if the point is not on the curve.
     public static func p256(x: [UInt8], y: [UInt8]) -> PublicKey? {
         guard x.count == 32, y.count == 32 else { return nil }
         return p256(point: [4] + x + y)
     }
 
-    /// Makes a key on the curve P-256 from its point in 65 bytes, uncompressed (SEC 1, section
-    /// 2.3.3); nil for anything else.
+    /// Creates a public key on the elliptic curve P-256 from its uncompressed point in 65 bytes
+    /// (SEC 1, section 2.3.3); nil for any other bytes.
     public static func p256(point: [UInt8]) -> PublicKey? {
         guard point.count == ECKeyPair.publicBytes, point[0] == 4 else { return nil }
         return point.withUnsafeBytes { point in
@@ -117,21 +116,21 @@ public final class PublicKey: Sendable {
         }.map(PublicKey.init)
     }
 
-    /// Makes an Ed25519 key; nil for bytes of another length.
+    /// Creates an Ed25519 public key; nil if it has not 32 bytes.
     public static func ed25519(_ bytes: [UInt8]) -> PublicKey? {
         guard bytes.count == 32 else { return nil }
         return EVP_PKEY_new_raw_public_key(NID_ED25519, nil, bytes, bytes.count)
             .map(PublicKey.init)
     }
 
-    /// - Parameter digest: nil for an algorithm that hashes by itself.
+    /// - Parameter digest: the hash function; nil for a signature algorithm that includes one.
     func verifies(
         _ signature: [UInt8], of message: [UInt8], with digest: OpaquePointer?
     ) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
             EVP_MD_CTX_free(context)
-            // A wrong signature leaves errors that nobody reads.
+            // The error queue is cleared, because a wrong signature leaves errors in it.
             ERR_clear_error()
         }
         return EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1

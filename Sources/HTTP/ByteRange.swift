@@ -1,14 +1,14 @@
-/// The part of a file that a request asks for (RFC 9110, section 14).
+/// The part of a file that an HTTP request asks for with `Range` (RFC 9110, section 14).
 public enum ByteRange: Hashable, Sendable {
-    /// All of it: no range was asked for, or not one that is understood.
+    /// The whole file, because the request has no `Range`, or one that is not supported.
     case whole
     case part(Range<UInt64>)
-    /// Nothing of the file: 416.
+    /// No byte of the file (416).
     case outside
 
-    /// Reads the value of `Range`.
+    /// Parses the value of the header field `Range`.
     ///
-    /// Several ranges at once, another unit, and what cannot be read are answered with the whole
+    /// A value with several ranges, another unit or an invalid syntax is answered with the whole
     /// file, as the RFC allows.
     ///
     /// - Parameter size: the file's size in bytes.
@@ -40,17 +40,17 @@ public enum ByteRange: Hashable, Sendable {
     }
 }
 
-/// The name of a file's present content (RFC 9110, section 8.8.3).
+/// The entity tag that identifies the current content of a file (RFC 9110, section 8.8.3).
 public struct EntityTag: Hashable, Sendable {
-    /// With its quotes, as the header field has it.
+    /// The entity tag with its quotes, as in the header field.
     public let text: String
 
-    /// - Parameter name: letters, digits and `-`.
+    /// - Parameter name: the tag without quotes: letters, digits and `-`.
     public init(_ name: String) { text = "\"\(name)\"" }
 
-    /// Whether a client that sent `If-None-Match` has the content already.
+    /// Whether a client that sent `If-None-Match` already has the content.
     ///
-    /// - Parameter values: the values of the header field.
+    /// - Parameter values: the values of the header field `If-None-Match`.
     public func isHeld(by values: [String]) -> Bool {
         values.flatMap { parts(of: $0[...], between: .comma) }.contains { element in
             let element = trimmed(element)

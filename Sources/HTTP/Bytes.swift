@@ -1,4 +1,4 @@
-/// The characters that have a meaning in a request.
+/// The ASCII characters that have a meaning in the syntax of an HTTP request.
 extension UInt8 {
     static let tab: UInt8 = 0x09
     static let lineFeed: UInt8 = 0x0A
@@ -22,12 +22,12 @@ extension UInt8 {
         return (0x41...0x46).contains(letter) ? letter - 0x41 + 10 : nil
     }
 
-    /// Whether the byte may be part of a token (RFC 9110, section 5.6.2).
+    /// Whether the byte may be part of an HTTP token (RFC 9110, section 5.6.2).
     var isTokenCharacter: Bool { UInt8.tokenTable[Int(self)] }
 
-    /// Whether the byte may stand unescaped in a path or a query (RFC 3986, section 3.3).
+    /// Whether the byte may occur unescaped in a URL path or query (RFC 3986, section 3.3).
     var mayBeInTarget: Bool {
-        // Asked for each byte of each path: no table that has to be looked up.
+        // This runs for each byte of each path, so comparisons are used and no table in memory.
         switch self {
         // & ' ( ) * + , - . / 0-9 : ; and then ? @ A-Z
         case 0x26...0x3B, 0x3F...0x5A, UInt8(ascii: "a")...UInt8(ascii: "z"): true
@@ -37,10 +37,10 @@ extension UInt8 {
         }
     }
 
-    /// Whether the byte may be part of a host and port; there is no user in it.
+    /// Whether the byte may be part of a URL's host and port; a user name is not allowed there.
     var mayBeInAuthority: Bool { UInt8.authorityTable[Int(self)] }
 
-    /// Whether the byte may be part of a header field's value: no control character but a tab.
+    /// Whether the byte may be part of a header field's value: no control character except a tab.
     var isValueCharacter: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 
     private static let tokenTable = table(ofLettersDigitsAnd: "!#$%&'*+-.^_`|~")

@@ -1,15 +1,16 @@
-/// The reader of a chunked body (RFC 9112, section 7.1).
+/// The parser of a chunked HTTP body (RFC 9112, section 7.1).
 ///
-/// Chunk extensions and trailers are refused: nobody sends them, and readers disagree about them.
+/// Chunk extensions and trailers are refused, since clients do not send them and parsers disagree
+/// on them.
 struct ChunkReader: Sendable {
     private enum State: Sendable {
-        /// The size's line, of which so many digits have arrived, and the size that they state.
+        /// The line with a chunk's size: the number of digits that have arrived, and their value.
         case size(digits: Int, UInt64)
-        /// The line feed behind a size.
+        /// The line feed after the size of a chunk.
         case sizeEnd(UInt64)
-        /// The bytes of a chunk that are still to come.
+        /// The number of bytes of a chunk that have not arrived yet.
         case data(UInt64)
-        /// The bytes of `\r\n` behind a chunk, or behind the last one, that have arrived.
+        /// The number of bytes of `\r\n` after a chunk, or after the last one, that have arrived.
         case dataEnd(Int, isLast: Bool)
         case end
     }
@@ -20,8 +21,8 @@ struct ChunkReader: Sendable {
         if case .end = state { true } else { false }
     }
 
-    /// Returns the next bytes of the body, and removes what was read from `bytes`; nil if more
-    /// bytes are needed, or at the end.
+    /// Returns the next bytes of the body, and removes the parsed bytes from `bytes`; nil if more
+    /// bytes are needed, or if the body is complete.
     mutating func next(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> Slice<UnsafeRawBufferPointer>? {

@@ -1,10 +1,10 @@
-/// The header fields of a request, in order.
+/// The header fields of an HTTP request, in order.
 public struct Fields: Hashable, Sendable {
-    /// A header field.
+    /// The name and the value of an HTTP header field.
     struct Field: Hashable, Sendable {
-        /// In lower case.
+        /// The name of the header field, in lower case.
         let name: String
-        /// Without white space around it.
+        /// The value of the header field, without white space around it.
         let value: String
     }
 
@@ -12,24 +12,24 @@ public struct Fields: Hashable, Sendable {
 
     public var count: Int { fields.count }
 
-    /// The names, in lower case, and the values of all fields, in order.
+    /// The names, in lower case, and the values of all header fields, in order.
     public var all: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 
     private mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Returns the values of the fields with a name, in order.
+    /// Returns the values of all header fields with a name, in order.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: the name, in lower case.
     public func values(of name: String) -> [String] {
         fields.filter { $0.name == name }.map(\.value)
     }
 
-    /// Returns the value of the only field with a name; nil for none.
+    /// Returns the value of the only header field with a name; nil if there is none.
     ///
-    /// - Parameter name: in lower case.
-    /// - Throws: 400 for several: which of them counts would depend on the reader.
+    /// - Parameter name: the name, in lower case.
+    /// - Throws: 400 for several fields, because programs differ in which of them they use.
     public func only(_ name: String) throws(HTTPError) -> String? {
         let found = values(of: name)
         guard found.count <= 1 else {
@@ -38,8 +38,8 @@ public struct Fields: Hashable, Sendable {
         return found.first
     }
 
-    /// Returns the elements of the comma-separated lists in the fields with a name, in lower case
-    /// and without white space around them; empty elements are left out.
+    /// Returns the elements of the comma-separated lists in the header fields with a name, in lower
+    /// case and without surrounding white space; empty elements are left out.
     public func elements(of name: String) -> [String] {
         values(of: name).flatMap { parts(of: $0[...], between: .comma) }
             .map { trimmed($0).lowercased() }.filter { !$0.isEmpty }
@@ -47,22 +47,22 @@ public struct Fields: Hashable, Sendable {
 }
 
 extension Fields {
-    /// Whether the client reads answers that are compressed by gzip (RFC 9110, section 12.5.3).
+    /// Whether the client accepts responses that are compressed by gzip (RFC 9110, section 12.5.3).
     public var acceptsGzip: Bool {
         elements(of: "accept-encoding").contains { element in
             let words = parts(of: element[...], between: .semicolon).map { trimmed($0) }
             guard words.first == "gzip" || words.first == "x-gzip" else { return false }
-            // q=0, q=0.0 and so on: the client does not read it.
+            // With q=0, q=0.0 and so on, the client refuses gzip.
             return !words.dropFirst().contains { part in
                 part.hasPrefix("q=") && part.dropFirst(2).allSatisfy { $0 == "0" || $0 == "." }
             }
         }
     }
 
-    /// Reads a line of the head: a name, a colon, a value.
+    /// Parses a line of an HTTP head: a name, a colon and a value.
     ///
-    /// A line that begins with white space continued the one before until RFC 9112 ended that; it
-    /// is refused.
+    /// A line that begins with white space is refused: it continued the line before, until RFC 9112
+    /// forbade that.
     mutating func append(line: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
         let name = line.prefix(while: \.isTokenCharacter)
         let behind = line.dropFirst(name.count)
@@ -82,7 +82,7 @@ extension Fields {
 
 /// Returns a text without spaces and tabs at its ends.
 ///
-/// Not by its characters: a space and the accent that follows it are one.
+/// Bytes are compared, because a space and an accent that follows it are one character in Swift.
 func trimmed(_ text: Substring) -> Substring {
     var bytes = text.utf8
     while bytes.first == .space || bytes.first == .tab { bytes.removeFirst() }
@@ -90,7 +90,7 @@ func trimmed(_ text: Substring) -> Substring {
     return Substring(bytes)
 }
 
-/// Returns the parts of a text between the bytes of a separator, without empty ones.
+/// Returns the non-empty parts of a text between the bytes of a separator.
 func parts(of text: Substring, between separator: UInt8) -> [Substring] {
     text.utf8.split(separator: separator).map(Substring.init)
 }

@@ -1,4 +1,4 @@
-/// The status code of a response.
+/// The status code of an HTTP response.
 public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int
 
@@ -33,11 +33,12 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     public static let timeout = HTTPStatus(rawValue: 504)
     public static let versionNotSupported = HTTPStatus(rawValue: 505)
 
-    /// The reason phrase of RFC 9110, section 15; empty for a code that is not used here.
+    /// The reason phrase of the status (RFC 9110, section 15); empty for a code that is not used
+    /// here.
     public var reason: String { HTTPStatus.reasons[rawValue] ?? "" }
 
-    /// Whether a response with this code never has a body (RFC 9110, sections 15.2, 15.3.5 and
-    /// 15.4.5).
+    /// Whether a response with this status code never has a body (RFC 9110, sections 15.2, 15.3.5
+    /// and 15.4.5).
     var isWithoutBody: Bool { rawValue < 200 || rawValue == 204 || rawValue == 304 }
 
     private static let reasons: [Int: String] = [
@@ -53,13 +54,13 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     ]
 }
 
-/// The error of a request that cannot be read or answered, with the status of its response.
+/// The error of an HTTP request that cannot be parsed or answered, with the status of the response.
 ///
-/// After an error of the reader the connection has to be closed: where the next request begins is
-/// not known.
+/// After a parser error the connection must be closed, because it is unknown where the next request
+/// begins.
 public struct HTTPError: Error, Hashable, Sendable {
     public let status: HTTPStatus
-    /// A sentence for the developer of the client; it repeats nothing of the request.
+    /// The error message for the developer of the client; it repeats nothing of the request.
     public let message: String
 
     public init(_ status: HTTPStatus, _ message: String) {

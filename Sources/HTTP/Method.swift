@@ -1,4 +1,5 @@
-/// The method of a request (RFC 9110, section 9); which ones a path has is not decided here.
+/// The method of an HTTP request (RFC 9110, section 9), which may be one that a path does not
+/// support.
 public struct Method: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 

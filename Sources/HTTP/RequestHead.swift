@@ -1,8 +1,8 @@
-/// The request line and the header fields of a request.
+/// The request line and the header fields of an HTTP request.
 public struct RequestHead: Hashable, Sendable {
-    /// The way in which the end of a request's body is found.
+    /// The way in which the end of a request's body is marked: by its length or by chunks.
     public enum Body: Hashable, Sendable {
-        /// The number of bytes that follow; 0 for no body.
+        /// The number of bytes of the body; 0 for no body.
         case length(UInt64)
         case chunked
     }
@@ -11,17 +11,17 @@ public struct RequestHead: Hashable, Sendable {
     public let target: RequestTarget
     public let fields: Fields
     public let body: Body
-    /// Whether the connection may be used for another request; never by HTTP/1.0.
+    /// Whether the connection may be used for another request; always false for HTTP/1.0.
     public let keepsAlive: Bool
-    /// Whether the client waits for `100 Continue` before it sends the body.
+    /// Whether the client waits for the response `100 Continue` before it sends the body.
     public let expectsContinue: Bool
 
     public var hasBody: Bool { body != .length(0) }
 
-    /// The `Sec-WebSocket-Key` of a request that asks for a WebSocket (RFC 6455, section 4.2.1);
-    /// nil for any other request.
+    /// The `Sec-WebSocket-Key` of a WebSocket handshake (RFC 6455, section 4.2.1); nil for any
+    /// other request.
     ///
-    /// - Throws: 400 for a handshake that is not complete, 426 for another version than 13.
+    /// - Throws: 400 for an incomplete handshake, 426 for a WebSocket version other than 13.
     public func webSocketKey() throws(HTTPError) -> String? {
         guard fields.elements(of: "upgrade").contains("websocket") else { return nil }
         guard method == .get, !hasBody, keepsAlive,
@@ -37,12 +37,12 @@ public struct RequestHead: Hashable, Sendable {
 }
 
 extension RequestHead {
-    /// Reads a head.
+    /// Parses the head of an HTTP request.
     ///
-    /// The rules are stricter than RFC 9112 wherever two readers could find two different ends of
-    /// the request: that is how requests are smuggled past a proxy.
+    /// The rules are stricter than RFC 9112 wherever two parsers could find different ends of the
+    /// request, which would let a client smuggle a request past a proxy.
     ///
-    /// - Parameter bytes: the lines, each ended by CR LF, without the empty line.
+    /// - Parameter bytes: the lines of the head, each ended by CR LF, without the empty line.
     init(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
         var lines = HeadLines(bytes)
         guard let first = lines.next() else {
@@ -110,11 +110,11 @@ extension RequestHead {
     }
 }
 
-/// The first line of a request.
+/// The first line of an HTTP request: method, target and version.
 private struct RequestLine {
     let method: Method
     let target: RequestTarget
-    /// 0 or 1, of HTTP/1.x.
+    /// The minor version of HTTP/1.x: 0 or 1.
     let minorVersion: UInt8
 
     init(_ line: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
@@ -146,13 +146,13 @@ private struct RequestLine {
     }
 }
 
-/// The lines of a head, each ended by CR LF.
+/// The lines of an HTTP head, each ended by CR LF.
 private struct HeadLines {
     private var rest: Slice<UnsafeRawBufferPointer>
 
     init(_ bytes: UnsafeRawBufferPointer) { rest = bytes[...] }
 
-    /// Returns the next line without its end; nil behind the last one.
+    /// Returns the next line without its CR LF; nil after the last line.
     mutating func next() -> Slice<UnsafeRawBufferPointer>? {
         guard !rest.isEmpty else { return nil }
         let end = rest.firstIndex(of: .lineFeed) ?? rest.endIndex

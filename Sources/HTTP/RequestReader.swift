@@ -1,41 +1,40 @@
-/// The reader of one connection's requests, without I/O.
+/// The parser of the HTTP requests on one connection, without I/O.
 ///
-/// Bytes may arrive in any pieces; a body is handed on as it arrives and never held. Between two
-/// requests at most `HTTPLimits.headBytesMax` bytes are held.
+/// Bytes may arrive in pieces of any size. A body is passed on as it arrives and is never buffered;
+/// of a head, at most `HTTPLimits.headBytesMax` bytes are buffered.
 public struct RequestReader: Sendable {
-    /// The part of a request that has arrived.
+    /// A part of an HTTP request that has arrived.
     public enum Event {
         case head(RequestHead)
-        /// Bytes of the body; valid as long as those that were read.
+        /// Bytes of the body; valid as long as the input buffer is.
         case body(Slice<UnsafeRawBufferPointer>)
-        /// The end of the request, also of one without a body.
+        /// The end of the request, even of a request without a body.
         case end
     }
 
     private enum State: Sendable {
         case head
-        /// The bytes of the body that are still to come.
+        /// The number of bytes of the body that have not arrived yet.
         case length(UInt64)
         case chunked(ChunkReader)
         case failed
     }
 
     private var state = State.head
-    /// What has arrived of the head.
+    /// The bytes of the request's head that have arrived.
     private var head: [UInt8] = []
 
     public init() {}
 
-    /// Whether no request has begun.
+    /// Whether no byte of a next request has arrived.
     public var isBetweenRequests: Bool {
         if case .head = state { head.isEmpty } else { false }
     }
 
-    /// Returns the next part of a request, and removes its bytes from `bytes`; nil if more bytes
-    /// are needed.
+    /// Returns the next part of an HTTP request, and removes its bytes from `bytes`; nil if more
+    /// bytes are needed.
     ///
-    /// - Throws: the error to answer with before the connection is closed; after it nothing is
-    ///   read.
+    /// - Throws: the error to answer before the connection is closed; later input is ignored.
     public mutating func next(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> Event? {
@@ -73,7 +72,7 @@ public struct RequestReader: Sendable {
         }
     }
 
-    /// Reads up to the end of the head; nil if it has not arrived.
+    /// Reads up to the end of a request's head; nil if it has not arrived.
     private mutating func readHead(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> RequestHead? {
@@ -85,8 +84,8 @@ public struct RequestReader: Sendable {
                 throw HTTPError(.badRequest, "Each line has to end with CR LF")
             }
             guard head.suffix(4).elementsEqual("\r\n\r\n".utf8) else {
-                // An empty line before a request may be passed over (RFC 9112, section 2.2); not
-                // every reader does.
+                // RFC 9112, section 2.2, lets a server skip an empty line before a request, but not
+                // every server does.
                 guard head.count > 2 else {
                     throw HTTPError(.badRequest, "A request has to begin with a request line")
                 }

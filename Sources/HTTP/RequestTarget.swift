@@ -1,19 +1,19 @@
-/// The path and query of a request.
+/// The URL path and query of an HTTP request.
 public struct RequestTarget: Hashable, Sendable {
-    /// A `name=value` of the query, decoded.
+    /// A `name=value` of the URL query, without percent-encoding.
     public struct Parameter: Hashable, Sendable {
         public let name: String
         public let value: String
     }
 
-    /// The parts between the slashes of the path, decoded; empty for `/`.
+    /// The parts of the URL path between slashes, without percent-encoding; empty for `/`.
     ///
-    /// A part may contain a slash that was escaped.
+    /// A part contains a slash if the slash was percent-encoded.
     public let segments: [String]
-    /// In order; a parameter without `=` has an empty value.
+    /// The parameters of the URL query, in order; a parameter without `=` has an empty value.
     public let query: [Parameter]
 
-    /// Reads a path and query, as a request line has it.
+    /// Parses a URL path and query in the form that a request line has.
     public init(_ text: String) throws(HTTPError) {
         var text = text
         let result = text.withUTF8 { bytes in
@@ -24,10 +24,11 @@ public struct RequestTarget: Hashable, Sendable {
         self = try result.get()
     }
 
-    /// Reads the target of a request line.
+    /// Parses the target of a request line.
     ///
-    /// - Parameter bytes: in origin form (`/v1/chats?find=x`) or absolute form
-    ///   (`http://host/v1/chats`); what the latter says before its path is ignored (RFC 9112, 3.2).
+    /// - Parameter bytes: a target in origin form (`/v1/chats?find=x`) or in absolute form
+    ///   (`http://host/v1/chats`), of which the scheme and host are ignored (RFC 9112, section
+    ///   3.2).
     init(_ bytes: Slice<UnsafeRawBufferPointer>) throws(HTTPError) {
         let bytes = try RequestTarget.origin(bytes)
         guard bytes.first == .slash else {
@@ -58,7 +59,7 @@ public struct RequestTarget: Hashable, Sendable {
         self.query = query
     }
 
-    /// Returns what follows the scheme and authority of an absolute form.
+    /// Returns a target without the scheme and authority of an absolute form.
     private static func origin(
         _ bytes: Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> Slice<UnsafeRawBufferPointer> {
@@ -74,11 +75,11 @@ public struct RequestTarget: Hashable, Sendable {
         return bytes
     }
 
-    /// Decodes `%41` and, in a query, `+`.
+    /// Decodes escapes such as `%41` and, in a query, `+`.
     private static func decoded(
         _ part: Slice<UnsafeRawBufferPointer>, isQuery: Bool
     ) throws(HTTPError) -> String {
-        // Nearly every part stands for itself.
+        // Most parts need no decoding.
         if part.allSatisfy({ $0.mayBeInTarget && $0 != .percent && $0 != .plus }) {
             return String(decoding: UnsafeRawBufferPointer(rebasing: part), as: UTF8.self)
         }

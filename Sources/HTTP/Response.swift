@@ -1,20 +1,20 @@
 import Wire
 
-/// The status line and the header fields of a response.
+/// The status line and the header fields of an HTTP response.
 public struct ResponseHead: Hashable, Sendable {
-    /// The way in which the end of a response's body is found.
+    /// The way in which the end of a response's body is marked.
     public enum Body: Hashable, Sendable {
-        /// The number of bytes that follow.
+        /// The number of bytes of the body.
         case length(UInt64)
-        /// Chunks that `ByteWriter.write(chunk:)` makes.
+        /// Chunks, which `ByteWriter.write(chunk:)` encodes.
         case chunked
-        /// All that follows, in another protocol.
+        /// The end of the connection: another protocol or an endless stream follows the head.
         case upgrade
     }
 
     public let status: HTTPStatus
     public var body: Body
-    /// Whether the connection is closed behind the response.
+    /// Whether the connection is closed after the response.
     public var closes = false
     private(set) var fields: [Fields.Field] = []
 
@@ -23,11 +23,11 @@ public struct ResponseHead: Hashable, Sendable {
         self.body = body
     }
 
-    /// Adds a header field.
+    /// Adds a header field to the response.
     ///
-    /// A control character in the value becomes a space, so that no value can begin another field.
+    /// A control character in the value becomes a space, so that no value can start another field.
     ///
-    /// - Parameter name: as it is written.
+    /// - Parameter name: the name of the field, spelt as it is sent.
     public mutating func add(_ name: StaticString, _ value: String) {
         let isPlain = value.utf8.allSatisfy(\.isValueCharacter)
         let value =
@@ -40,9 +40,9 @@ public struct ResponseHead: Hashable, Sendable {
 }
 
 extension ByteWriter {
-    /// Writes a head and the empty line behind it.
+    /// Writes the head of an HTTP response and the empty line after it.
     ///
-    /// - Parameter date: the time of the response as RFC 9110, section 5.6.7 wants it.
+    /// - Parameter date: the time of the response in the format of RFC 9110, section 5.6.7.
     public mutating func write(_ head: ResponseHead, date: String) {
         write(ascii: "HTTP/1.1 \(head.status.rawValue) \(head.status.reason)\r\n")
         write(field: "Date", date)
@@ -57,7 +57,8 @@ extension ByteWriter {
         write(ascii: "\r\n")
     }
 
-    /// Writes a part of a chunked body; empty parts write nothing, since an empty chunk ends it.
+    /// Writes a chunk of a chunked body, or nothing if it is empty, because an empty chunk ends the
+    /// body.
     public mutating func write(chunk: UnsafeRawBufferPointer) {
         guard !chunk.isEmpty else { return }
         write(ascii: String(chunk.count, radix: 16) + "\r\n")
@@ -65,7 +66,7 @@ extension ByteWriter {
         write(ascii: "\r\n")
     }
 
-    /// Writes the end of a chunked body.
+    /// Writes the empty chunk that ends a chunked HTTP body.
     public mutating func writeLastChunk() { write(ascii: "0\r\n\r\n") }
 
     private mutating func write(field name: String, _ value: String) {

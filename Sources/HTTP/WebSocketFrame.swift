@@ -1,6 +1,6 @@
 import Wire
 
-/// The codes with which a WebSocket is closed (RFC 6455, section 7.4.1).
+/// The code that gives the reason for closing a WebSocket (RFC 6455, section 7.4.1).
 public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt16
 
@@ -15,7 +15,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let tooLarge = WebSocketCloseCode(rawValue: 1009)
     public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
 
-    /// Whether an endpoint may send the code.
+    /// Whether an endpoint may send this close code.
     var mayBeSent: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -24,7 +24,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// The kind of a frame.
+/// The kind of a WebSocket frame.
 enum WebSocketOpcode: UInt8, Hashable, Sendable {
     case continuation = 0
     case text = 1
@@ -37,30 +37,31 @@ enum WebSocketOpcode: UInt8, Hashable, Sendable {
 }
 
 extension ByteWriter {
-    /// Writes a text, given in parts, as one message.
+    /// Writes a text, given in pieces, as one WebSocket message.
     public mutating func write(webSocketText parts: [[UInt8]]) {
         writeHead(.text, count: parts.reduce(0) { $0 + $1.count })
         for part in parts { write(raw: part) }
     }
 
-    /// Begins a text of so many bytes as one message; the bytes follow.
+    /// Writes the head of a WebSocket text message of `count` bytes, which the caller writes
+    /// afterwards.
     public mutating func beginWebSocketText(count: Int) { writeHead(.text, count: count) }
 
-    /// Writes a ping.
+    /// Writes a WebSocket ping.
     public mutating func writeWebSocketPing() {
         write(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
-    /// Writes the answer to a ping.
+    /// Writes a WebSocket pong, the answer to a ping.
     ///
-    /// - Parameter payload: what the ping carried.
+    /// - Parameter payload: the payload of the ping.
     public mutating func write(webSocketPong payload: [UInt8]) {
         payload.withUnsafeBytes { write(.pong, $0) }
     }
 
-    /// Writes the frame that ends the connection.
+    /// Writes the frame that closes a WebSocket.
     ///
-    /// - Parameter reason: at most 123 bytes of UTF-8; more is left out.
+    /// - Parameter reason: at most 123 bytes of UTF-8; a longer text is cut off.
     public mutating func write(webSocketClose code: WebSocketCloseCode, _ reason: String) {
         var payload = [UInt8(truncatingIfNeeded: code.rawValue >> 8)]
         payload.append(UInt8(truncatingIfNeeded: code.rawValue))
@@ -73,7 +74,7 @@ extension ByteWriter {
         payload.withUnsafeBytes { write(.close, $0) }
     }
 
-    /// Writes a whole frame; a server's frames are not masked.
+    /// Writes a whole WebSocket frame, unmasked, as servers have to send it.
     private mutating func write(_ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer) {
         writeHead(opcode, count: payload.count)
         write(raw: payload)

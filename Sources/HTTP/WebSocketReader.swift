@@ -1,9 +1,9 @@
 import Wire
 
-/// The error of a frame that no client may send, with the code to close the connection with.
+/// The error for an invalid WebSocket frame, with the code with which to close the connection.
 public struct WebSocketError: Error, Hashable, Sendable {
     public let code: WebSocketCloseCode
-    /// A sentence for the developer of the client.
+    /// The error message for the developer of the client.
     public let message: String
 
     init(_ code: WebSocketCloseCode, _ message: String) {
@@ -12,55 +12,55 @@ public struct WebSocketError: Error, Hashable, Sendable {
     }
 }
 
-/// The reader of a client's WebSocket frames (RFC 6455), without I/O.
+/// The parser of a client's WebSocket frames (RFC 6455), without I/O.
 ///
-/// Bytes may arrive in any pieces. At most one message and one control frame are held.
+/// Bytes may arrive in pieces of any size. At most one message and one control frame are buffered.
 public struct WebSocketReader: Sendable {
-    /// A message, or a control frame.
+    /// A WebSocket message or control frame.
     public enum Event: Hashable, Sendable {
-        /// A text, checked to be UTF-8.
+        /// A text message in valid UTF-8.
         case text([UInt8])
         case binary([UInt8])
         case ping([UInt8])
         case pong([UInt8])
-        /// The client closes; nil for no code.
+        /// The client closes the connection; nil if it gives no code.
         case close(WebSocketCloseCode?)
     }
 
-    /// The head of a frame.
+    /// The head of a WebSocket frame.
     private struct Head: Sendable {
         let opcode: WebSocketOpcode
         let isLast: Bool
         let length: Int
-        /// The four bytes of the mask, twice, the first in the lowest place.
+        /// The four bytes of the frame's mask, twice, with the first byte in the lowest place.
         let mask: UInt64
-        /// The number of payload bytes that have arrived.
+        /// The number of bytes of the frame's payload that have arrived.
         var count = 0
     }
 
-    /// The payload of a control frame, in bytes (RFC 6455, section 5.5).
+    /// The maximum size of a control frame's payload, in bytes (RFC 6455, section 5.5).
     static let controlBytesMax = 125
 
     private let messageBytesMax: Int
-    /// What has arrived of the head of the next frame.
+    /// The bytes of the next frame's head that have arrived.
     private var headBytes: [UInt8] = []
     private var head: Head?
     private var message: [UInt8] = []
-    /// The kind of the message that is in the middle of its frames; nil between messages.
+    /// The kind of the message of which only some frames have arrived; nil between messages.
     private var messageOpcode: WebSocketOpcode?
     private var control: [UInt8] = []
     private var hasFailed = false
 
-    /// - Parameter messageBytesMax: the most bytes of a message, over all of its frames.
+    /// - Parameter messageBytesMax: the maximum size of a message over all its frames, in bytes.
     public init(messageBytesMax: Int) { self.messageBytesMax = messageBytesMax }
 
-    /// The bytes that are held until the rest of a message arrives.
+    /// The number of bytes that are buffered until the rest of a message arrives.
     public var heldBytes: Int { headBytes.count + message.count + control.count }
 
-    /// Returns the next message or control frame, and removes what was read from `bytes`; nil if
-    /// more bytes are needed.
+    /// Returns the next WebSocket message or control frame, and removes the parsed bytes from
+    /// `bytes`; nil if more bytes are needed.
     ///
-    /// - Throws: the error to close the connection with; after it nothing is read.
+    /// - Throws: the error with which to close the connection; later input is ignored.
     public mutating func next(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(WebSocketError) -> Event? {
@@ -79,7 +79,7 @@ public struct WebSocketReader: Sendable {
         return nil
     }
 
-    /// - Returns: whether the head is complete.
+    /// - Returns: whether the frame's head is complete.
     private mutating func readHead(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(WebSocketError) -> Bool {
@@ -92,7 +92,7 @@ public struct WebSocketReader: Sendable {
         return true
     }
 
-    /// Returns the length of a head, as far as its first bytes tell.
+    /// Returns the length of a frame's head, as far as its first bytes determine it.
     private static func headLength(_ bytes: [UInt8]) -> Int {
         guard bytes.count >= 2 else { return 2 }
         let mask = bytes[1] & 0x80 == 0 ? 0 : 4
@@ -141,7 +141,7 @@ public struct WebSocketReader: Sendable {
         return Int(clamping: length)
     }
 
-    /// - Returns: whether the payload is complete.
+    /// - Returns: whether the frame's payload is complete.
     private mutating func readPayload(_ bytes: inout Slice<UnsafeRawBufferPointer>) -> Bool {
         guard var head else { return false }
         let part = bytes.prefix(head.length - head.count)
@@ -156,13 +156,13 @@ public struct WebSocketReader: Sendable {
         return head.count == head.length
     }
 
-    /// Appends payload bytes without their mask.
+    /// Appends a part of a frame's payload, and removes the mask from it.
     private static func append(
         _ part: Slice<UnsafeRawBufferPointer>, to payload: inout [UInt8], _ head: Head
     ) {
         let start = payload.count
         payload += part
-        // The mask from the first byte of this part on.
+        // The mask, rotated to the first byte of this part.
         let shift = UInt64(head.count & 3) * 8
         let mask = shift == 0 ? head.mask : head.mask >> shift | head.mask << (64 - shift)
         guard mask != 0 else { return }
@@ -183,7 +183,8 @@ public struct WebSocketReader: Sendable {
         }
     }
 
-    /// - Returns: the event that the frame completes; nil for a message that continues.
+    /// - Returns: the message or control frame that the frame completes; nil if more frames of a
+    ///   message follow.
     private mutating func finishFrame() throws(WebSocketError) -> Event? {
         guard let frame = head else { return nil }
         head = nil

@@ -1,40 +1,42 @@
 import CCurl
 import NetworkIO
 
-/// The sender of HTTP requests to other servers: libcurl on an event loop, confined to its thread.
+/// The client for HTTP requests to other servers: libcurl on an event loop, confined to its thread.
 ///
-/// libcurl says which sockets it waits for and for how long; the client has the loop watch them,
-/// and tells libcurl what happened. Requests to one server share a connection where it speaks
-/// HTTP/2. Names are looked up on threads that libcurl starts; where the time of a request is up
-/// before, its thread lives on until the name servers have answered or were given up.
+/// libcurl reports which sockets it waits for and for how long; the client lets the event loop
+/// watch the sockets, and reports their events to libcurl. Requests to one server share a
+/// connection if the server supports HTTP/2. libcurl resolves host names on its own threads; if a
+/// request times out before its name is resolved, the thread continues until the name servers
+/// answer or libcurl gives up.
 ///
-/// The owner calls `close` before it drops the client, and before the loop ends. The process has to
-/// ignore SIGPIPE.
+/// The owner must call `close` before it releases the client, and before the event loop ends. The
+/// process must ignore SIGPIPE.
 package final class HTTPClient {
-    /// The most requests at once; a further one is refused.
+    /// The maximum number of concurrent HTTP requests; a further request is refused.
     package static let requestsMax = 128
-    /// The bytes of an answer, with its headers, after which the rest is cut off: nobody reads
-    /// them.
+    /// The number of bytes of a response, with its headers, after which the response is cut off,
+    /// because only its status is used.
     package static let answerBytesMax = 64 * 1024
-    /// The most connections that are kept for later requests.
+    /// The maximum number of idle connections that are kept for later requests.
     static let idleConnectionsMax = 16
 
     private let loop: EventLoop
     private let settings: Transfer.Settings
-    /// Nil once the client is closed.
+    /// libcurl's handle for all requests; nil once the client is closed.
     private var multi: UnsafeMutableRawPointer?
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
     private var watchers: [curl_socket_t: SocketWatcher] = [:]
     private var timer: Timer?
 
-    /// The result of what libcurl does once in a process.
+    /// The result of libcurl's initialisation, which happens once in a process.
     private static let start = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     /// - Parameters:
-    ///   - authorities: a file with the certificates in PEM that are trusted; nil for those of the
-    ///     system.
-    ///   - mayReachPrivate: whether requests may go to addresses that are not public. Where users
-    ///     name the servers, they could otherwise reach what only this network is to reach.
+    ///   - authorities: a PEM file with the certificate authorities to trust; nil for those of the
+    ///     operating system.
+    ///   - mayReachPrivate: whether requests may go to IP addresses that are not public. If users
+    ///     choose the servers, such requests would give users access to servers inside the
+    ///     operator's network.
     package init(
         on loop: EventLoop, authorities: String? = nil, mayReachPrivate: Bool = false
     ) throws(HTTPClientError) {
@@ -69,12 +71,12 @@ package final class HTTPClient {
 
     deinit { precondition(multi == nil, "a client is closed before it is dropped") }
 
-    /// Sends a request.
+    /// Sends an HTTP POST request.
     ///
-    /// - Parameter onDone: called once, on the loop and after this has returned, with the status;
-    ///   redirects are not followed. Not called any more after `close`.
-    /// - Returns: whether the request was taken: false where too many are under way, where there is
-    ///   no memory, and after `close`.
+    /// - Parameter onDone: called once, on the event loop and after this method has returned, with
+    ///   the HTTP status; redirects are not followed. It is not called after `close`.
+    /// - Returns: whether the request was accepted: false if too many requests are in progress, if
+    ///   memory is exhausted, or after `close`.
     package func post(
         _ request: OutgoingRequest,
         onDone: @escaping @Sendable (Result<Int, HTTPClientError>) -> Void
@@ -96,7 +98,7 @@ package final class HTTPClient {
         return code == CURLM_OK ? nil : .other(code: CURLE_FAILED_INIT.rawValue)
     }
 
-    /// Drops all requests and connections; harmless when repeated.
+    /// Cancels all requests and closes all connections; repeated calls have no effect.
     package func close() {
         guard let multi else { return }
         self.multi = nil
@@ -113,7 +115,7 @@ package final class HTTPClient {
 // MARK: - What libcurl asks for
 
 extension HTTPClient {
-    /// Watches a socket for what libcurl waits for on it.
+    /// Watches a socket for the events that libcurl waits for.
     private func watch(_ socket: curl_socket_t, _ wanted: Int32) {
         if wanted == CURL_POLL_REMOVE {
             watchers.removeValue(forKey: socket)?.cancel()
@@ -135,13 +137,14 @@ extension HTTPClient {
             watchers[socket] = watcher
             return watcher
         } catch {
-            // The request runs into its time limit. An error told to libcurl would end all others.
+            // The request ends at its time limit. An error returned to libcurl would end all other
+            // requests.
             return nil
         }
     }
 
-    /// - Parameter milliseconds: negative for no timer; with 0 the timer fires in the next turn,
-    ///   since libcurl must not be called from within.
+    /// - Parameter milliseconds: the delay; negative for no timer. With 0 the timer fires in the
+    ///   loop's next iteration, because libcurl must not be called from its own callback.
     private func setTimer(_ milliseconds: Int) {
         timer?.cancel()
         timer = nil
@@ -174,7 +177,7 @@ extension HTTPClient {
             guard message.msg == CURLMSG_DONE, let easy = message.easy_handle else { continue }
             done.append((easy, message.data.result))
         }
-        // The owner may post, or close the client, when it is told of one.
+        // The callbacks may send other requests, or close the client.
         for (easy, code) in done { finish(easy) { $0.result(of: code) } }
     }
 

@@ -1,32 +1,33 @@
 import CCurl
 
-/// The cause for which a request got no HTTP response.
+/// The reason why an HTTP request got no response.
 package enum HTTPClientError: Error, Hashable, Sendable {
-    /// The address or a header is not one.
+    /// The URL or a header of the request is malformed.
     case malformed
 
-    /// The server's name has no address.
+    /// The server's host name has no IP address.
     case unresolved
 
-    /// The server's addresses are not of the public Internet.
+    /// The server's IP addresses do not belong to the public Internet.
     case privateAddress
 
-    /// Nobody listens at the server's addresses, or no route leads there.
+    /// No server listens at the server's addresses, or no network route leads there.
     case unreachable
 
-    /// The server's certificate is not one of that server, by an authority that is trusted.
+    /// The server's certificate does not match the host name, or no trusted authority has signed
+    /// it.
     case distrusted
 
-    /// No status in the time allowed.
+    /// The server sent no HTTP status within the time limit.
     case timedOut
 
-    /// The server has ended the connection, or the request's part of it, without a status.
+    /// The server closed the connection, or the request's HTTP/2 stream, before it sent a status.
     case reset
 
-    /// The answer is too long, and has no status so far.
+    /// The response is too long, and contained no status so far.
     case tooLong
 
-    /// Any other error, by libcurl's number.
+    /// Any other error, with libcurl's error code.
     case other(code: UInt32)
 
     init(_ code: CURLcode) {

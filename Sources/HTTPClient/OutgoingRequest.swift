@@ -1,11 +1,12 @@
-/// A POST request of this process to another server.
+/// An HTTP POST request from this process to another server.
 package struct OutgoingRequest: Sendable {
-    /// The address, `https://…` or `http://…`.
+    /// The URL, `https://…` or `http://…`.
     package let url: String
     /// The names and values of headers; libcurl adds `Host`, `Accept` and `Content-Length`.
     package let headers: [(String, String)]
     package let body: [UInt8]
-    /// The most time until the whole answer is there, from the lookup of the name on.
+    /// The time limit for the whole response, from the start of the name resolution, in
+    /// milliseconds.
     package let timeoutMilliseconds: UInt64
 
     package init(
@@ -18,10 +19,10 @@ package struct OutgoingRequest: Sendable {
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    /// Whether libcurl takes the address and the headers as they were meant.
+    /// Whether libcurl will interpret the URL and the headers as they are meant.
     ///
-    /// It guesses the protocol of an address without one, and it sends a line break in a header as
-    /// it stands.
+    /// libcurl guesses the protocol of a URL without one, and sends a line break in a header
+    /// unchanged.
     var isWellFormed: Bool {
         (isEncrypted || begins(with: "http://"))
             && url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -37,9 +38,9 @@ package struct OutgoingRequest: Sendable {
         url.prefix(start.count).lowercased() == start
     }
 
-    /// The headers as libcurl reads them.
+    /// The header lines in the form that libcurl expects.
     var lines: [String] {
-        // A name with a colon alone leaves out a header that libcurl would add by itself.
+        // A name with only a colon removes a header that libcurl would add by itself.
         var lines = ["Expect:"]
         if !headers.contains(where: { $0.0.lowercased() == "content-type" }) {
             lines.append("Content-Type:")
@@ -47,7 +48,7 @@ package struct OutgoingRequest: Sendable {
         return lines + headers.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
     }
 
-    /// Whether a byte may be in the name of a header (RFC 9110, section 5.6.2).
+    /// Whether a byte may be part of a header's name (RFC 9110, section 5.6.2).
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

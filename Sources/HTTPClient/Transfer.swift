@@ -2,25 +2,27 @@ import CCurl
 import Glibc
 import NetworkIO
 
-/// A request under way, and libcurl's handle of it.
+/// An HTTP request in progress, with its libcurl handle.
 final class Transfer {
-    /// The settings that all transfers of a client share.
+    /// The settings that all requests of an HTTP client share.
     struct Settings {
-        /// The file with the certificates that are trusted; nil for those of the system.
+        /// The PEM file with the certificate authorities to trust; nil for those of the operating
+        /// system.
         let authorities: String?
         let mayReachPrivate: Bool
     }
 
-    /// The milliseconds after which written data that was not taken resets a connection.
+    /// The time after which the kernel resets a connection whose peer does not acknowledge data, in
+    /// milliseconds (`TCP_USER_TIMEOUT`).
     ///
-    /// libcurl ends a request that has timed out, but not the connection that it shares with
-    /// others: of a server that has vanished, all later requests would time out as well, for the
-    /// quarter of an hour that the kernel goes on trying.
+    /// libcurl ends a request that has timed out, but not a connection that other requests share.
+    /// If a server has vanished, all later requests would also time out until the kernel gives up,
+    /// after 15 minutes.
     private static let untakenMillisecondsMax: Int32 = 20_000
 
     let easy: UnsafeMutableRawPointer
     let onDone: @Sendable (Result<Int, HTTPClientError>) -> Void
-    /// The reason why the request cannot be sent.
+    /// The reason why the request cannot be sent; nil if it can.
     private(set) var failure: HTTPClientError?
 
     private let settings: Settings
@@ -28,7 +30,7 @@ final class Transfer {
     private var answerBytes = 0
     private var hasRefusedAddress = false
 
-    /// Fails where libcurl has no memory.
+    /// Prepares a request; nil if libcurl has no memory.
     init?(
         _ request: OutgoingRequest, _ settings: Settings,
         onDone: @escaping @Sendable (Result<Int, HTTPClientError>) -> Void
@@ -52,10 +54,10 @@ final class Transfer {
         curl_slist_free_all(headers)
     }
 
-    /// Returns the status, or why there is none.
+    /// Returns the HTTP status of the response, or the reason why there is none.
     ///
-    /// The status counts as soon as it is there: a server that has accepted a request and then
-    /// stalls or goes on for ever has accepted it.
+    /// The status counts once it has arrived, even if the rest of the response stalls or never
+    /// ends, because the server has then accepted the request.
     func result(of code: CURLcode) -> Result<Int, HTTPClientError> {
         var status = 0
         let isKnown = ccurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK
@@ -78,10 +80,10 @@ extension Transfer {
             headers = longer
         }
         set(CURLOPT_HTTPHEADER, UnsafeMutableRawPointer(headers))
-        // The byte more gives an empty body an address.
+        // The additional byte ensures that even an empty body has an address.
         note(ccurl_set_body(easy, request.body + [0], curl_off_t(request.body.count)))
-        // One connection for all requests to a server that speaks HTTP/2: they wait until it has
-        // said so, and without TLS it never does.
+        // Requests to a server that supports HTTP/2 share one connection, so they wait until the
+        // first has found out whether it does. Without TLS there is no HTTP/2.
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         set(CURLOPT_PIPEWAIT, request.isEncrypted ? 1 : 0)
         set(CURLOPT_TIMEOUT_MS, Int(Int32(clamping: request.timeoutMilliseconds)))
@@ -91,13 +93,13 @@ extension Transfer {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        // None, whatever the environment says: the address of a proxy would be checked instead of
-        // the server's.
+        // No proxy is used, even if the environment names one, because the check for private
+        // addresses would see the proxy's address instead of the server's.
         set(CURLOPT_PROXY, "")
-        // Signals are the process's own.
+        // libcurl must not change the signal handlers of the process.
         set(CURLOPT_NOSIGNAL, 1)
-        // Otherwise the end of a transfer waits, on the loop, for the thread that looks its name
-        // up: 9.5 s for a name server that was silent.
+        // Otherwise the event loop waits, at the end of a request, for the thread that resolves the
+        // host name: 9.5 s if a name server does not answer.
         set(CURLOPT_QUICK_EXIT, 1)
     }
 
@@ -106,8 +108,8 @@ extension Transfer {
         set(CURLOPT_SSL_VERIFYHOST, 2)
         set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         if let authorities = settings.authorities { set(CURLOPT_CAINFO, authorities) }
-        // Besides the file of all authorities there is a folder of the same. libcurl keeps in
-        // memory what it has read only where no folder is set.
+        // By default libcurl also uses a folder of the same authorities. Without the folder,
+        // libcurl keeps the authorities in memory.
         note(ccurl_set_text(easy, CURLOPT_CAPATH, nil))
     }
 
@@ -120,7 +122,7 @@ extension Transfer {
                     .onAnswer(size * count)
             })
         set(CURLOPT_WRITEDATA, context)
-        // The headers go to the same function.
+        // libcurl passes the response's headers to the same function.
         set(CURLOPT_HEADERDATA, context)
         note(
             ccurl_on_open(easy) { context, _, address in
@@ -142,7 +144,8 @@ extension Transfer {
         note(ccurl_set_pointer(easy, option, value))
     }
 
-    /// Remembers the first setting that failed: a request is not sent with a part of them.
+    /// Records the first libcurl setting that failed, because a request with incomplete settings is
+    /// not sent.
     private func note(_ code: CURLcode) {
         if code != CURLE_OK, failure == nil { failure = .other(code: code.rawValue) }
     }
@@ -151,17 +154,19 @@ extension Transfer {
 // MARK: - Events
 
 extension Transfer {
-    /// Drops bytes of the answer.
+    /// Counts received bytes of the response and discards them.
     ///
-    /// - Returns: how many of them were taken; fewer end the transfer.
+    /// - Returns: the number of accepted bytes; libcurl ends the request if it is less than
+    ///   `count`.
     private func onAnswer(_ count: Int) -> Int {
         answerBytes += count
         return answerBytes <= HTTPClient.answerBytesMax ? count : 0
     }
 
-    /// Opens a socket for one of the server's addresses, which libcurl connects.
+    /// Opens a socket for one of the server's IP addresses, which libcurl then connects.
     ///
-    /// Here the address is the one that is connected: a name can lead to another at each lookup.
+    /// The check for a private address is made here, on the address that is really used, because a
+    /// host name can resolve to another address each time.
     private func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         let name = SocketAddress(
             ccurl_address(address), byteCount: Int(address.pointee.addrlen))

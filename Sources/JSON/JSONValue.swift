@@ -1,8 +1,8 @@
 import CSimdjson
 
-/// A value of JSON (RFC 8259).
+/// A JSON value (RFC 8259).
 public enum JSONValue: Hashable, Sendable {
-    /// A name and its value in an object.
+    /// A member of a JSON object: a name and a value.
     public struct Member: Hashable, Sendable {
         public let name: String
         public let value: JSONValue
@@ -19,32 +19,32 @@ public enum JSONValue: Hashable, Sendable {
     case real(Double)
     case text(String)
     case list([JSONValue])
-    /// In the order of the text; no name occurs twice.
+    /// The members of an object, in the order of the text; no name occurs twice.
     case object([Member])
 
-    /// The member of an object with this name; nil where there is none.
+    /// The value of the member with this name in a JSON object; nil if there is none.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 }
 
-/// The error of a text that is not accepted as JSON.
+/// The error for a text that is not accepted as JSON.
 public struct JSONError: Error, Hashable, Sendable {
-    /// A sentence for the developer of the client; it repeats nothing of the text.
+    /// The error message for the developer of the client; it repeats nothing of the text.
     public let message: String
 
     public init(message: String) { self.message = message }
 }
 
 extension JSONValue {
-    /// The most values inside each other, which bounds the stack that a value takes.
+    /// The maximum nesting depth of JSON values, which bounds the stack that the parser uses.
     public static let depthMax = 16
 
-    /// Reads a text: UTF-8, an object or a list, without a second member of one name.
+    /// Parses a JSON text in UTF-8 whose root is an object or a list.
     ///
-    /// - Throws: where the text is something else, contains U+0000 or a number out of range, or is
-    ///   nested more deeply than `depthMax`.
+    /// - Throws: an error if the text is not such JSON, repeats a name in an object, contains
+    ///   U+0000 or a number out of range, or is nested more deeply than `depthMax`.
     public init(reading text: UnsafeRawBufferPointer) throws(JSONError) {
         var root = csimdjson_value()
         let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -65,7 +65,7 @@ extension JSONValue {
         self = try result.get()
     }
 
-    /// - Parameter depth: in how many values this one is, counted with itself.
+    /// - Parameter depth: the nesting depth of this JSON value; 1 for the root.
     private init(_ value: csimdjson_value, depth: Int) throws(JSONError) {
         switch csimdjson_kind(value) {
         case CSIMDJSON_BOOL: self = .flag(csimdjson_bool(value) != 0)
@@ -83,7 +83,8 @@ extension JSONValue {
         }
     }
 
-    /// Half of a surrogate pair is no text, though it can be written with escapes.
+    /// Returns a JSON string as a Swift string; half of a surrogate pair, which escapes can spell,
+    /// is an error.
     private static func text(_ text: csimdjson_text) throws(JSONError) -> String {
         let bytes = UnsafeRawBufferPointer(start: text.bytes, count: text.count)
         guard !bytes.contains(0), let valid = String(validating: bytes, as: UTF8.self) else {
@@ -120,8 +121,8 @@ extension JSONValue {
         return members
     }
 
-    /// The most members whose names are compared with each other; of more, the names are counted
-    /// as a set.
+    /// The maximum number of an object's members whose names are compared in pairs; the names of
+    /// more members are put into a set, to find repeated names.
     private static let comparedMax = 8
 
     private static func hasRepeatedName(_ members: [Member]) -> Bool {

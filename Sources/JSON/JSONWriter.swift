@@ -1,19 +1,17 @@
 /// A writer of one JSON text, as UTF-8 without white space.
 ///
-/// It sets the commas; that objects and lists are ended, and that each member has a name, is the
-/// caller's part.
+/// The writer inserts the commas. The caller has to end each object and list, and to name each
+/// member.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
-    /// Whether a comma has to stand before the next value or name.
+    /// Whether a comma must precede the next value or name.
     private var needsComma = false
 
     public init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-    /// Returns the bytes written so far, and leaves the writer in the middle of its text without
-    /// them.
+    /// Returns the bytes written so far and removes them, in the middle of the JSON text.
     ///
-    /// They are copied: what has grown to them may have twice their memory, which is kept for the
-    /// next.
+    /// The result is a copy of the right size; the larger buffer is kept for the bytes that follow.
     public mutating func removeBytes() -> [UInt8] {
         defer { bytes.removeAll(keepingCapacity: true) }
         return bytes.withUnsafeBytes { [UInt8]($0) }
@@ -26,12 +24,13 @@ public struct JSONWriter: Sendable {
         append(text: text)
     }
 
-    /// Writes a text that is spelt as JSON spells it, such as a name.
+    /// Writes a string that needs no JSON escapes, such as an ID.
     public mutating func write(spelt text: String) {
         beginValue()
         var text = text
         bytes.append(UInt8(ascii: "\""))
-        // In one piece: a view of a string is copied byte by byte.
+        // The bytes are appended at once, because appending a string's UTF-8 view copies byte by
+        // byte.
         text.withUTF8 { bytes.append(contentsOf: $0) }
         bytes.append(UInt8(ascii: "\""))
     }
@@ -45,7 +44,7 @@ public struct JSONWriter: Sendable {
 
     public mutating func writeNull() { write(raw: "null") }
 
-    /// Writes a value that is JSON already.
+    /// Writes a value that is already encoded as JSON.
     public mutating func write(raw json: some Collection<UInt8>) {
         beginValue()
         bytes.append(contentsOf: json)
@@ -81,7 +80,7 @@ public struct JSONWriter: Sendable {
         end("]")
     }
 
-    /// Begins an object, or a list, that `end` ends.
+    /// Begins an object or a list, which `end` closes.
     public mutating func begin(_ bracket: Unicode.Scalar) {
         beginValue()
         bytes.append(UInt8(ascii: bracket))
@@ -93,7 +92,7 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Writes the name of a member, whose value follows.
+    /// Writes the name of an object's member, whose value is written next.
     public mutating func name(_ name: String) {
         beginValue()
         append(text: name)
@@ -101,7 +100,7 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Writes a name that is spelt as JSON spells it.
+    /// Writes the name of an object's member that needs no JSON escapes.
     public mutating func name(_ name: StaticString) {
         beginValue()
         bytes.append(UInt8(ascii: "\""))
@@ -131,13 +130,13 @@ public struct JSONWriter: Sendable {
         write(value)
     }
 
-    /// Writes a member whose value is an object.
+    /// Writes a member of an object whose value is again an object.
     public mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
         object(body)
     }
 
-    /// Writes a member whose value is a list.
+    /// Writes a member of an object whose value is a list.
     public mutating func list(_ name: String, _ body: (inout JSONWriter) -> Void) {
         self.name(name)
         list(body)
@@ -150,7 +149,7 @@ public struct JSONWriter: Sendable {
 
     // MARK: Texts
 
-    /// Appends a text in quotes, with the escapes that RFC 8259 requires (section 7).
+    /// Appends a string in quotes, with the escapes that RFC 8259, section 7, requires.
     private mutating func append(text: String) {
         var text = text
         bytes.append(UInt8(ascii: "\""))

@@ -1,12 +1,12 @@
-/// A certificate with those that sign it, and its key, as PEM.
+/// A TLS certificate with its chain of issuers, and its private key, in PEM.
 package struct Certificate: Sendable {
-    /// The reason why a certificate or its key cannot be used.
+    /// The reason why a certificate or its private key cannot be used.
     package enum Unusable: Error, Hashable {
         case unreadable(KeyFileError, option: String)
         case certificate
         case key
 
-        /// Returns a description of the error for the person who named the files.
+        /// Returns an error message for the person who named the files.
         package func sentence(certificate: String, key: String) -> String {
             switch self {
             case .unreadable(let error, let option):
@@ -19,13 +19,14 @@ package struct Certificate: Sendable {
         }
     }
 
-    /// The most bytes of each file.
+    /// The maximum size of the certificate file and of the key file, in bytes.
     static let bytesMax = 256 << 10
 
     let chain: [UInt8]
     let key: [UInt8]
 
-    /// Reads the files; only its owner may have access to that of the key.
+    /// Reads a certificate file and a key file; only the key file's owner may have access to the
+    /// key file.
     package init(certificate: String, key: String) throws(Unusable) {
         do throws(KeyFileError) {
             chain = try KeyFile.contents(
@@ -38,7 +39,7 @@ package struct Certificate: Sendable {
         } catch {
             throw .unreadable(error, option: "--tls-key")
         }
-        // What cannot be used is told now, not to the first client.
+        // A certificate that cannot be used is reported now, and not to the first client.
         _ = try CertificateContext(self)
     }
 }

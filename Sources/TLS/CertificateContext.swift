@@ -1,20 +1,23 @@
 import COpenSSL
 import NetworkIO
 
-/// The common part of connections that show a certificate: TLS 1.2 or 1.3, without resumption.
+/// The OpenSSL context of all TLS connections that present a certificate: TLS 1.2 or 1.3, without
+/// session resumption.
 ///
-/// The context is confined to the thread of its connections.
+/// The context may be used only on the thread of its connections.
 package final class CertificateContext {
-    /// The records encrypted with one key of a connection, as between nodes.
+    /// The maximum number of records that are encrypted with one key of a connection, as between
+    /// nodes.
     static let recordsPerKeyMax = 1 << 22
     private static let plainBytesMax = 64 * 1024
-    /// The ciphers of TLS 1.2: those with forward secrecy and authenticated encryption.
+    /// The cipher suites of TLS 1.2 with forward secrecy and authenticated encryption.
     private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
     let raw: OpaquePointer
     let scratch = ScratchBuffer(byteCount: CertificateContext.plainBytesMax)
 
-    /// - Throws: where the certificate cannot be used; never for one that was used before.
+    /// - Throws: an error if the certificate cannot be used; never for a certificate that was used
+    ///   before.
     package init(_ certificate: Certificate) throws(Certificate.Unusable) {
         guard let raw = SSL_CTX_new(TLS_server_method()) else {
             preconditionFailure("OpenSSL always has TLS")
@@ -29,7 +32,8 @@ package final class CertificateContext {
 
     deinit { SSL_CTX_free(raw) }
 
-    /// Shows the first certificate of a file, and the others as those that sign it.
+    /// Uses the first certificate of a PEM file as the server's, and the others as its chain of
+    /// issuers.
     private func useCertificates(_ pem: [UInt8]) -> Bool {
         read(pem) { file in
             guard let first = PEM_read_bio_X509(file, nil, noPassphrase, nil)
@@ -39,7 +43,7 @@ package final class CertificateContext {
             while let next = PEM_read_bio_X509(
                 file, nil, noPassphrase, nil)
             {
-                // The context takes over the reference.
+                // The OpenSSL context now owns the certificate.
                 let code = SSL_CTX_ctrl(
                     raw, SSL_CTRL_CHAIN_CERT, 0, UnsafeMutableRawPointer(next))
                 guard code == 1 else {
@@ -79,10 +83,11 @@ package final class CertificateContext {
             Int(SSL_CTX_set_num_tickets(raw, 0)),
         ]
         precondition(codes.allSatisfy { $0 == 1 }, "OpenSSL 3 has TLS 1.2 and AES")
-        // A ticket's key lives as long as the process: with it, recorded traffic could be read.
+        // Session tickets are off: their key exists as long as the process and could decrypt
+        // recorded traffic.
         SSL_CTX_set_options(raw, UInt64(CertificateContext.options))
         SSL_CTX_ctrl(raw, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
-        // An idle connection holds no buffers.
+        // An idle connection uses no memory for buffers.
         SSL_CTX_ctrl(raw, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
         SSL_CTX_set_alpn_select_cb(
             raw,
@@ -100,14 +105,15 @@ package final class CertificateContext {
             }, nil)
     }
 
-    /// No tickets, no renegotiation, no compression; the macros are not imported.
+    /// OpenSSL's options for no tickets, no renegotiation and no compression, whose macros Swift
+    /// cannot import.
     private static let options: UInt64 = 1 << 14 | 1 << 30 | 1 << 17
 
-    /// Creates the layer of a connection.
+    /// Creates the TLS layer of an accepted connection.
     package func accepting() -> CertificateLayer { CertificateLayer(self) }
 }
 
-/// Answers that there is no passphrase; otherwise OpenSSL would ask for one at the terminal.
+/// Returns an empty passphrase, because OpenSSL would otherwise ask for one at the terminal.
 private func noPassphrase(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { 0 }

@@ -1,10 +1,10 @@
 import COpenSSL
 import NetworkIO
 
-/// The end of an encrypted connection that shows a certificate to whoever connects.
+/// The server's end of a TLS connection, which presents a certificate to every client.
 package final class CertificateLayer: TLSLayer {
-    /// The most bytes that the client may send before the handshake is complete; one without a
-    /// certificate has some 2 KiB.
+    /// The maximum number of bytes that the client may send before the handshake is complete; a
+    /// handshake without a client certificate has some 2 KiB.
     static let handshakeBytesMax = 16 * 1024
 
     private let engine: OpenSSLEngine

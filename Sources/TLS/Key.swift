@@ -1,50 +1,54 @@
 import COpenSSL
 
-/// A secret that every node of a cluster has; a peer that sends it, or proves to know it, belongs
-/// to the cluster.
+/// The secret that all nodes of a cluster share; a peer that sends the secret, or proves to have
+/// it, belongs to the cluster.
 ///
-/// The description of a key never contains the secret.
+/// The textual description of a key never contains the secret.
 package struct Key: Hashable, Sendable {
-    /// The fewest and the most bytes of a key: 32 of `openssl rand -hex` are 128 bits, which cannot
-    /// be guessed, and more than 256 mean that another file was taken for a key.
+    /// The minimum and the maximum length of a cluster key, in bytes: 32 hexadecimal digits are 128
+    /// bits, which cannot be guessed; a text of more than 256 bytes is probably from another kind
+    /// of file.
     package static let bytesMin = 32
     package static let bytesMax = 256
 
-    /// The text as it stands in the file.
+    /// The cluster key as it is written in the key file.
     package let text: String
 
-    /// The name of the key, by which both ends find out whether they have one in common.
+    /// The name of the cluster key, by which two nodes find a key that both have.
     let identity: [UInt8]
-    /// The pre-shared key of TLS, from which the encryption of a connection starts.
+    /// The pre-shared key of TLS, derived from the cluster key.
     let secret: [UInt8]
-    /// The hash that a secret sent by a client is compared with.
+    /// The hash of the cluster key with which the secret that a client sends is compared.
     let digest: [UInt8]
 
     private static let digestBytes = 32
-    /// The bytes of a hash that name a key; two keys never have the same name.
+    /// The length of the name of a cluster key, in bytes of a hash; no two keys have the same name.
     private static let identityBytes = 16
 
-    /// Whether `text` is the same secret; the comparison takes equally long for a near miss.
+    /// Whether `text` is this cluster key, compared in a time that does not depend on how much of
+    /// it is right.
     func isSaid(by text: String) -> Bool {
         let said = Key.hash("comparison", [UInt8](text.utf8))
         return CRYPTO_memcmp(said, digest, Key.digestBytes) == 0
     }
 
-    /// Whether the bytes would be read as an option after `AUTH`: they begin with `[a-z]+=`.
+    /// Whether a key would be parsed as an option after the command `AUTH`: it begins with
+    /// `[a-z]+=`.
     static func looksLikeOption(_ bytes: [UInt8]) -> Bool {
         let name = bytes.prefix { (0x61...0x7a).contains($0) }
         return !name.isEmpty && name.count < bytes.count
             && bytes[name.count] == UInt8(ascii: "=")
     }
 
-    /// The fewest different characters of a key, and the fewest different steps between neighbours.
+    /// The minimum number of different characters in a cluster key, and of different steps between
+    /// neighbours.
     ///
-    /// Of keys of 32 random hexadecimal digits, one in 28 million has fewer than 8 different
-    /// digits; the steps vary more; longer keys, and those of more characters, have more of both.
+    /// Of random keys of 32 hexadecimal digits, one in 28 million has fewer than 8 different
+    /// digits. The steps vary more than the digits, and longer keys have more of both.
     private static let differentMin = 8
 
-    /// Whether the bytes are so regular that no random source made them: one or a few characters, a
-    /// repeated block, or characters in their order.
+    /// Whether a key is so regular that no random source created it: it consists of a few
+    /// characters, a repeated block, or characters in their order.
     static func isGuessable(_ bytes: [UInt8]) -> Bool {
         let steps = zip(bytes, bytes.dropFirst()).map { Int($1) - Int($0) }
         guard Set(bytes).count >= differentMin, Set(steps).count >= differentMin else {
@@ -55,7 +59,8 @@ package struct Key: Hashable, Sendable {
         }
     }
 
-    /// Returns a SHA-256 hash; each use has a hash of its own, so that none reveals another.
+    /// Returns a SHA-256 hash of a key for one use, so that the hash for one use does not reveal
+    /// another's.
     private static func hash(_ use: String, _ bytes: [UInt8]) -> [UInt8] {
         let input = Array("grapevine key 1, \(use)\n".utf8) + bytes
         var output = [UInt8](repeating: 0, count: Key.digestBytes)
@@ -71,7 +76,8 @@ package struct Key: Hashable, Sendable {
 }
 
 extension Key {
-    /// Creates a key; nil for text that cannot be one, for which `KeyFile` gives the reason.
+    /// Creates a cluster key; nil for text that is no valid key, for which `KeyFile` gives the
+    /// reason.
     package init?(_ text: String) {
         let bytes = [UInt8](text.utf8)
         guard (Key.bytesMin...Key.bytesMax).contains(bytes.count),
@@ -92,7 +98,7 @@ extension Key: CustomStringConvertible, CustomDebugStringConvertible, CustomRefl
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The one or two keys of a node: it uses the first, and accepts either.
+/// The one or two cluster keys of a node, which uses the first key and accepts either.
 package struct KeyRing: Hashable, Sendable {
     package let first: Key
     package let second: Key?
@@ -106,7 +112,8 @@ package struct KeyRing: Hashable, Sendable {
 
     package func contains(_ key: Key) -> Bool { keys.contains(key) }
 
-    /// Returns the key that `text` is, if any; both are always compared.
+    /// Returns the cluster key that equals `text`, after comparing it with both; nil if neither
+    /// does.
     package func key(saidBy text: String) -> Key? {
         let found = keys.filter { $0.isSaid(by: text) }
         return found.first

@@ -1,16 +1,17 @@
 import Glibc
 
-/// The reason why a key file cannot be used, with a sentence for the person who named it.
+/// The reason why a key file cannot be used, with an error message for the person who named the
+/// file.
 package enum KeyFileError: Error, Hashable, Sendable {
-    /// The file cannot be read, for the reason of this errno.
+    /// The file cannot be read; the value is the `errno`.
     case unreadable(Int32)
     case notAFile
-    /// The file's group, or everybody on the machine, may read or change it.
+    /// The file's group, or all users of the machine, may read or change the file.
     case open
     case tooLong
     case empty
     case tooManyKeys(Int)
-    /// A line, counted from 1, is not a valid key.
+    /// A line of the key file, counted from 1, is not a valid key.
     case badKey(line: Int, Fault)
 
     package enum Fault: Hashable, Sendable {
@@ -23,11 +24,11 @@ package enum KeyFileError: Error, Hashable, Sendable {
 
     private static let making = "openssl rand -hex 32 makes one"
 
-    /// Returns a description of the error with advice.
+    /// Returns an error message with advice for the operator.
     ///
     /// - Parameters:
-    ///   - path: the file's path, as it was given.
-    ///   - option: the option by which it was given.
+    ///   - path: the path of the key file, as the operator gave it.
+    ///   - option: the command-line option that gave the path.
     package func sentence(of path: String, option: String = "--key-file") -> String {
         let said =
             switch self {
@@ -61,30 +62,31 @@ extension KeyFileError.Fault {
     }
 }
 
-/// The file that the nodes of a cluster have in common: one key per line, one or two of them.
+/// The file with the secret keys that the nodes of a cluster share: one or two keys, each on a
+/// line.
 ///
-/// Empty lines and lines that begin with `#` are ignored. Two keys are for a change from one to the
-/// other, node by node.
+/// Empty lines and lines that begin with `#` are ignored. Two keys allow a change from one key to
+/// the other, node by node.
 package enum KeyFile {
-    /// The most bytes of the file: two keys of the greatest length and some lines of comment; a
-    /// disk image that is named by mistake does not fill the memory.
+    /// The maximum size of a key file, in bytes: enough for two keys and some comments, so that a
+    /// disk image named by mistake does not fill the memory.
     package static let bytesMax = 4 * 1024
     package static let keysMax = 2
 
-    /// Reads a key file.
+    /// Reads the file with the cluster's keys.
     ///
-    /// Only its owner may have access to it, as with the private keys of OpenSSH.
+    /// Only the file's owner may have access to it, as with the private keys of OpenSSH.
     package static func read(_ path: String) throws(KeyFileError) -> KeyRing {
         try parse(contents(of: path, bytesMax: bytesMax))
     }
 
-    /// Reads a file.
+    /// Reads a file with a key or a certificate.
     ///
-    /// - Parameter isSecret: whether only its owner may have access to it.
+    /// - Parameter isSecret: whether only the file's owner may have access to the file.
     package static func contents(
         of path: String, bytesMax: Int, isSecret: Bool = true
     ) throws(KeyFileError) -> [UInt8] {
-        // Does not wait for the writer of a pipe.
+        // `O_NONBLOCK`: opening a pipe does not wait for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadable(errno) }
         defer { close(descriptor) }

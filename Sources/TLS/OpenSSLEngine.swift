@@ -1,21 +1,21 @@
 import COpenSSL
 import NetworkIO
 
-/// The records of an encrypted connection, in memory: bytes in, bytes out, no socket.
+/// The TLS encryption of one connection by OpenSSL, in memory and without a socket.
 ///
-/// What both ends prove to each other in the handshake is its owner's concern.
+/// The owner of the engine decides what the two peers have to prove in the handshake.
 final class OpenSSLEngine {
-    /// The bytes given to the handshake at a time, since what follows it in one read is no part of
-    /// it.
+    /// The maximum number of bytes that one handshake step gets, because bytes that follow the
+    /// handshake do not belong to it.
     private static let stepBytes = 4 * 1024
 
-    /// The most bytes of a record, by RFC 8446, section 5.1.
+    /// The maximum size of a TLS record, in bytes (RFC 8446, section 5.1).
     private static let recordBytesMax = 16 * 1024
 
-    /// Whether the handshake is complete.
+    /// Whether the TLS handshake is complete.
     private(set) var isUp = false
     private(set) var hasReachedEnd = false
-    /// How often the secret of this direction was replaced by the next.
+    /// The number of times that the key for sent records was replaced (TLS key update).
     private(set) var renewals = 0
     let ssl: OpaquePointer
 
@@ -25,13 +25,13 @@ final class OpenSSLEngine {
     private let outgoing: OpaquePointer
     private(set) var handshakeBytes = 0
     private var recordsSealed = 0
-    /// An error found after decrypted bytes, and thrown after they were returned.
+    /// An error that was found after decrypted bytes; it is thrown once those bytes were returned.
     private var failure: HandshakeError?
 
     /// - Parameters:
-    ///   - context: OpenSSL counts who refers to it.
-    ///   - scratch: the buffer of the context's connections.
-    ///   - recordsPerKeyMax: the records after which the secret of a direction is replaced.
+    ///   - context: the OpenSSL context, whose references OpenSSL counts.
+    ///   - scratch: the buffer that all connections of the context share.
+    ///   - recordsPerKeyMax: the number of sent records after which their key is replaced.
     init(
         _ context: OpaquePointer, scratch: ScratchBuffer, recordsPerKeyMax: Int
     ) {
@@ -41,7 +41,7 @@ final class OpenSSLEngine {
         (self.ssl, self.incoming, self.outgoing) = (ssl, incoming, outgoing)
         buffer = scratch
         self.recordsPerKeyMax = recordsPerKeyMax
-        // `ssl` owns both from here on.
+        // `ssl` now owns both buffers.
         SSL_set_bio(ssl, incoming, outgoing)
     }
 
@@ -51,12 +51,12 @@ final class OpenSSLEngine {
 
     // MARK: The handshake
 
-    /// Takes bytes that came off the wire.
+    /// Processes bytes that were received from the network.
     ///
     /// - Parameters:
-    ///   - handshakeBytesMax: the most bytes before the handshake is complete.
-    ///   - mayBegin: whether the peer may begin with this byte.
-    ///   - shakeHands: called for each step of the handshake.
+    ///   - handshakeBytesMax: the maximum number of bytes before the handshake is complete.
+    ///   - mayBegin: whether the peer's first byte may be this one.
+    ///   - shakeHands: performs a step of the handshake; called for each piece of input.
     func receive(
         _ wire: UnsafeRawBufferPointer, handshakeBytesMax: Int, mayBegin: (UInt8) -> Bool,
         _ shakeHands: () throws(HandshakeError) -> Void
@@ -81,11 +81,11 @@ final class OpenSSLEngine {
         precondition(count == bytes.count, "memory takes everything")
     }
 
-    /// Makes a step of the handshake.
+    /// Performs a step of the TLS handshake.
     ///
     /// - Parameters:
-    ///   - check: whether a complete handshake proves what it has to.
-    ///   - reason: the reason for which the handshake failed.
+    ///   - check: throws if the complete handshake does not prove what the owner requires.
+    ///   - reason: returns the reason why the handshake failed.
     func shakeHands(
         check: () throws(HandshakeError) -> Void, reason: () -> HandshakeError
     ) throws(HandshakeError) {
@@ -137,7 +137,7 @@ final class OpenSSLEngine {
         recordsSealed += records
         guard recordsSealed > recordsPerKeyMax else { return }
         recordsSealed = records
-        // TLS 1.2 has no new secrets within a connection.
+        // TLS 1.2 cannot replace the keys of a connection.
         guard SSL_version(ssl) == TLS1_3_VERSION else { return }
         renewals += Int(SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED))
     }

@@ -1,23 +1,24 @@
 import COpenSSL
 import NetworkIO
 
-/// An end of an encrypted connection whose ends prove a key to each other.
+/// One end of a TLS connection whose two ends prove to each other that they have the same cluster
+/// key.
 package final class OpenSSLLayer: TLSLayer {
-    /// The most bytes that the peer may send before the handshake is complete; a handshake with a
-    /// key has less than 1 KiB.
+    /// The maximum number of bytes that the peer may send before the handshake is complete; a
+    /// handshake with a pre-shared key has less than 1 KiB.
     static let handshakeBytesMax = 32 * 1024
 
-    /// Whether both ends have proved that they know the key.
+    /// Whether both ends have proved that they have the same cluster key.
     package var isUp: Bool { engine.isUp }
     package var hasReachedEnd: Bool { engine.hasReachedEnd }
-    /// The key that both ends have proved, or that the peer claims to know.
+    /// The cluster key that both ends have proved to have, or that the peer claims to have.
     package private(set) var key: Key?
-    /// How often the secret of this direction was replaced by the next.
+    /// The number of times that the key for sent records was replaced (TLS key update).
     var renewals: Int { engine.renewals }
 
-    /// The keys at the time when the connection was made.
+    /// The node's cluster keys when the connection was made.
     let keys: KeyRing
-    /// The name of the key that this end uses, where OpenSSL finds it.
+    /// The name of the cluster key that this end uses, at an address that OpenSSL reads.
     let identity: UnsafeMutableBufferPointer<UInt8>
 
     private let isDialling: Bool
@@ -34,8 +35,8 @@ package final class OpenSSLLayer: TLSLayer {
         SSL_set_ex_data(engine.ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         if isDialling {
             SSL_set_connect_state(engine.ssl)
-            // A peer that shows a certificate in place of the key is not trusted, whoever signed
-            // it.
+            // A peer that presents a certificate instead of a pre-shared key is not trusted,
+            // whoever has signed it.
             SSL_set_verify(engine.ssl, SSL_VERIFY_PEER, nil)
         } else {
             SSL_set_accept_state(engine.ssl)
@@ -61,8 +62,8 @@ package final class OpenSSLLayer: TLSLayer {
         ) { () throws(HandshakeError) in try shakeHands() }
     }
 
-    /// Whether the peer may begin with this byte: that of a handshake record, and for the end that
-    /// dialled also that of an alert.
+    /// Whether the peer's first byte may be this one: that of a handshake record, and, from the
+    /// peer of the end that connected, also that of an alert.
     private func mayBegin(with byte: UInt8) -> Bool {
         byte == UInt8(SSL3_RT_HANDSHAKE) || (isDialling && byte == UInt8(SSL3_RT_ALERT))
     }
@@ -70,7 +71,7 @@ package final class OpenSSLLayer: TLSLayer {
     private func shakeHands() throws(HandshakeError) {
         try engine.shakeHands(
             check: { () throws(HandshakeError) in
-                // A handshake can also succeed with a certificate, which proves no key.
+                // A handshake can also succeed with a certificate, which proves no cluster key.
                 guard SSL_session_reused(engine.ssl) == 1 else { throw .noKey }
                 if isDialling { key = keys.first }
             }, reason: reasonOfRefusal)
@@ -79,7 +80,7 @@ package final class OpenSSLLayer: TLSLayer {
     private func reasonOfRefusal() -> HandshakeError {
         let reason = ERR_GET_REASON(ERR_peek_error())
         if isDialling {
-            // The peer sent an alert: it does not know the key.
+            // The peer sent an alert, because it does not have the key.
             return reason >= SSL_AD_REASON_OFFSET ? .wrongKey : .unreadable
         }
         if hasOfferedUnknownKey { return .wrongKey }
@@ -91,16 +92,17 @@ package final class OpenSSLLayer: TLSLayer {
         return key == nil && lacks.contains(reason) ? .noKey : .unreadable
     }
 
-    /// Returns the key that the peer claims to know, which it has yet to prove.
+    /// Returns the cluster key that the peer claims to have, which it has yet to prove.
     func key(named identity: UnsafeRawBufferPointer) -> Key? {
         key = keys.key(named: identity)
         hasOfferedUnknownKey = key == nil
         return key
     }
 
-    /// Makes the session in which OpenSSL takes a pre-shared key; OpenSSL takes over the reference.
+    /// Creates the TLS session by which OpenSSL gets a pre-shared key; OpenSSL then owns the
+    /// session.
     func makeSession(of key: Key) -> OpaquePointer? {
-        // TLS_AES_128_GCM_SHA256, as it is written on the wire.
+        // The number of TLS_AES_128_GCM_SHA256 in the TLS protocol.
         guard let cipher = SSL_CIPHER_find(engine.ssl, [0x13, 0x01]),
             let session = SSL_SESSION_new()
         else { return nil }

@@ -1,6 +1,6 @@
-/// A buffer that all connections of a context share, since only one reads or writes at a time.
+/// A buffer that all TLS connections of a context share, since only one reads or writes at a time.
 ///
-/// It lives as long as the last of them, which may be longer than the context.
+/// The buffer exists as long as the last of the connections, possibly longer than the context.
 final class ScratchBuffer {
     let bytes: UnsafeMutableRawBufferPointer
 

@@ -1,21 +1,22 @@
 import COpenSSL
 import NetworkIO
 
-/// The common part of all encrypted connections of a process: TLS 1.3, one cipher, and the keys.
+/// The OpenSSL context of all connections between nodes: TLS 1.3, one cipher suite, and the cluster
+/// keys.
 ///
-/// There are no certificates. Both ends prove that they know a key, and each connection gets a new
-/// secret by Diffie-Hellman: recorded traffic stays secret when the key becomes known later, and
-/// replayed traffic proves nothing. There are no tickets and no early data, which would weaken
-/// that. The context is confined to the thread of its connections.
+/// No certificates are used. Both ends prove that they have a cluster key, and each connection gets
+/// new keys by Diffie-Hellman, so recorded traffic stays secret even if the cluster key becomes
+/// known later, and replayed traffic proves nothing. Session tickets and early data are off,
+/// because they would weaken this. The context may be used only on the thread of its connections.
 package final class TLSContext {
-    /// The most bytes that are decrypted before they are handed on.
+    /// The maximum number of bytes that are decrypted at a time.
     private static let plainBytesMax = 64 * 1024
 
-    /// The records encrypted with one key of a connection: a sixth of what RFC 8446, section 5.5,
-    /// allows AES-GCM.
+    /// The maximum number of records that are encrypted with one key of a connection: a sixth of
+    /// what RFC 8446, section 5.5, allows for AES-GCM.
     private static let recordsPerKeyMax = 1 << 22
 
-    /// The keys of connections to come: the first is used, all are accepted.
+    /// The cluster keys for future connections: the first key is used, and all are accepted.
     package var keys: KeyRing
 
     let raw: OpaquePointer
@@ -59,9 +60,9 @@ package final class TLSContext {
 
     deinit { SSL_CTX_free(raw) }
 
-    /// Creates the layer of the end that dialled.
+    /// Creates the TLS layer of the end that opens a connection.
     package func dialling() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: true) }
 
-    /// Creates the layer of the end that was dialled.
+    /// Creates the TLS layer of the end that accepts a connection.
     package func accepting() -> OpenSSLLayer { OpenSSLLayer(self, isDialling: false) }
 }

@@ -13,24 +13,23 @@ package struct AccessToken: Hashable, Sendable {
     static let secondsAheadMax: Int64 = 5
 
     package let user: UserID
-    /// The expiry time (`exp`), in milliseconds since 1970; the token is valid before it.
+    /// The expiry time (`exp`) of the access token, in milliseconds since 1970.
     package let expiresAt: Int64
-    /// The sign-in for which the cluster issued the token; nil for a token of an app's own
-    /// accounts.
+    /// The sign-in for which the cluster issued this access token; nil if an app issued the token.
     package let signIn: DeviceSignIn?
 
-    /// Reads a token in compact form (RFC 7515, section 7.1) and checks its signature and times.
+    /// Parses a JSON Web Token (RFC 7515, section 7.1), and checks its signature and its times.
     ///
     /// - Parameter now: the wall-clock time, in milliseconds since 1970.
-    /// - Throws: 401; the message says only whether the signature or a claim is wrong.
+    /// - Throws: 401; the error message tells only whether the signature or a claim is wrong.
     package init(_ text: String, signedBy keys: KeySet, now: Int64) throws(LineError) {
         let claims = try AccessToken.claims(of: text, signedBy: keys)
         try self.init(claims: claims, under: keys.rules, now: now)
         guard !keys.revokes(self) else { throw .signedOut }
     }
 
-    /// Returns the sign-in for which the cluster issued a token, even one that has ended; nil for a
-    /// text that no key of the cluster has signed.
+    /// Returns the sign-in, even an ended one, for which the cluster issued an access token; nil if
+    /// no key of the cluster has signed the text.
     static func signIn(shownBy text: String, signedBy keys: KeySet) -> DeviceSignIn? {
         guard keys.rules == nil else { return nil }
         do throws(LineError) {
@@ -40,7 +39,7 @@ package struct AccessToken: Hashable, Sendable {
         }
     }
 
-    /// - Throws: 401 if no key of the set verifies the signature.
+    /// - Throws: 401 if the token is malformed, or if no key of the key set verifies its signature.
     private static func claims(
         of text: String, signedBy keys: KeySet
     ) throws(LineError) -> JSONValue {
@@ -49,7 +48,8 @@ package struct AccessToken: Hashable, Sendable {
         guard parts.count == 3, let header = AccessToken.object(parts[0]),
             let signature = Base64.decode(parts[2])
         else { throw .tokenRefused }
-        // Extensions that must be understood are not (RFC 7515, section 4.1.11).
+        // A token with critical header extensions (`crit`) is refused, because this program
+        // supports none (RFC 7515, section 4.1.11).
         guard case .text(let algorithm)? = header["alg"], header["crit"] == nil else {
             throw .tokenRefused
         }
@@ -62,7 +62,7 @@ package struct AccessToken: Hashable, Sendable {
         return claims
     }
 
-    /// Returns the key ID (`kid`) in the header of a token; nil if the header has none.
+    /// Returns the key ID (`kid`) in the header of a JSON Web Token; nil if the header has none.
     static func keyName(of text: String) -> String? {
         guard text.utf8.count <= AccessToken.bytesMax,
             let header = object(String(text.prefix { $0 != "." })),
@@ -71,7 +71,8 @@ package struct AccessToken: Hashable, Sendable {
         return name
     }
 
-    /// - Parameter rules: the rules for an app's own tokens; nil for a token of the cluster.
+    /// - Parameter rules: the rules that a token of an app's own account system must meet; nil for
+    ///   a token that the cluster has issued.
     private init(
         claims: JSONValue, under rules: TokenRules?, now: Int64
     ) throws(LineError) {
@@ -91,29 +92,28 @@ package struct AccessToken: Hashable, Sendable {
         try rules?.check(claims, expiresAt: expiresAt, now: now)
         self.user = user
         self.expiresAt = expiresAt
-        // What others sign is no sign-in here, whatever it says: it ends with its key.
+        // A token that an app has signed names no sign-in of this cluster, whatever its claims are.
         signIn = rules == nil ? DeviceSignIn(claims) : nil
     }
 
-    /// Whether this access token, which earlier keys have accepted, is still accepted with the
-    /// current keys.
+    /// Whether this access token, which was verified with earlier keys, is still valid with the
+    /// current keys and revocations.
     package func isValid(_ text: String, _ keys: KeySet?) -> Bool {
         guard let keys else { return false }
-        // A key of the cluster's own is never taken back.
+        // The cluster withdraws no signing key, so only a revocation ends a token early.
         guard signIn == nil else { return !keys.revokes(self) }
         do throws(LineError) {
-            // Its times were checked before, and are checked apart.
+            // The expiry is checked elsewhere, so the time given here is before it.
             return try AccessToken(text, signedBy: keys, now: expiresAt - 1) == self
         } catch {
             return false
         }
     }
 
-    /// Returns the text of an access token for a sign-in that was made on the command line, and not
-    /// over the port for apps.
+    /// Returns an access token for a sign-in that was made on the command line, not over HTTP.
     ///
     /// - Parameters:
-    ///   - key: the signing key, with the name that `KEYS` lists.
+    ///   - key: the signing key and its name, as the command `KEYS` lists it.
     ///   - stamp: the hybrid timestamp of the sign-in.
     ///   - start: the time of issue (`iat`), in seconds since 1970.
     package static func issued(
@@ -128,10 +128,10 @@ package struct AccessToken: Hashable, Sendable {
             of: user, signIn, from: start, to: start + Accounts.accessSeconds)
     }
 
-    /// Returns the text of an access token that a key of the cluster signs (HS256).
+    /// Returns an access token that is signed with a key of the cluster (HS256).
     ///
-    /// - Parameter start: the time of issue (`iat`), in seconds since 1970, as is the expiry,
-    ///   `end`.
+    /// - Parameter start: the time of issue (`iat`), in seconds since 1970; `end`, the expiry time
+    ///   (`exp`), has the same unit.
     static func signed(
         by key: ClusterKeys.Key, of user: UserID, _ signIn: DeviceSignIn, from start: Int64,
         to end: Int64
@@ -162,7 +162,7 @@ package struct AccessToken: Hashable, Sendable {
             let value = try JSONValue(reading: bytes)
             if case .object = value { return value }
         } catch {
-            // What is no JSON is no part of a token either.
+            // A part that is not JSON makes the whole token invalid.
         }
         return nil
     }

@@ -3,12 +3,13 @@ import Chat
 import LineProtocol
 import Wire
 
-/// The removal of devices when the sign-ins that registered them end.
+/// The removal of a user's devices for notifications when the sign-ins that registered them end.
 extension Accounts {
-    /// Removes the devices that one sign-in of a user, or any sign-in of the user, has registered.
+    /// Removes the devices that one sign-in of a user, or any of the user's sign-ins, has
+    /// registered.
     ///
-    /// A device whose removal fails is removed later: `NOTIFICATIONS` first checks that the
-    /// device's sign-in is still valid.
+    /// If a removal fails, the command `NOTIFICATIONS` removes the device later, because the
+    /// command checks first whether the device's sign-in is still valid.
     ///
     /// - Parameter signIn: the sign-in that has ended; nil for all sign-ins of the user.
     func removeDevices(of user: UserID, registeredBy signIn: SignInID? = nil) async {

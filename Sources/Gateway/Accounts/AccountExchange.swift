@@ -6,11 +6,12 @@ import LineProtocol
 import Session
 import Wire
 
-/// A request that waits for an asynchronous answer: from `Accounts`, or from compression.
+/// An HTTP request whose response comes asynchronously: from the account actor (`Accounts`), or
+/// after compression on another thread.
 struct AwaitedAnswer {
     let isHead: Bool
     let closes: Bool
-    /// The size of the answer held in memory meanwhile, in bytes.
+    /// The size of the response that stays in memory while another thread compresses it, in bytes.
     var heldBytes = 0
 
     init(isHead: Bool, closes: Bool, heldBytes: Int) {
@@ -26,7 +27,7 @@ struct AwaitedAnswer {
 }
 
 extension AppConnection {
-    /// Starts a request about an account, which `Accounts` answers asynchronously.
+    /// Starts a request about an account, such as a sign-in, which `Accounts` answers later.
     func begin(
         _ request: AppRequest, _ route: AccountRoute, by access: AccessToken?
     ) throws(LineError) {
@@ -39,7 +40,7 @@ extension AppConnection {
         let carried = CarriedToken(
             since: try AppRequest.sessionToken(request.head), on: executor)
         phase = .awaiting(awaited)
-        // What a sign-in may take is limited by the accounts.
+        // The time limit for signing in restarts, because `Accounts` limits sign-ins itself.
         host.renewArrival(of: id)
         Task(executorPreference: accounts.tasks) { [self] in
             await CarriedToken.$current.withValue(route.waitsForToken ? carried : nil) {
@@ -88,7 +89,7 @@ extension AppConnection {
     }
 
     private func finish(_ awaited: AwaitedAnswer, _ response: AppResponse) {
-        // The client may have gone meanwhile.
+        // The client may have disconnected in the meantime.
         guard case .awaiting = phase else { return }
         var response = response
         response.closes = awaited.closes || isDraining
@@ -97,8 +98,8 @@ extension AppConnection {
         if response.closes == false { askForTurn() }
     }
 
-    /// Returns the client address for rate limits: behind a proxy, the last one in
-    /// `X-Forwarded-For`.
+    /// Returns the client address that rate limits use; behind a proxy, the last address in the
+    /// header field `X-Forwarded-For`.
     func source(of head: RequestHead) -> String {
         guard host.isBehindProxy,
             let last = head.fields.values(of: "x-forwarded-for").last?
@@ -109,10 +110,10 @@ extension AppConnection {
 }
 
 extension Route {
-    /// Returns the e-mail addresses in `email` and `emails` of a request that creates a
-    /// conversation.
+    /// Returns the e-mail addresses that a request to create a conversation has under the keys
+    /// `email` and `emails`; none for any other request.
     ///
-    /// - Throws: 400 if `emails` is no list of texts, or has more than `AppLimits.emailsMax`.
+    /// - Throws: 400 if `emails` is no list of strings, or has more than `AppLimits.emailsMax`.
     func emails(in parameters: [JSONValue.Member]) throws(LineError) -> [String] {
         guard resource.verb.name == "CREATE" else { return [] }
         let one = parameters.email.map { [$0] } ?? []
@@ -129,10 +130,10 @@ extension Route {
             }
     }
 
-    /// Checks that a profile gets no e-mail address but the account's own, so that no user can
-    /// impersonate another.
+    /// Checks that a change of a profile sets no e-mail address but that of the user's account, so
+    /// that no user can impersonate another.
     ///
-    /// - Throws: 403 for another address.
+    /// - Throws: 403 for any other e-mail address.
     func checkEmail(
         in parameters: [JSONValue.Member], of access: AccessToken?
     ) throws(LineError) {
@@ -146,7 +147,7 @@ extension Route {
 }
 
 extension [JSONValue.Member] {
-    /// The value of the key `email`; nil if it is missing or no text.
+    /// The string under the key `email` of a JSON object; nil if there is no such string.
     var email: String? {
         guard case .text(let email)? = first(where: { $0.name == "email" })?.value else {
             return nil
@@ -154,9 +155,10 @@ extension [JSONValue.Member] {
         return email
     }
 
-    /// Returns the members with users added to `participants`, and without `email` and `emails`.
+    /// Returns these members of a JSON object with users added to the list `participants`, and
+    /// without the members `email` and `emails`.
     ///
-    /// - Throws: 400 if `participants` is no list.
+    /// - Throws: 400 if `participants` is not a list.
     func adding(_ others: [UserID]) throws(LineError) -> [JSONValue.Member] {
         let rest = filter { !["email", "emails", "participants"].contains($0.name) }
         var users: [JSONValue] = []

@@ -5,7 +5,7 @@ import LineProtocol
 import Node
 import Wire
 
-/// The access token and the refresh token that a device gets when it signs in or renews.
+/// The access token and the refresh token that a device gets at a sign-in or a renewal.
 struct SignedInTokens: Sendable {
     let user: UserID
     let accessToken: String
@@ -14,8 +14,9 @@ struct SignedInTokens: Sendable {
 
 /// The operations of users on their accounts: sign-up, sign-in, renewal, changes and deletion.
 ///
-/// A client may repeat a change of several steps that failed after any of them. The irreversible
-/// step comes last, and access tokens are revoked even if the outcome of a step is unknown.
+/// An operation of several writes may fail after any of them. The client may then repeat the
+/// operation, because the irreversible write comes last. Access tokens are revoked even if it is
+/// unknown whether a write was executed.
 extension Accounts {
     func signUp(
         _ email: String, _ password: String, from source: AttemptSource
@@ -38,7 +39,7 @@ extension Accounts {
         _ email: String, _ password: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
         let digests = try EmailAddress.storedDigests(of: email)
-        // A device knows its account by the digest under which that is stored.
+        // The device's earlier sign-in contains the digest under which the account is stored.
         let known = source.signIn.map(\.address).flatMap { digests.contains($0) ? $0 : nil }
         let found = try await guess(of: (known ?? digests[0]).text, from: source) {
             () async throws(LineError) -> AccountView? in
@@ -51,9 +52,9 @@ extension Accounts {
             found.user, at: found.address, judgedBy: found.password, from: source)
     }
 
-    /// Exchanges a single-use refresh token for new tokens.
+    /// Exchanges a single-use refresh token for a new access token and a new refresh token.
     ///
-    /// - Parameter request: the idempotency key that the client gives its request; nil if it gives
+    /// - Parameter request: the idempotency key of the client's request; nil if the client gives
     ///   none.
     func renew(
         _ text: String, as request: String?, from source: AttemptSource
@@ -61,9 +62,10 @@ extension Accounts {
         try begin([.renewals(from: source.address)])
         try await awaitSigner()
         let token = try refreshToken(text)
-        // The end of the sign-in may be known, and not have reached the account.
+        // This node may know that the sign-in has ended before the stored account shows it.
         if isRevoked(token) { try await end(token) }
-        // A repetition was perhaps answered before a newer key was known.
+        // If the client repeats this request, a node may have answered the first try with the token
+        // that follows from the second-newest signing key.
         let secrets =
             request.map { request in derivingKeys.map { token.nextSecret(for: request, by: $0) } }
             ?? [randomSecret()]
@@ -77,12 +79,13 @@ extension Accounts {
                 guard error.code == 401 || error.code == 403 else {
                     throw error.code == 404 ? .signedOut : error
                 }
-                // A disabled account has no sign-in that goes on.
+                // No sign-in of a disabled account (403) can be renewed.
                 refusal = error.code == 401 ? error : .signedOut
             }
         }
-        // Whoever used it before may have stolen it, so that neither goes on. The access tokens of
-        // a sign-in that has ended are refused, even if the node died that ended it.
+        // The refresh token was used before, perhaps by a thief, so the sign-in ends for everybody
+        // who has a token of it. Its access tokens are revoked even if a node died while it ended
+        // the sign-in.
         try await end(token)
         throw refusal
     }
@@ -93,7 +96,7 @@ extension Accounts {
         try await end(signIn, of: token.user)
     }
 
-    /// Ends a sign-in; a sign-in that has ended already, or is not known here yet, is no error.
+    /// Ends a sign-in; it is no error if the sign-in has already ended or is not known here yet.
     func end(_ signIn: DeviceSignIn, of user: UserID) async throws(LineError) {
         let end = Mutation(
             EndSignIn(signIn.id, began: signIn.began), at: signIn.address, of: user)
@@ -134,8 +137,9 @@ extension Accounts {
         guard email.digest != address else {
             throw LineError(409, "The account has this e-mail address already")
         }
-        // First the new one: if the node dies in between, the user has both, and asks again.
-        // An account that an earlier version stored under another spelling moves, too.
+        // The new address is stored first: if the node dies before it removes the old address, the
+        // user can sign in with both, and can repeat the request. An account that an earlier
+        // version stored under the digest of another spelling moves, too.
         let holder = try await accounts(of: text).first { $0.address != address }
         guard holder.map({ $0.address == email.digest }) ?? true else { throw .emailInUse }
         let password = account.password
@@ -155,7 +159,8 @@ extension Accounts {
         _ user: UserID, at address: AddressID, with password: String, from source: AttemptSource
     ) async throws(LineError) {
         let account = try await account(of: user, at: address, with: password, from: source)
-        // The user's messages stay, as after leaving; notifications about them are withdrawn.
+        // The user's messages stay, as after leaving a chat; notifications about them are
+        // withdrawn.
         let none = Clearable<FieldText>(nil)
         try await write(
             Mutation(SetProfile(Profile.Edit(name: none, email: none, photo: none)), by: user))
@@ -173,15 +178,16 @@ extension Accounts {
             try await write(Mutation(DeleteItem(), on: item.id, by: user))
         }
         try await remove(account, at: address)
-        // What they uploaded and did not send goes with this, too.
+        // This revocation also deletes the files that the user uploaded and did not send.
         try await write(Mutation(.revoke(user, through: SigningTable.deletionNow)))
     }
 
-    /// Returns the users whose accounts have these e-mail addresses.
+    /// Returns the users whose accounts have these e-mail addresses, in the same order.
     ///
     /// - Throws: 404 if an address has no account; 429 if the user looks up too many addresses.
     func find(_ emails: [String], for user: UserID) async throws(LineError) -> [UserID] {
-        // All at once: a request that is refused in between would be so again and again.
+        // All look-ups are counted at once, because a request that is refused in the middle would
+        // be refused at each repetition.
         try begin(Array(repeating: .lookUps(by: user), count: emails.count))
         var found: [UserID] = []
         for email in emails {
@@ -197,7 +203,7 @@ extension Accounts {
         return found
     }
 
-    /// Returns the account of a user who is signed in.
+    /// Returns the account of a signed-in user; throws if it is missing (404) or disabled (403).
     func account(of user: UserID, at address: AddressID) async throws(LineError) -> AccountView {
         guard let account = try await accounts(at: address).first(where: { $0.user == user })
         else { throw LineError(404, "Account not found") }
@@ -215,10 +221,10 @@ extension Accounts {
         }
     }
 
-    /// Returns the accounts of an e-mail address, stored under its current or its earlier digest.
+    /// Returns the accounts of an e-mail address, which are stored under either of two digests.
     ///
-    /// An account under the earlier digest, of the exact spelling, comes first: another account may
-    /// have signed up since under the current digest, of the normalised spelling.
+    /// An account under the digest that earlier versions used comes first, because another account
+    /// may have signed up since under the digest that the present version uses.
     private func accounts(of email: String) async throws(LineError) -> [AccountView] {
         var accounts: [AccountView] = []
         for digest in try EmailAddress.storedDigests(of: email).reversed() {
@@ -231,9 +237,9 @@ extension Accounts {
         try await find(AccountsQuery(address)).found
     }
 
-    /// Returns the account of a user after checking its password.
+    /// Returns the account of a user after checking the user's password.
     ///
-    /// - Throws: 403 for a wrong password, and not 401, since the client is signed in.
+    /// - Throws: 403 for a wrong password; not 401, because the client is signed in.
     private func account(
         of user: UserID, at address: AddressID, with password: String, from source: AttemptSource
     ) async throws(LineError) -> AccountView {
@@ -248,9 +254,9 @@ extension Accounts {
 
     /// Adds an account, unless another account with the same e-mail address was added first.
     ///
-    /// Two nodes that handle sign-ups of one address at once both accept them. When the writes are
-    /// acknowledged, all live owners of the shard have both accounts, and both nodes see which was
-    /// first.
+    /// Two nodes that handle sign-ups with one e-mail address at the same time both write an
+    /// account. Once the writes are acknowledged, all live owners of the shard store both accounts,
+    /// so both nodes see which account came first, and the other account is removed.
     private func add(_ user: UserID, at email: EmailAddress, _ hash: String) async throws(LineError)
     {
         let signUp = SignUp(
@@ -283,7 +289,10 @@ extension Accounts {
             upTo: account.signedInAt, mayBeMissing: true)
     }
 
-    /// - Parameter hash: the hash of the password that the user has given.
+    /// Begins a sign-in on an account, and returns its access token and its refresh token.
+    ///
+    /// - Parameter hash: the hash of the verified password; the sign-in is refused if the account
+    ///   now has another.
     private func begin(
         _ user: UserID, at address: AddressID, judgedBy hash: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
@@ -308,8 +317,9 @@ extension Accounts {
             RenewSignIn(token.signIn, renewal, issued: token.stamp, began: token.began),
             at: token.address, of: token.user)
         let stamp = try await stamp(of: renew)
-        // Two nodes that are asked at the same moment both accept. When the write is answered, all
-        // owners that are alive have both renewals, and the same write is refused for the lesser.
+        // Two nodes that receive one refresh token at the same moment both accept it. Once the
+        // write is acknowledged, all live owners store both renewals, so the same write is refused
+        // for the renewal that has lost.
         try await write(renew)
         return RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn, secret: secret,
@@ -319,13 +329,13 @@ extension Accounts {
     /// Changes an account and revokes the access tokens issued up to the change, or up to now if
     /// the outcome of the change is unknown.
     ///
-    /// Tokens issued so far are revoked before the change, too: if this node dies in between, no
-    /// token outlives the change. A client whose token is revoked and whose sign-in is still valid
-    /// renews the token.
+    /// The access tokens issued so far are also revoked before the change, so that none stays valid
+    /// if this node dies after the change. A client whose access token is revoked, and whose
+    /// sign-in is still valid, uses its refresh token to get a new access token.
     ///
     /// - Parameters:
-    ///   - name: the ID of the user, or of the sign-in, whose tokens are revoked.
-    ///   - issued: the time of the last sign-in or renewal; zero if there is none.
+    ///   - name: the ID of the user, or of the sign-in, whose access tokens are revoked.
+    ///   - issued: the time up to which access tokens are revoked before the change; zero for none.
     private func change(
         _ mutation: Mutation, revoking name: UserID, upTo issued: HybridTimestamp,
         mayBeMissing: Bool = false

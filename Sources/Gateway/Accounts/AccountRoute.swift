@@ -6,7 +6,7 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request about an account: a method and a path, and the keys of its body.
+/// A kind of HTTP request about an account: its method, its path, and the keys of its JSON body.
 enum AccountRoute: String, CaseIterable, Sendable {
     case signUp = "POST accounts"
     case signIn = "POST sessions"
@@ -23,7 +23,7 @@ enum AccountRoute: String, CaseIterable, Sendable {
         var isRequired = true
     }
 
-    /// - Parameter path: the segments of the path, `v1` first.
+    /// - Parameter path: the segments of the request's URL path, of which the first is `v1`.
     init?(_ method: Method, _ path: [String]) {
         guard path.first == "v1" else { return nil }
         let method = method == .head ? .get : method
@@ -31,16 +31,16 @@ enum AccountRoute: String, CaseIterable, Sendable {
         self.init(rawValue: name)
     }
 
-    /// Returns the HTTP methods of an account path; none for any other path.
+    /// Returns the HTTP methods of requests about accounts on a path; none for any other path.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put, .delete].filter { AccountRoute($0, path) != nil }
     }
 
     var method: String { String(rawValue.prefix { $0 != " " }) }
-    /// The path as the API description shows it, such as `/v1/account/password`.
+    /// The URL path as the OpenAPI description shows it, such as `/v1/account/password`.
     var path: String { "/v1/" + rawValue.drop { $0 != " " }.dropFirst() }
 
-    /// Whether only a user who is signed in may make the request.
+    /// Whether only a signed-in user may make this request about an account.
     var needsSignIn: Bool {
         switch self {
         case .signUp, .signIn, .renew: false
@@ -48,11 +48,11 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the request waits until this node has the state that the client's session token
-    /// names.
+    /// Whether this node answers the account request only once it has received all writes that the
+    /// client's session token names.
     ///
-    /// A sign-out returns no data, and any node records it, even one that cannot obtain the state
-    /// that the client has seen on other nodes.
+    /// A sign-out does not wait, because it returns no data, and because any node can execute it,
+    /// even one that cannot obtain the writes that the client has seen on other nodes.
     var waitsForToken: Bool {
         switch self {
         case .signOut, .signOutEverywhere: false
@@ -95,9 +95,9 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the values of a request body by key.
+    /// Returns the values of a JSON request body by key.
     ///
-    /// - Throws: 400 for an unknown, missing or non-text key.
+    /// - Throws: 400 for an unknown or a missing key, or for a value that is no string.
     func values(of members: [JSONValue.Member]) throws(LineError) -> [String: String] {
         var values: [String: String] = [:]
         for member in members {
@@ -115,7 +115,7 @@ enum AccountRoute: String, CaseIterable, Sendable {
     }
 }
 
-/// A request about an account, with the values of its body and the identity of its client.
+/// An HTTP request about an account, with the values of its body and the identity of its client.
 struct AccountRequest: Sendable {
     let route: AccountRoute
     let values: [String: String]
@@ -125,7 +125,7 @@ struct AccountRequest: Sendable {
 }
 
 extension Accounts {
-    /// Executes a request about an account.
+    /// Executes an HTTP request about an account, such as a sign-in.
     ///
     /// - Returns: the JSON body of the response.
     func answer(_ request: AccountRequest) async throws(LineError) -> [UInt8] {

@@ -7,38 +7,43 @@ import Node
 import Session
 import Wire
 
-/// The services that `Accounts` needs from its host: randomness, password threads, keys, a log.
+/// The services that the account actor (`Accounts`) needs from its program: random bytes, threads
+/// for password hashing, the cluster's signing keys, and a log.
 package protocol AccountHost: OwnRequestHost {
     func randomBytes(_ count: Int) -> [UInt8]
-    /// Queues password work for a worker thread, in round robin over the clients' addresses.
+    /// Queues a password computation for a worker thread, in round robin over the client addresses.
     ///
-    /// - Parameter onDone: called on the event loop's thread; with nil if the queue is full.
+    /// - Parameter onDone: called on the event loop's thread with the result, or nil if the queue
+    ///   is full.
     func start(
         _ work: PasswordWork, from address: String,
         onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
     )
-    /// Returns the changes of keys and revocations since the last call, at first all; nil for none.
+    /// Returns the signing keys and token revocations that have changed since the last call, and
+    /// all of them at the first call; nil for none.
     func takeSigningNews() -> SigningNews?
     /// Whether this node creates the cluster's first signing key.
     var makesFirstKey: Bool { get }
-    /// Tells open connections that the keys of access tokens, or the revocations, have changed.
+    /// Notifies the open connections that the keys or the revocations of tokens have changed.
     func onKeysChanged()
-    /// Writes a line to the node's log; it contains no secret.
+    /// Writes a line, which must contain no secret, to the node's log.
     func log(_ line: String)
 }
 
 /// A password computation, hashing or verification, that takes too long for the event loop.
 package enum PasswordWork: Sendable {
     package enum Result: Sendable {
-        /// The hash; nil if memory is short.
+        /// The password's hash; nil if there was too little memory to compute it.
         case hashed(String?)
-        /// The index of the hash that the password matches; nil if it matches none.
+        /// The index of the hash that the password matches; nil if the password matches none.
         case found(Int?)
     }
 
     case hash(String)
-    /// Finds the hash that a password matches; with no hashes, it verifies a decoy, which takes as
-    /// long.
+    /// Finds the hash, among several, that a password matches.
+    ///
+    /// If there are no hashes, the computation verifies a dummy hash, which takes as long, so that
+    /// its duration does not reveal whether an account exists.
     case find(String, among: [String])
 
     package func run() -> Result {
@@ -51,19 +56,19 @@ package enum PasswordWork: Sendable {
         }
     }
 
-    /// The hash of a random password that nobody knows.
+    /// The dummy hash, of a random password, which is verified if no account exists.
     private static let decoy =
         Password.hash(String(UInt64.random(in: 0...UInt64.max), radix: 36)) ?? ""
 }
 
-/// The accounts of the cluster, as one node serves them: it signs users up, in and out, issues
-/// their tokens, and knows which tokens are revoked.
+/// The account service of one node: it signs users up, in and out, issues access and refresh
+/// tokens, and checks whether a token is revoked.
 ///
-/// The operations of accounts are asynchronous, unlike those of the chat: a sign-in is rare, and
-/// waits for a worker thread and for several responses.
+/// Operations on accounts are asynchronous, unlike chat requests, because a sign-in waits for a
+/// worker thread and for the replies to several reads and writes.
 package actor Accounts {
     private nonisolated let executor: any SerialExecutor
-    /// The executor of tasks for users' requests, on the event loop's thread.
+    /// The executor of the tasks that answer account requests, on the event loop's thread.
     nonisolated let tasks: LoopTaskExecutor
     private nonisolated let host: any AccountHost
     private nonisolated let requests: OwnRequests
@@ -84,7 +89,7 @@ package actor Accounts {
     package static let passwordBytes = 8...256
     /// The maximum number of concurrent password computations for one client address, for fairness.
     private static let workOfSourceMax = 16
-    /// The maximum wait of a sign-in for a cluster's first signing key, in milliseconds.
+    /// The maximum wait of a sign-in for a new cluster's first signing key, in milliseconds.
     private static let signerMilliseconds: UInt64 = 3 * ClusterKeys.settleMilliseconds
 
     package init(
@@ -102,7 +107,8 @@ package actor Accounts {
         executor.asUnownedSerialExecutor()
     }
 
-    /// The keys of access tokens; nil before the node is in a cluster.
+    /// The keys and revocations that decide whether an access token is valid; nil until this node
+    /// has received them.
     package var keySet: KeySet? { keys.keySet }
 
     /// Whether a signing key unknown to this node may still arrive from another node.
@@ -110,7 +116,7 @@ package actor Accounts {
 
     // MARK: Keys
 
-    /// Applies the changes of signing keys and revocations that the node has received.
+    /// Applies the changes of signing keys and token revocations that this node has received.
     package func onSigningNews() {
         let now = clock.milliseconds
         let known = now - min(now, ClusterKeys.comingMilliseconds)
@@ -119,21 +125,23 @@ package actor Accounts {
         host.onKeysChanged()
     }
 
-    /// Adds a signing key if the cluster needs one; called at each tick.
+    /// Adds a key that signs tokens if the cluster needs one; called at each tick of a timer.
     package func onTick() {
         let now = clock.milliseconds
         let waiting = tickWaiters
         tickWaiters = []
         for waiter in waiting { waiter.resume() }
-        // The first wrong address is not to take longer than others.
+        // The dummy hash is computed now, so that the first sign-in with an unknown e-mail address
+        // takes no longer than later ones.
         if lookAt == 0 { host.start(.find("", among: []), from: "") { _ in } }
         keys.noteKnown(upTo: now - min(now, ClusterKeys.comingMilliseconds))
-        // The first time, everything that the node knows.
+        // The first call applies all keys and revocations that this node has stored.
         if keys.readAt == nil { onSigningNews() }
         guard !isAddingKey, now >= lookAt else { return }
         lookAt = now + ClusterKeys.lookMilliseconds
         guard keys.needsKey(wallMilliseconds: clock.wallMilliseconds) else { return }
-        // Where all nodes see that another key is needed, a few add one.
+        // All nodes see that another key is needed. Each adds one with a probability of 1/256 at
+        // each check, so that few do.
         let isMine =
             keys.keys.isEmpty ? host.makesFirstKey : (host.randomBytes(1).first ?? 0) == 0
         guard isMine else { return }
@@ -148,16 +156,16 @@ package actor Accounts {
             try await write(Mutation(.addKey(name, secret)))
             host.log("key for access tokens added key=\(name)")
         } catch {
-            // Looked for again in a moment.
+            // The next check, after `lookMilliseconds`, tries again.
         }
         isAddingKey = false
     }
 
     // MARK: Requests
 
-    /// Executes a query as a user, or as the cluster.
+    /// Executes a query with the rights of a user, or of the cluster itself.
     ///
-    /// - Returns: the result, and whether the results of some shards are missing.
+    /// - Returns: the result of the query, and whether the results of some shards are missing.
     func find<Asked: Query>(
         _ query: Asked, of user: UserID = Mutation.cluster
     ) async throws(LineError) -> (found: Asked.Answer, isPartial: Bool) {
@@ -168,8 +176,8 @@ package actor Accounts {
         return (found, listing.isPartial)
     }
 
-    /// Executes a write and waits until all live owners of the shard have stored it, so that every
-    /// node refuses to repeat a one-time action.
+    /// Executes a write, and waits until all live owners of the shard have stored it, so that no
+    /// node accepts a one-time action, such as the use of a refresh token, twice.
     @discardableResult
     func write(_ mutation: Mutation) async throws(LineError) -> Response {
         try await result(of: mutation).get()
@@ -192,7 +200,7 @@ package actor Accounts {
         return hash
     }
 
-    /// Returns the account that the password matches; nil if it matches none.
+    /// Returns the account, of several, whose password hash matches a password; nil if none does.
     func account(
         among accounts: [AccountView], with password: String, from source: AttemptSource
     ) async throws(LineError) -> AccountView? {
@@ -223,9 +231,9 @@ package actor Accounts {
 
     // MARK: Limits
 
-    /// Counts an attempt against the limits of these subjects.
+    /// Counts an attempt, such as a sign-in, against limits, such as those of a client address.
     ///
-    /// - Throws: 429 if a subject has to wait.
+    /// - Throws: 429 if one of the subjects has to wait before its next attempt.
     func begin(_ subjects: [AttemptLimiter.Subject]) throws(LineError) {
         guard let seconds = attempts.begin(subjects, now: clock.milliseconds) else { return }
         throw .tooManyAttempts(seconds)
@@ -234,10 +242,10 @@ package actor Accounts {
     /// Runs a password check of an account, which counts as an attempt unless the password is
     /// right.
     ///
-    /// A device or an address from which the user has signed in before has counters of its own, so
-    /// that others' guesses do not lock the user out. A check that fails before it compares a
-    /// password counts for this pair of account and source alone, which damps floods; its pause is
-    /// at most `AttemptLimiter.shortPause`, so that a client that was told to try again can.
+    /// Checks from a device or an address where the user has signed in before are counted
+    /// separately, so that other people's guesses do not lock the user out. A check that fails
+    /// before it compares a password counts only for this pair of account and source. The pause
+    /// after it is at most `AttemptLimiter.shortPause`, because the client was asked to try again.
     ///
     /// - Throws: 429 if a limit is reached, or the error of `compare`.
     func guess(
@@ -280,11 +288,12 @@ package actor Accounts {
 
     func randomSecret() -> [UInt8] { host.randomBytes(32) }
 
-    /// The keys from which a node may have derived the next refresh token, the newest first.
+    /// The two newest signing keys, the newest first: a node may have derived a client's next
+    /// refresh token from either.
     var derivingKeys: [ClusterKeys.Key] { Array(keys.keys.suffix(2).reversed()) }
 
-    /// Waits, for `signerMilliseconds` at most, until this node has a key to sign tokens; a new
-    /// cluster has yet to create its first.
+    /// Waits, for at most `signerMilliseconds`, until this node has a key to sign tokens, because a
+    /// new cluster has none at first.
     func awaitSigner() async throws(LineError) {
         let deadline = clock.milliseconds + Accounts.signerMilliseconds
         while clock.milliseconds < deadline {
@@ -329,7 +338,7 @@ package actor Accounts {
         keys.revocations.stamps[token.signIn.text] != nil
     }
 
-    /// The current wall-clock time.
+    /// The current wall-clock time, as a hybrid timestamp.
     var now: HybridTimestamp { HybridTimestamp(milliseconds: clock.wallMilliseconds) }
 }
 

@@ -4,19 +4,19 @@ import Wire
 /// The limiter of password guesses and of requests that are expensive for the cluster.
 ///
 /// Each subject, such as a pair of an account and a client address, has some attempts without a
-/// pause; after them, each attempt doubles the pause before the next. An attempt counts when it
-/// begins, so that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each
-/// node counts separately.
+/// pause; then each attempt doubles the pause before the next. An attempt counts when it begins, so
+/// that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each node
+/// counts separately.
 struct AttemptLimiter: Sendable {
-    /// A counter with its limits: attempts with the same name are counted together.
+    /// A counter of attempts with its limits; subjects with the same name share one counter.
     struct Subject: Hashable, Sendable {
         let name: String
-        /// The number of attempts without a pause.
+        /// The number of attempts that are allowed before pauses between attempts begin.
         let free: Int
-        /// The shortest and the longest pause, in milliseconds.
+        /// The shortest and the longest pause between two attempts, in milliseconds.
         var pauseMin: UInt64 = 0
         var pauseMax = AttemptLimiter.pauseMax
-        /// The time after which the counter decreases by one attempt, in milliseconds.
+        /// The time after which the counter of attempts decreases by one, in milliseconds.
         var forgiving: UInt64 = 600_000
     }
 
@@ -24,25 +24,25 @@ struct AttemptLimiter: Sendable {
         var attempts = 0
         /// The time until which attempts are refused, in milliseconds.
         var blockedUntil: UInt64 = 0
-        /// When the counter began or last decreased with time, in milliseconds.
+        /// When the counter of attempts started or was last decreased with time, in milliseconds.
         var triedAt: UInt64 = 0
     }
 
-    /// The longest pause, in milliseconds (15 minutes).
+    /// The longest pause between two attempts, in milliseconds (15 minutes).
     static let pauseMax: UInt64 = 900_000
-    /// How long the counter of a subject without attempts is kept, in milliseconds (1 hour).
+    /// How long the counter of a subject that makes no attempts is kept, in milliseconds (1 hour).
     static let memoryMilliseconds: UInt64 = 3_600_000
     /// The longest pause after an attempt that failed before a password was compared, in
     /// milliseconds.
     static let shortPause: UInt64 = 250
-    /// The maximum number of subjects with counters.
+    /// The maximum number of subjects whose attempts are counted.
     static let recordsMax = 65_536
 
     private var records: [String: Record] = [:]
 
-    /// Counts an attempt for all subjects, if none of them has to wait.
+    /// Counts an attempt for all subjects, such as an account, if none of them has to wait.
     ///
-    /// - Returns: how long to wait, in seconds; nil where the attempt may be made.
+    /// - Returns: the seconds that the client has to wait; nil if the attempt may be made now.
     mutating func begin(_ subjects: [Subject], now: UInt64) -> Int? {
         let waits = subjects.compactMap { subject -> UInt64? in
             guard let record = records[subject.name], now < record.blockedUntil else { return nil }
@@ -62,13 +62,14 @@ struct AttemptLimiter: Sendable {
         let beyond = record.attempts - subject.free
         if beyond >= 0 {
             let pause = max(1_000 << UInt64(min(beyond, 20)), subject.pauseMin)
-            // Several attempts at once have a pause each.
+            // The pauses after parallel attempts add up.
             record.blockedUntil = max(record.blockedUntil, now) + min(pause, subject.pauseMax)
         }
         records[subject.name] = record
     }
 
-    /// Subtracts an attempt that succeeded, and ends the pause.
+    /// Subtracts an attempt that succeeded, or that compared no password, from a subject's counter,
+    /// and ends the pause before the next attempt.
     mutating func forget(_ subject: Subject) {
         guard var record = records[subject.name] else { return }
         record.attempts -= 1
@@ -86,7 +87,8 @@ struct AttemptLimiter: Sendable {
     /// Resets the counter of a subject whose last attempt had the right password.
     mutating func forgetAll(of subject: Subject) { records[subject.name] = nil }
 
-    /// Removes expired counters once the table is full and, if that is not enough, the older half.
+    /// Removes the expired counters of attempts once the maximum number of counters is reached and,
+    /// if that is not enough, the older half of the counters.
     private mutating func dropOldest(now: UInt64) {
         guard records.count >= AttemptLimiter.recordsMax else { return }
         records = records.filter { now < $0.value.triedAt + AttemptLimiter.memoryMilliseconds }
@@ -98,7 +100,7 @@ struct AttemptLimiter: Sendable {
 }
 
 extension AttemptLimiter.Subject {
-    /// Guesses of an account's password from one address.
+    /// Guesses of an account's password from one client address.
     static func guesses(of account: String, from address: String) -> Self {
         Self(name: "guess \(account) from \(address)", free: 5)
     }
@@ -117,10 +119,11 @@ extension AttemptLimiter.Subject {
     /// before.
     static func guesses(of account: String) -> Self { Self(name: "guess \(account)", free: 200) }
 
-    /// Guesses from one address, which many users may share.
+    /// Guesses of any account's password from one client address, which many users may share.
     static func guesses(from source: String) -> Self { Self(name: "from \(source)", free: 100) }
 
-    /// The limit of sign-ins of one account, successful or not: each is stored for a while.
+    /// The limit of sign-ins to one account, even of those that fail in the end, because the
+    /// cluster stores each sign-in for a while.
     static func signIns(of account: String) -> Self {
         Self(name: "in \(account)", free: 60, pauseMax: 60_000, forgiving: 10_000)
     }
@@ -133,14 +136,14 @@ extension AttemptLimiter.Subject {
         Self(name: "up \(source)", free: 200, pauseMax: 60_000, forgiving: 10_000)
     }
 
-    /// Look-ups of other users by e-mail address; the limit exceeds the ordinary use of a person.
+    /// Look-ups of other users by e-mail address; a person who chats does not reach the limit.
     static func lookUps(by user: UserID) -> Self {
         Self(
             name: "look \(user)", free: 30, pauseMin: 10_000, pauseMax: 10_000,
             forgiving: 10_000)
     }
 
-    /// Renewals, from one client address, whose refresh tokens were refused.
+    /// Renewals of sign-ins from one client address whose refresh tokens were refused.
     static func renewals(from source: String) -> Self {
         Self(name: "renew \(source)", free: 200, pauseMax: 60_000, forgiving: 1_000)
     }

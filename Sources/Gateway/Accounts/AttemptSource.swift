@@ -2,18 +2,18 @@ import Chat
 
 /// The origin of a password attempt: a client address and, if known, a device's sign-in.
 struct AttemptSource: Sendable {
-    /// The address of the client.
+    /// The network address of the client.
     let address: String
-    /// The current or ended sign-in of the client's device; nil if the client shows none.
+    /// The sign-in, perhaps ended, that the client's access token names; nil for no such token.
     var signIn: DeviceSignIn?
 }
 
-/// The addresses from which users have signed in lately, as one node remembers them.
+/// The client addresses from which users have signed in recently, as one node remembers them.
 ///
-/// Wrong passwords from other addresses do not lock a user out at a remembered address.
+/// Wrong passwords from other addresses do not lock out a user who signs in from a remembered one.
 struct KnownAddresses: Sendable {
-    /// The maximum number of pairs of an account and an address; when it is exceeded, the half with
-    /// the oldest sign-ins is removed.
+    /// The maximum number of remembered pairs of an account and a client address; beyond it, the
+    /// half with the oldest sign-ins is removed.
     static let pairsMax = 65_536
 
     private struct Pair: Hashable {

@@ -2,38 +2,40 @@ import Crypto
 import Node
 import Wire
 
-/// The cluster's own signing keys and revocations, as known to this node.
+/// The cluster's own keys that sign access and refresh tokens, and the revocations of tokens, as
+/// far as this node has received them.
 ///
 /// Each node stores all keys and revocations on disk and receives changes from the other nodes. A
-/// new key signs nothing for `settleMilliseconds`, so that all nodes receive it first.
+/// new key signs nothing for `settleMilliseconds`, so that all nodes receive the key first.
 struct ClusterKeys: Sendable {
     struct Key: Sendable {
         let name: String
         let secret: [UInt8]
-        /// The creation time, in milliseconds since 1970.
+        /// The creation time of the signing key, in milliseconds since 1970.
         let createdAt: Int64
-        /// When this node received the key, in milliseconds of its monotonic clock.
+        /// When this node received the signing key, in milliseconds of its monotonic clock.
         let readAt: UInt64
     }
 
-    /// The interval at which a node checks whether the cluster needs a key, in milliseconds.
+    /// The interval of checks whether the cluster needs another signing key, in milliseconds.
     static let lookMilliseconds: UInt64 = 250
-    /// The maximum time for a new key to propagate to this node, in milliseconds.
+    /// The maximum time for a new signing key to propagate to this node, in milliseconds.
     static let comingMilliseconds: UInt64 = 1_000
-    /// The time between a key's arrival at this node and its first signature, in milliseconds.
+    /// The time between a signing key's arrival at this node and its first use, in milliseconds.
     static let settleMilliseconds: UInt64 = 1_000
-    /// The age at which the newest key is replaced, in milliseconds (30 days).
+    /// The age at which the newest signing key is replaced by another, in milliseconds (30 days).
     static let ageMaxMilliseconds: Int64 = 30 * 24 * 3_600_000
-    /// The maximum number of unknown key names that are tracked; beyond it, tokens with other
-    /// unknown keys are refused at once.
+    /// The maximum number of key names that tokens contain and this node does not know, and that
+    /// the node remembers; beyond it, tokens with other unknown keys are refused at once.
     private static let unknownMax = 256
 
-    /// The keys, ascending by creation time.
+    /// The signing keys, in the order of their creation times.
     private(set) var keys: [Key] = []
     private(set) var revocations = Revocations()
-    /// The time up to which this node has other nodes' changes, in milliseconds; nil at first.
+    /// The time up to which this node has received other nodes' changes of keys and revocations, in
+    /// milliseconds; nil before the first of them.
     private(set) var readAt: UInt64?
-    /// When a token first named each key that this node does not have, in milliseconds, by key
+    /// When a token first named each signing key that this node lacks, in milliseconds, by key
     /// name.
     private var unknown: [String: UInt64] = [:]
 
@@ -42,7 +44,7 @@ struct ClusterKeys: Sendable {
             ? nil : KeySet(keys.map { (name: $0.name, secret: $0.secret) }, revocations)
     }
 
-    /// Applies new keys, new revocations, and removals of revocations.
+    /// Applies new signing keys, new token revocations, and removals of revocations.
     ///
     /// - Parameter known: the time up to which other nodes' changes are included, in milliseconds.
     /// - Returns: whether keys or revocations have changed; true for the first call.
@@ -68,15 +70,17 @@ struct ClusterKeys: Sendable {
         return isFirst || before.0 != keys.count || before.1 != revocations
     }
 
-    /// Records that this node has all changes up to a time, in milliseconds.
+    /// Records that this node has all changes of keys up to a time, in milliseconds.
     mutating func noteKnown(upTo time: UInt64) { readAt = readAt.map { max($0, time) } }
 
-    /// Returns the newest key known for `settleMilliseconds`, which signs new tokens; nil for none.
+    /// Returns the key that signs new tokens: the newest that this node has had for
+    /// `settleMilliseconds`; nil if there is none.
     func signer(now: UInt64) -> Key? {
         keys.last { now >= $0.readAt + ClusterKeys.settleMilliseconds }
     }
 
-    /// Whether the cluster needs another key: it has none, or its newest is old.
+    /// Whether the cluster needs another signing key, because it has none, or because its newest is
+    /// older than `ageMaxMilliseconds`.
     func needsKey(wallMilliseconds: UInt64) -> Bool {
         guard readAt != nil else { return false }
         guard let newest = keys.last else { return true }
@@ -84,8 +88,8 @@ struct ClusterKeys: Sendable {
             > ClusterKeys.ageMaxMilliseconds
     }
 
-    /// Whether an unknown key may still propagate to this node: a token first named it only
-    /// recently.
+    /// Whether a signing key that this node lacks may still arrive, because a token has named the
+    /// key for the first time only recently.
     mutating func isComing(_ name: String, now: UInt64) -> Bool {
         guard !keys.contains(where: { $0.name == name }) else { return false }
         let since = unknown[name] ?? now

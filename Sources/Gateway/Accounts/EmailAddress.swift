@@ -3,22 +3,21 @@ import LineProtocol
 import Spelling
 import Wire
 
-/// An e-mail address, and the digest under which its accounts are stored.
+/// An e-mail address, and the digest under which the cluster stores the accounts with the address.
 package struct EmailAddress: Hashable, Sendable {
-    /// The maximum length of an address, in bytes: a path of RFC 5321, section 4.5.3.1.3, without
-    /// the angle brackets.
+    /// The maximum length of an e-mail address, in bytes: that of a path in RFC 5321 (section
+    /// 4.5.3.1.3) without its angle brackets.
     static let bytesMax = 254
 
-    /// The address as it was typed.
+    /// The e-mail address as the user typed it.
     package let text: String
-    /// The SHA-256 digest of the normalised address, in base64url: a valid ID that does not reveal
-    /// the address.
+    /// The SHA-256 digest of the normalised address, in base64url: an ID that does not reveal it.
     package let digest: AddressID
 
-    /// Checks the syntax of an address; only a mail to it can show whether somebody reads it.
+    /// Checks the syntax of an e-mail address, but not whether the mailbox exists.
     ///
-    /// Two addresses have one digest if they differ only in case, in the Unicode normalisation
-    /// form, or in the spelling of an internationalised domain name.
+    /// Two e-mail addresses have the same digest if they differ only in case, in the Unicode
+    /// normalisation form, or in the spelling of an internationalised domain name.
     ///
     /// - Throws: 400 for an invalid address.
     package init(_ text: String) throws(LineError) {
@@ -31,13 +30,14 @@ package struct EmailAddress: Hashable, Sendable {
         digest = EmailAddress.digest(of: Array("\(local)@\(domain)".utf8))
     }
 
-    /// The digests under which an account of the address may be stored, the current one first.
+    /// The digests under which an account with this e-mail address may be stored: the current one,
+    /// and that of earlier versions if it differs.
     private var storedDigests: [AddressID] {
         [digest] + [EmailAddress.earlierDigest(of: text)].filter { $0 != digest }
     }
 
-    /// Returns the digests under which an account of the address may be stored, the current one
-    /// first; earlier versions normalised only the case of ASCII letters.
+    /// Returns the digests under which an account with an e-mail address may be stored: the current
+    /// one, then that of earlier versions, which normalised only the case of ASCII letters.
     ///
     /// - Throws: 400 for an invalid address.
     package static func storedDigests(of text: String) throws(LineError) -> [AddressID] {

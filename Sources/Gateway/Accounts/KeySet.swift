@@ -4,9 +4,9 @@ import Wire
 
 /// The keys that verify access tokens (JSON Web Key Set, RFC 7517), and the revocations of tokens.
 package struct KeySet: Sendable {
-    /// The error of a text that is no usable set of keys.
+    /// The error for a text that is no usable JSON Web Key Set.
     package struct Unusable: Error, Hashable {
-        /// The message for the person who wrote the file; it contains no key.
+        /// The error message for the person who wrote the key file; it contains no key.
         package let sentence: String
     }
 
@@ -15,15 +15,15 @@ package struct KeySet: Sendable {
         let key: SignatureKey
     }
 
-    /// The maximum number of keys in a set: a token may have to be checked with each.
+    /// The maximum number of keys in a set, since a token may have to be checked with each key.
     package static let keysMax = 32
 
-    /// The rules for an app's own tokens; nil for tokens that the cluster issues.
+    /// The rules for tokens of an app's own account system; nil if the cluster issues the tokens.
     package var rules: TokenRules?
     private var entries: [Entry] = []
     private var revocations = Revocations()
 
-    /// Creates the set of the cluster's own keys, which sign with HS256.
+    /// Creates the key set from the cluster's own keys, which sign with HS256.
     init(_ secrets: [(name: String, secret: [UInt8])], _ revocations: Revocations) {
         entries = secrets.map { Entry(name: $0.name, key: .hs256($0.secret)) }
         self.revocations = revocations
@@ -31,7 +31,7 @@ package struct KeySet: Sendable {
 
     func revokes(_ access: AccessToken) -> Bool { revocations.contains(access) }
 
-    /// Whether the set has a key with this `kid`, or one without any `kid`.
+    /// Whether the key set has a key with this key ID (`kid`), or a key without a key ID.
     func hasKey(named name: String) -> Bool {
         entries.contains { $0.name == nil || $0.name == name }
     }
@@ -60,7 +60,7 @@ package struct KeySet: Sendable {
         }
     }
 
-    /// Whether one of the keys verifies the signature of a message.
+    /// Whether one of the key set's keys verifies the signature of a message.
     ///
     /// - Parameters:
     ///   - algorithm: the `alg` of the token; a key verifies only its own algorithm.

@@ -5,16 +5,16 @@ import Wire
 
 /// The single-use token by which a device renews its access token and continues its sign-in.
 ///
-/// A node signs each token, so that one that is used a second time can be told from a forged one.
+/// Tokens are signed, so that a genuine token used a second time differs from a forged one.
 package struct RefreshToken: Hashable, Sendable {
-    /// The digest of the e-mail address, under which the account is stored.
+    /// The digest of the user's e-mail address, under which the account is stored.
     let address: AddressID
     let user: UserID
     let signIn: SignInID
     let secret: String
-    /// The time of the sign-in.
+    /// The time at which the sign-in began.
     let began: HybridTimestamp
-    /// The time at which the token was issued, by the sign-in or by a renewal.
+    /// The time at which the refresh token was issued, by the sign-in or by a renewal.
     let stamp: HybridTimestamp
 
     private static let bytesMax = 768
@@ -33,7 +33,8 @@ package struct RefreshToken: Hashable, Sendable {
 
     /// Reads a refresh token and verifies its signature with one of the keys.
     ///
-    /// - Throws: 401; 503 if the token's key may still propagate to this node.
+    /// - Throws: 401 if the token is invalid; 503 if its signing key may still propagate to this
+    ///   node.
     init(
         _ text: String, signedBy keys: [ClusterKeys.Key], isComing: (String) -> Bool
     ) throws(LineError) {
@@ -68,15 +69,17 @@ package struct RefreshToken: Hashable, Sendable {
         Digest.hmacSHA256("refresh\n\(message)".utf8, key: key.secret)
     }
 
-    /// The SHA-256 digest of the secret, which the cluster stores in place of the secret.
+    /// The SHA-256 digest of the token's secret, which the cluster stores in place of the secret.
     var digest: SecretDigest { RefreshToken.digest(of: secret) }
 
     package static func digest(of text: String) -> SecretDigest {
         SecretDigest(checked: Base64.encode(Digest.sha256(text.utf8)))
     }
 
-    /// Returns the secret of the next token, derived from this one and the client's idempotency
-    /// key: each node derives the same, so a client that missed the answer may ask another node.
+    /// Returns the secret of the refresh token that follows this one, derived from this one's
+    /// secret and the client's idempotency key.
+    ///
+    /// All nodes derive the same secret, so a client that missed the response may ask another node.
     func nextSecret(for request: String, by key: ClusterKeys.Key) -> [UInt8] {
         Digest.hmacSHA256(
             "next\n\(signIn)\n\(secret)\n\(request)".utf8, key: key.secret)

@@ -5,8 +5,8 @@ import Wire
 
 /// The claims about a sign-in in the access tokens of the cluster's own accounts.
 extension DeviceSignIn {
-    /// Reads the sign-in from the claims `sid`, `adr` and `at`; nil for a token of an app's own
-    /// accounts.
+    /// Reads a sign-in from the claims `sid`, `adr` and `at` of an access token; nil if one of them
+    /// is missing, as in a token of an app's own accounts.
     init?(_ claims: JSONValue) {
         guard case .text(let id)? = claims["sid"], case .text(let address)? = claims["adr"],
             case .integer(let stamp)? = claims["at"], stamp > 0,
@@ -16,12 +16,13 @@ extension DeviceSignIn {
     }
 }
 
-/// The revocations of access tokens that are signed and have not expired.
+/// The revocations of access tokens whose expiry time has not passed.
 struct Revocations: Hashable, Sendable {
-    /// The time up to which sign-ins are revoked, by the name of a user or a sign-in.
+    /// The hybrid timestamp up to which access tokens are revoked, by ID of a user or a sign-in.
     private(set) var stamps: [String: UInt64] = [:]
 
-    /// Whether the token's sign-in has ended, or began no later than the revocation of its user.
+    /// Whether an access token is revoked, because its sign-in has ended, or began no later than
+    /// the time up to which the tokens of its user are revoked.
     func contains(_ access: AccessToken) -> Bool {
         guard let signIn = access.signIn else { return false }
         return stamps[signIn.id.text] != nil || signIn.began.bits <= stamps[access.user.text] ?? 0
@@ -31,6 +32,6 @@ struct Revocations: Hashable, Sendable {
         stamps[name] = max(stamps[name] ?? 0, stamp)
     }
 
-    /// Removes a revocation whose tokens have all expired.
+    /// Removes a revocation once all access tokens to which it applies have expired.
     mutating func remove(_ name: String) { stamps[name] = nil }
 }

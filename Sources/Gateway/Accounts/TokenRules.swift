@@ -6,14 +6,14 @@ import Wire
 /// The claims (RFC 7519, section 4.1) that the access tokens of an app's own accounts must have,
 /// beside a valid signature.
 package struct TokenRules: Hashable, Sendable {
-    /// The required audience (`aud`); nil if the operator set none: then a token with an `aud`
-    /// claim is refused.
+    /// The required audience (`aud`) of a token; nil if the operator has set none, so that a token
+    /// with an `aud` claim is refused.
     package var audience: String?
-    /// The required issuer (`iss`); nil for any holder of a key.
+    /// The required issuer (`iss`) of a token; nil if any issuer with a known key is accepted.
     package var issuer: String?
-    /// The claim with the user's name.
+    /// The name of the claim that contains the user's name.
     package var userClaim = TokenRules.subject
-    /// The maximum remaining lifetime of a token, in hours, 1…`hoursMax`.
+    /// The maximum remaining lifetime of an access token, in hours, from 1 to `hoursMax`.
     package var hours = TokenRules.hoursDefault
 
     package static let subject = "sub"
@@ -22,7 +22,8 @@ package struct TokenRules: Hashable, Sendable {
 
     package init() {}
 
-    /// The warning for the log about missing rules; nil if the audience and the issuer are set.
+    /// The log's warning that the operator requires no audience or no issuer of access tokens; nil
+    /// if the operator requires both.
     package var weakness: String? {
         switch (audience, issuer) {
         case (_?, _?): nil
@@ -37,11 +38,11 @@ package struct TokenRules: Hashable, Sendable {
         }
     }
 
-    /// Checks the claims `exp`, `aud` and `iss` of a token.
+    /// Checks the claims `exp`, `aud` and `iss` of an access token.
     ///
     /// - Parameters:
-    ///   - expiresAt: the expiry of the token, in milliseconds since 1970, as is `now`.
-    /// - Throws: 401 for a claim that breaks a rule.
+    ///   - expiresAt: the expiry of the token, in milliseconds since 1970; `now` has the same unit.
+    /// - Throws: 401 if a claim violates the operator's rules.
     func check(_ claims: JSONValue, expiresAt: Int64, now: Int64) throws(LineError) {
         guard expiresAt - now <= Int64(hours) * 3_600_000 else {
             throw LineError(401, "The token's exp has to be within \(hours) hours")
@@ -81,7 +82,8 @@ extension UserID {
             return
         }
         let whole = UserID.encodedPrefix + Base64.encode(Array(subject.utf8))
-        // A point is in no base64.
+        // The point, which base64url does not contain, distinguishes a digest from an encoded
+        // subject.
         let digest = Base64.encode(Digest.sha256(subject.utf8))
         self.init(UserID(whole) == nil ? UserID.encodedPrefix + "." + digest : whole)
     }

@@ -4,22 +4,22 @@ import LineProtocol
 import Node
 import Wire
 
-/// The decision about a request, made from its head alone.
+/// The decision about an HTTP request, made from its request line and its header fields alone.
 enum Admission {
     case refused(AppResponse)
-    /// An answer from this node's own state, such as a web page or the push key.
+    /// A response that needs no session, such as a web page or the public key for pushes.
     case answered(AppResponse)
     case resource(Route, UserID)
     /// A request about an account; its access token is nil on a route that needs no sign-in.
     case account(AccountRoute, AccessToken?)
     case blob(BlobRoute, UserID)
-    /// The description of the API, which needs no sign-in.
+    /// The OpenAPI description, for which nobody has to be signed in.
     case description
     case socket(AccessToken)
 }
 
 extension AppConnection {
-    /// Admits or refuses a request by its head; a body makes no difference to a refusal.
+    /// Admits or refuses an HTTP request by its head, before its body is read.
     func admit(_ head: RequestHead) -> AppRequest {
         guard let origin = allowedOrigin(of: head) else {
             let error = LineError(403, "Pages of this origin may not use this node")
@@ -70,7 +70,7 @@ extension AppConnection {
         }
     }
 
-    /// Answers a request for a web page, which needs no sign-in; nil for any other path.
+    /// Returns the response to a request for a web page, without a sign-in; nil for other paths.
     private func page(for head: RequestHead) -> Admission? {
         guard let page = host.pages.assumeIsolated({ $0.answer(to: head) }) else { return nil }
         guard head.method == .get || head.method == .head else {
@@ -82,10 +82,12 @@ extension AppConnection {
         return .answered(AppResponse(page))
     }
 
-    /// The number of added participants that count as one request, since each of them is looked up.
+    /// The number of participants in a request that count as one request against the rate limit,
+    /// since the node looks each participant up.
     private static let guestsOfRequest = 4
 
-    /// Counts a request of an account that adds many participants as several requests.
+    /// Counts a request that adds many participants to a conversation as several requests, if the
+    /// user has an account of the cluster.
     ///
     /// - Throws: 429 if the user exceeds the rate limit.
     func admitGuests(in parameters: [JSONValue.Member], by user: UserID) throws(LineError) {
@@ -99,7 +101,7 @@ extension AppConnection {
 
     private static let methodsOfPages = "GET, HEAD, OPTIONS"
 
-    /// Returns the answer with the public VAPID key with which browsers subscribe to pushes.
+    /// Returns the response with the public VAPID key, with which browsers subscribe to pushes.
     private func pushKey() -> Admission {
         guard let key = host.pushKey else {
             return .refused(AppResponse(LineError(404, "This cluster pushes nothing")))
@@ -141,17 +143,17 @@ extension AppConnection {
             : Route.methods(of: path)
                 + (host.accounts == nil ? [] : AccountRoute.methods(of: path))
                 + BlobRoute.methods(of: path)
-        // A stream of events has no end, and so no head alone.
+        // `HEAD` is not allowed for the event stream, because the stream never ends.
         let hasHead = methods.contains(.get) && path != AppConnection.pathOfEvents
         let more: [Method] = (hasHead ? [.head] : []) + [.options]
         return (methods + more).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Returns the `Origin` of a request; the inner nil if it has none or this node's own, the
-    /// outer nil if the origin is not allowed.
+    /// Returns the allowed `Origin` of an HTTP request: the inner optional is nil for no origin or
+    /// for this node's own, the outer one for an origin that is not allowed.
     ///
-    /// A request of a page whose origin is not allowed is never executed, even where the browser
-    /// would hide the answer from the page.
+    /// A request from a page whose origin is not allowed is never executed, even where the browser
+    /// would hide the response from the page.
     private func allowedOrigin(of head: RequestHead) -> String?? {
         let origins = head.fields.values(of: "origin")
         guard let origin = origins.first else { return .some(nil) }
@@ -162,9 +164,9 @@ extension AppConnection {
         return origin == "https://\(own)" || origin == "http://\(own)" ? .some(nil) : nil
     }
 
-    /// Returns the verified access token of the client.
+    /// Returns the verified access token of an HTTP request.
     ///
-    /// - Throws: 401; 503 if the token's key may still propagate to this node.
+    /// - Throws: 401 for an invalid token; 503 if its signing key may still propagate to this node.
     private func access(_ head: RequestHead, onSocket: Bool) throws(LineError) -> AccessToken {
         let token = try accessToken(head, onSocket: onSocket)
         let now = Int64(clamping: clock.wallMilliseconds)
@@ -193,14 +195,14 @@ extension AppConnection {
         }
     }
 
-    /// Returns the access token of a request.
+    /// Returns the access token that an HTTP request contains.
     ///
-    /// A page cannot set `Authorization` on a WebSocket handshake: there the token may be offered
-    /// in `Sec-WebSocket-Protocol`, as `bearer.<token>`.
+    /// A web page cannot set `Authorization` on a WebSocket handshake, so there the token may be
+    /// offered in `Sec-WebSocket-Protocol`, as `bearer.<token>`.
     private func accessToken(_ head: RequestHead, onSocket: Bool) throws(LineError) -> String {
         let values = head.fields.values(of: "authorization")
         if let value = values.first {
-            // By bytes: the characters of a token take a microsecond for each hundred.
+            // The value is split as bytes: to split characters takes 1 µs for each 100 of them.
             let words = value.utf8.split(separator: UInt8(ascii: " ")).map(Substring.init)
             guard values.count == 1, words.count == 2, words[0].lowercased() == "bearer" else {
                 throw .tokenMissing
@@ -208,7 +210,7 @@ extension AppConnection {
             return String(words[1])
         }
         guard onSocket else { throw .tokenMissing }
-        // Not through `elements`, which are in lower case.
+        // `Fields.elements` is not used, because it converts values to lower case.
         for value in head.fields.values(of: "sec-websocket-protocol") {
             for word in value.split(whereSeparator: { $0 == "," || $0 == " " })
             where word.hasPrefix("bearer.") {

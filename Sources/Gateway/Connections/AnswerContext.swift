@@ -1,24 +1,26 @@
 import HTTP
 import Wire
 
-/// The header values of every answer on a connection, whichever part of the program makes it.
+/// The values of the header fields that every HTTP response on a connection has, whichever part of
+/// the program creates the response.
 struct AnswerContext: Sendable {
     /// The maximum length of an `X-Request-Id` that is echoed, in bytes.
     private static let requestIDBytesMax = 64
 
-    /// The value of `Access-Control-Allow-Origin`; nil for none.
+    /// The value of the field `Access-Control-Allow-Origin`; nil if the response has no such field.
     var origin: String?
-    /// The `X-Request-Id` of the request, echoed so that the client finds the answer in its log.
+    /// The request's `X-Request-Id`, which the response repeats for the client's log.
     var requestID: String?
-    /// Whether the connection is encrypted, so that answers have `Strict-Transport-Security`.
+    /// Whether the connection is encrypted, so that responses have `Strict-Transport-Security`.
     var isEncrypted = false
 
-    /// The context of answers to a request that could not be read.
+    /// The header values of the response to an HTTP request that could not be parsed.
     ///
-    /// The sending page is unknown, and the error is no secret, so any origin may read the answer.
+    /// The page that sent the request is unknown, and the error contains no secret, so pages of any
+    /// origin may read the response.
     static let unread = AnswerContext(origin: "*")
 
-    /// Returns the `X-Request-Id` of a request; nil if there is none, or none that may be echoed.
+    /// Returns the `X-Request-Id` of an HTTP request; nil if it is missing, repeated or not valid.
     static func requestID(in head: RequestHead) -> String? {
         let values = head.fields.values(of: "x-request-id")
         guard let id = values.first, values.count == 1, !id.isEmpty,

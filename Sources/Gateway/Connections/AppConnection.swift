@@ -6,31 +6,31 @@ import Node
 import Session
 import Wire
 
-/// A connection to the port for apps, without its socket.
+/// A connection of a client to the port for apps (HTTP and WebSocket), without its socket.
 ///
-/// A session answers the requests, as it does for the line protocol, with the same guarantees.
-/// Requests of one connection are answered one after the other. Each begins with a session that has
-/// seen nothing: the last one, reset, if it was the same user's, else a new one, since proxies mix
-/// the requests of many users. A WebSocket or an event stream keeps one session.
+/// A session executes the requests, as for clients of the line protocol, one after the other. Each
+/// HTTP request gets a session without history, since proxies mix the requests of many users; the
+/// last session is reset and reused if it was the same user's. A WebSocket or event stream keeps
+/// one session.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
         case answering(Exchange)
-        /// The rest of a long answer is sent as the client reads it.
+        /// The rest of a long response is being sent, as fast as the client reads it.
         case responding(Remainder)
-        /// A file has arrived, and its last parts are being stored.
+        /// An uploaded file has arrived, and its last parts are being stored.
         case storing(Upload)
         case downloading(Download)
-        /// `Accounts` is handling the request, or the answer is being compressed.
+        /// `Accounts` handles the request, or another thread compresses the response.
         case awaiting(AwaitedAnswer)
         case events(EventStream)
         case socket(Socket)
         case closing
     }
 
-    /// The unsent rest of a long answer.
+    /// The unsent rest of a long HTTP response.
     final class Remainder {
-        /// The unsent pieces of the body, in reverse order.
+        /// The unsent pieces of the response body, in reverse order.
         var pieces: [[UInt8]]
         var closes: Bool
 
@@ -43,9 +43,9 @@ package actor AppConnection: SessionInput {
     static let queuedBytesMax = 64 << 10
 
     package nonisolated let id: UInt64
-    /// The peer's address as the socket gives it.
+    /// The client's network address, as the socket reports it.
     let peer: String
-    /// The peer's address, normalised for rate limits.
+    /// The client's network address, normalised for rate limits.
     let peerAddress: String
     let host: any AppHost
     let clock: any Clock
@@ -55,36 +55,36 @@ package actor AppConnection: SessionInput {
 
     var phase = Phase.reading
     private var reader = RequestReader()
-    /// The request whose head has arrived and whose end has not.
+    /// The HTTP request whose head has arrived and whose end has not; nil for none.
     var request: AppRequest?
-    /// The bytes read and not parsed yet: at most one read of the socket.
+    /// The bytes read from the socket and not parsed yet: at most those of one read.
     var backlog: [UInt8] = []
     private(set) var session: Session?
-    /// The user and the sign-in as which the session acts.
+    /// The user and the sign-in with whose rights the connection's session executes requests.
     private var sessionOwner: (user: UserID, signIn: DeviceSignIn?)?
-    /// The last access token, as text and with its verified claims.
+    /// The last access token that the client sent, as text and with its verified claims.
     var signedIn: (token: String, access: AccessToken)?
-    /// When the last request was answered, or the current one began, in milliseconds.
+    /// When the connection's last request was answered, or the current one began, in milliseconds.
     var since: UInt64
     /// When the client last sent something, in milliseconds.
     var readAt: UInt64
     private var pace: TakingPace
     var written: UInt64 = 0
-    /// The number of held bytes that was last reported to `ClientMemory`.
+    /// The memory use of this connection that was last reported to `ClientMemory`, in bytes.
     var notedBytes = 0
     var isTurnAwaited = false
-    /// The header values of the answer to the current request, whichever answer it is.
+    /// The header values of the response to the current request, whichever response it is.
     private var context = AnswerContext.unread
-    /// Whether the session has paused its input.
+    /// Whether the connection's session accepts no more requests for now.
     var isSessionFull = false
     private var hasEnded = false
-    /// Whether the connection closes after the answer that it waits for.
+    /// Whether the connection closes after the response to the current request.
     var isDraining = false
-    /// The file whose parts are arriving.
+    /// The upload whose bytes are arriving; nil for none.
     var upload: Upload?
-    /// The error that refuses the upload whose body is being read; nil for none.
+    /// The error of a refused upload whose body is being read; nil for none.
     var uploadRefusal: LineError?
-    /// The request of an upload that has arrived and is not answered yet.
+    /// The request of an upload that has arrived as a whole and is not answered yet.
     var stored: AwaitedAnswer?
 
     package init(
@@ -154,10 +154,10 @@ package actor AppConnection: SessionInput {
         memory?.assumeIsolated { [id] in $0.removeSession(id) }
     }
 
-    /// Ends the connection of a client that stalls while memory is tight.
+    /// Closes the connection at once, since its client reads nothing while memory is scarce.
     package func onStalled() { abort() }
 
-    /// Closes a connection that exceeds a time limit; called at each tick.
+    /// Closes the connection if it exceeds a time limit; called at each tick of the node's timer.
     package func onTick() {
         let now = clock.milliseconds
         if pace.isTooSlow(queued: output.queuedBytes, written: written, now: now) {
@@ -184,7 +184,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Whether the access token of a stream has expired.
+    /// Whether the client's access token has expired, or is missing.
     var isSignInOver: Bool {
         guard let signedIn else { return true }
         return Int64(clamping: clock.wallMilliseconds) >= signedIn.access.expiresAt
@@ -202,7 +202,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Closes the connection after the current response, before the process ends.
+    /// Closes the connection after the current response, because the process is about to end.
     package func drain() {
         switch phase {
         case .reading, .events: close()
@@ -215,7 +215,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Closes the connection of a client to free its slot for another client.
+    /// Closes the connection, so that another client can connect within the limit of connections.
     package func turnAway() {
         switch phase {
         case .reading: fail(HTTPError(.unavailable, LineError.noPlace.sentence))
@@ -224,7 +224,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Returns the complete HTTP response (503) to a client that exceeds the limit of connections.
+    /// Returns the complete HTTP response (503) for a client that exceeds the limit of connections.
     package static func refusal(at milliseconds: UInt64, isEncrypted: Bool) -> [UInt8] {
         var response = AppResponse(.noPlace)
         response.closes = true
@@ -234,7 +234,7 @@ package actor AppConnection: SessionInput {
         return response.head(response.length, in: context, date: date) + response.body.joined()
     }
 
-    /// Whether a request waits for its answer.
+    /// Whether the connection has a request whose response is not completely sent.
     package var isAnswering: Bool {
         switch phase {
         case .answering, .responding, .awaiting, .storing, .downloading: true
@@ -242,7 +242,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Processes the received bytes, in a later turn of the loop where this one's time is used up.
+    /// Processes the received bytes, later if this event-loop iteration has no time left for input.
     private func readOn() {
         if !backlog.isEmpty, !host.hasTimeToRead { askForTurn() }
         let began = clock.microseconds
@@ -250,7 +250,7 @@ package actor AppConnection: SessionInput {
         host.subtract(used: clock.microseconds - began)
     }
 
-    /// Processes the received bytes, then updates memory accounting and pauses or resumes reading.
+    /// Processes the received bytes, then reports memory use and pauses or resumes reading.
     private func proceed() {
         switch phase {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
@@ -268,7 +268,7 @@ package actor AppConnection: SessionInput {
     private func updateReading() {
         switch phase {
         case .closing: break
-        // What the client sends is ignored, and its end noticed.
+        // The client's further bytes are ignored, but the end of its connection is noticed.
         case .events: output.setReadingPaused(false)
         case .answering, .responding, .awaiting, .storing, .downloading:
             output.setReadingPaused(true)
@@ -277,7 +277,7 @@ package actor AppConnection: SessionInput {
             output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
         case .reading:
             output.setReadingPaused(!backlog.isEmpty)
-            // The end of an upload may have been read while its parts are being stored.
+            // The end of the input may have been read while parts of an upload are being stored.
             let isStoring = upload?.isFull ?? false
             if hasEnded, backlog.isEmpty, !isTurnAwaited, !isStoring { close() }
         }
@@ -287,7 +287,7 @@ package actor AppConnection: SessionInput {
 // MARK: Requests
 
 extension AppConnection {
-    /// Answers the next request, if it has arrived.
+    /// Answers the next HTTP request, if it has arrived.
     private func answerNext() {
         let (result, left) = backlog.reading { bytes throws(HTTPError) in
             try readRequest(&bytes)
@@ -301,7 +301,7 @@ extension AppConnection {
         }
     }
 
-    /// Returns the next request once it is complete, or once its head is refused; nil before.
+    /// Returns the next HTTP request once it is complete, or once its head is refused; nil before.
     private func readRequest(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> AppRequest? {
@@ -313,7 +313,7 @@ extension AppConnection {
                 context.origin = arrived.origin
                 context.requestID = AnswerContext.requestID(in: head)
                 guard head.hasBody || arrived.isUpload else { continue }
-                // Nothing is read of a body that will not be used.
+                // A body that will not be used is not read.
                 if case .refused = arrived.admission { return arrived }
                 if arrived.isUpload {
                     guard beginUpload(arrived) else { return nil }
@@ -367,7 +367,7 @@ extension AppConnection {
         }
     }
 
-    /// Answers a request that cannot be parsed, and closes the connection.
+    /// Answers a request that is unreadable or too slow with an error, and closes the connection.
     func fail(_ error: HTTPError) {
         var response = AppResponse(error)
         response.closes = true
@@ -375,7 +375,7 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Sends a response, compressed if it may be; the next request is read in a later turn.
+    /// Sends a response, perhaps compressed; a later loop iteration reads the next request.
     func respond(_ response: consuming AppResponse, isHead: Bool) {
         leavePlaces()
         var response = response
@@ -395,7 +395,7 @@ extension AppConnection {
         send(remainder)
     }
 
-    /// Compresses a long body on another thread, then sends the response.
+    /// Compresses a long response body on another thread, then sends the response.
     private func compress(_ response: AppResponse, isHead: Bool) {
         let awaited = AwaitedAnswer(
             isHead: isHead, closes: response.closes, heldBytes: response.body.byteCount)
@@ -411,7 +411,7 @@ extension AppConnection {
     private func onCompressed(
         _ compressed: [UInt8]?, _ response: AppResponse, _ awaited: AwaitedAnswer
     ) {
-        // The client may have gone meanwhile.
+        // The client may have disconnected in the meantime.
         guard case .awaiting = phase else { return }
         var response = response
         response.compress(to: compressed)
@@ -421,17 +421,16 @@ extension AppConnection {
         if !response.closes { askForTurn() }
     }
 
-    /// Sends the head of an answer: every answer passes here and gets the common header fields.
+    /// Sends the head of a response: every response passes here and gets the common header fields.
     ///
-    /// - Parameter length: the framing of the body, which follows.
+    /// - Parameter length: the framing of the response body, which is sent afterwards.
     func sendHead(of response: AppResponse, _ length: ResponseHead.Body) {
         context.isEncrypted = host.isEncrypted
         send(response.head(length, in: context, date: host.httpDate))
         context = .unread
     }
 
-    /// Sends the rest of an answer, as far as the output queue permits; each piece is freed once it
-    /// is queued.
+    /// Sends as much of a response as the output queue permits, and frees each queued piece.
     func send(_ remainder: Remainder) {
         while output.queuedBytes < SessionLimits.aheadBytesMax,
             let piece = remainder.pieces.popLast()
@@ -461,7 +460,7 @@ extension AppConnection {
         endViewings()
         phase = .closing
         backlog = []
-        // The session is still writing where this is called by its reply.
+        // The session ends in a later iteration, since its reply may have called this method.
         askForTurn()
         output.finish()
     }
@@ -477,7 +476,7 @@ extension AppConnection {
 
     /// Opens a session for a user, or reuses the connection's last one if it was the same user's.
     ///
-    /// - Parameter signIn: the sign-in that owns devices registered by the session; nil for none.
+    /// - Parameter signIn: the sign-in that owns devices which the session registers; nil for none.
     func openSession(of user: UserID, signIn: DeviceSignIn? = nil) {
         if let session, let owner = sessionOwner, owner == (user, signIn),
             session.assumeIsolated({ $0.startAnew() })
@@ -491,7 +490,7 @@ extension AppConnection {
         sessionOwner = (user, signIn)
     }
 
-    /// Ends the session that answered the last request; call it only while that is idle.
+    /// Ends the session that answered the last request; call it only while the session is idle.
     func endSession() {
         guard let session else { return }
         self.session = nil

@@ -3,12 +3,12 @@ import Node
 import Session
 
 extension AppConnection {
-    /// Reports to `ClientMemory` the bytes that this connection holds outside its session.
+    /// Reports to `ClientMemory` how many bytes this connection keeps in memory beside its session.
     func noteHeld() {
         guard let memory else { return }
         var held = backlog.count + (request?.body.count ?? 0)
         held += upload?.heldBytes ?? 0
-        // Nobody waits for the client of an upload whose parts are being stored.
+        // While parts of an upload are being stored, the node waits for the disk, not the client.
         var isItsTurn = request != nil && !(upload?.isFull ?? false)
         let queued = output.queuedBytes
         switch phase {
@@ -29,7 +29,7 @@ extension AppConnection {
             held += queued
             isItsTurn = true
         }
-        // What is little is not counted there.
+        // `ClientMemory` does not count small amounts.
         guard max(held, notedBytes) > SessionLimits.freeBytes else { return }
         notedBytes = held
         let taken = written - min(written, UInt64(queued)) + UInt64(upload?.size ?? 0)

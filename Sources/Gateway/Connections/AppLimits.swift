@@ -1,25 +1,24 @@
-/// The limits of the port for apps, each with what happens beyond it.
+/// The limits of the port for apps, each with the HTTP status or the action beyond the limit.
 package enum AppLimits {
-    /// The maximum size of a request body, in bytes (413): the longest text with every character
-    /// escaped.
+    /// The maximum size of a request body, in bytes (413): that of the longest message text with
+    /// every character escaped.
     package static let bodyBytesMax = 128 << 10
-    /// The maximum number of file parts being stored at once, over all uploads; an upload beyond it
-    /// waits, and no more of it is read.
+    /// The maximum number of file parts being stored at once, over all uploads; an upload that
+    /// would exceed it waits, and the node reads no more of it.
     package static let partsAtOnceMax = 64
-    /// How long a connection keeps the session of its last request for the next one, in
-    /// milliseconds.
+    /// How long a connection keeps the session of its last request for reuse, in milliseconds.
     static let sessionMillisecondsMax: UInt64 = 1_000
-    /// The maximum size of a response body, in bytes (413): it is buffered whole, since its
-    /// `Grapevine-Token` is sent before it and known only at its end.
+    /// The maximum size of a response body, in bytes (413): the body is buffered whole, because the
+    /// field `Grapevine-Token` precedes it and is known only at its end.
     package static let answerBytesMax = 8 << 20
     /// The maximum number of e-mail addresses in a request that creates a conversation (400).
     package static let emailsMax = 20
-    /// The minimum size of a body that is compressed, in bytes: a smaller one fits one packet.
+    /// The minimum size of a response body that is compressed, in bytes; a smaller fits one packet.
     package static let compressedBytesMin = 1 << 10
-    /// The maximum size of a body that is compressed on the event loop, in bytes; a larger one is
-    /// compressed on another thread.
+    /// The maximum size of a response body that is compressed on the event loop, in bytes; a larger
+    /// one is compressed on another thread.
     package static let compressedAtOnceMax = 16 << 10
-    /// The maximum size of a body that is compressed, in bytes: some 10 ms of work.
+    /// The maximum size of a response body that is compressed, in bytes: it takes some 10 ms.
     package static let compressedBytesMax = 1 << 20
     /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
@@ -29,21 +28,21 @@ package enum AppLimits {
     /// The time after which a client that reads nothing of its response is disconnected, in
     /// milliseconds.
     ///
-    /// The kernel accepts more only once a third of its send buffer is free, some 85 KiB: a client
-    /// that reads 3 KiB/s seems to read nothing for nearly 30 s.
+    /// The kernel accepts more bytes only once a third of its send buffer, some 85 KiB, is free, so
+    /// a client that reads 3 KiB/s seems to read nothing for nearly 30 s.
     package static let stalledMillisecondsMax: UInt64 = 30_000
     /// The minimum rate at which a client has to read its responses, in bytes per second, averaged
     /// over `paceMilliseconds`; a slower client is disconnected.
     package static let paceBytesPerSecond: UInt64 = 1_024
     /// The interval over which a client's reading rate is measured, in milliseconds.
     package static let paceMilliseconds: UInt64 = 90_000
-    /// The time without output after which a stream gets a ping or an empty comment, in
-    /// milliseconds.
+    /// The time without output after which a WebSocket gets a ping, or an event stream an empty
+    /// comment, in milliseconds.
     package static let heartbeatMilliseconds: UInt64 = 20_000
-    /// The time without input after which a WebSocket is closed, in milliseconds: a live client
-    /// answers pings.
+    /// The time without input, not even an answer to a ping, after which a WebSocket is closed, in
+    /// milliseconds.
     package static let silentMillisecondsMax: UInt64 = 60_000
-    /// The maximum number of unanswered requests of one WebSocket; at the limit, no more are read.
+    /// The maximum number of unanswered requests of a WebSocket; at the limit, no more are read.
     package static let waitingRequestsMax = 256
     /// The maximum length of a request's ID on a WebSocket, in bytes (400).
     package static let requestIDBytesMax = 64

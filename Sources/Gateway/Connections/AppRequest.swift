@@ -4,12 +4,12 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request to the port for apps, with its whole body in memory.
+/// An HTTP request to the port for apps, with its body in memory unless the body is an upload.
 struct AppRequest {
     let head: RequestHead
     private(set) var body: [UInt8] = []
     let admission: Admission
-    /// The allowed origin of the page that sends the request; nil for no page.
+    /// The allowed origin of the page that sends the request; nil for no page of another origin.
     let origin: String?
 
     init(_ head: RequestHead, _ admission: Admission, origin: String?) {
@@ -23,7 +23,7 @@ struct AppRequest {
         if case .refused = admission { head.hasBody } else { false }
     }
 
-    /// Whether the body is an upload, whose parts are stored as they arrive.
+    /// Whether the request body is an uploaded file, whose parts are stored as they arrive.
     var isUpload: Bool {
         if case .blob(let route, _) = admission { route.isUpload } else { false }
     }
@@ -33,7 +33,7 @@ struct AppRequest {
         body += part
     }
 
-    /// - Throws: 413 for a body of more than `AppLimits.bodyBytesMax` bytes.
+    /// - Throws: 413 for a request body of more than `AppLimits.bodyBytesMax` bytes.
     static func check(_ length: UInt64) throws(HTTPError) {
         guard length <= AppLimits.bodyBytesMax else {
             throw HTTPError(
@@ -41,12 +41,13 @@ struct AppRequest {
         }
     }
 
-    /// Returns the session token in the header field `Grapevine-Token`; nil if there is none.
+    /// Returns the session token in the field `Grapevine-Token` of a request; nil if there is none.
     static func sessionToken(_ head: RequestHead) throws(LineError) -> Token? {
         try tokenText(head).map(sessionToken)
     }
 
-    /// Returns the text of the header field `Grapevine-Token`, if it may be a token; nil for none.
+    /// Returns the text of the header field `Grapevine-Token`, checked for length and characters;
+    /// nil if the request has no such field.
     static func tokenText(_ head: RequestHead) throws(LineError) -> String? {
         let values = head.fields.values(of: "grapevine-token")
         guard let text = values.first else { return nil }
@@ -69,7 +70,7 @@ struct AppRequest {
         }
     }
 
-    /// Returns the parameters of a request, from its body or its query.
+    /// Returns the parameters of a request, from its JSON body or its URL query.
     func members(hasBody: Bool) throws(LineError) -> [JSONValue.Member] {
         let query = try AppRequest.members(of: head.target.query)
         guard hasBody else {
@@ -87,7 +88,7 @@ struct AppRequest {
         }
     }
 
-    /// Returns the parameters of a query as JSON members; a repeated name is an error (400).
+    /// Returns the parameters of a URL query as JSON members; a repeated name is an error (400).
     static func members(
         of query: [RequestTarget.Parameter]
     ) throws(LineError) -> [JSONValue.Member] {

@@ -7,37 +7,37 @@ import Wire
 struct AppResponse: Sendable {
     var status: HTTPStatus
     var contentType = "application/json"
-    /// The body, in pieces that are sent one after the other.
+    /// The response body, in pieces that are sent one after the other.
     var body: [[UInt8]] = []
-    /// The value of `Grapevine-Token`: the session token that names what the request read and
-    /// wrote.
+    /// The value of the header field `Grapevine-Token`: the session token that names the versions
+    /// that the request has read and written.
     var token: String?
-    /// The value of `Allow`: the methods of the path.
+    /// The value of the header field `Allow`: the HTTP methods of the request's path.
     var allowed: String?
-    /// The value of `Retry-After`, in seconds.
+    /// The value of the header field `Retry-After`, in seconds.
     var retryAfter: Int?
-    /// The downloaded file; nil for any other response.
+    /// The file that the response contains; nil for any other response.
     var file: File?
-    /// The web page in the body; nil for any other response.
+    /// The web page that the response contains; nil for any other response.
     private var page: WebPage?
-    /// Whether the request lacked the upgrade to a WebSocket that its path needs (426).
+    /// Whether the request was no WebSocket handshake although its path needs one (426).
     var needsUpgrade = false
     /// Whether the response answers a CORS preflight request.
     var isPreflight = false
-    /// Whether the body may be compressed, since the client accepts gzip.
+    /// Whether the response body may be compressed, since the client accepts gzip.
     var mayCompress = false
     private var isCompressed = false
     var closes = false
-    /// Whether the body is an event stream, which lasts as long as the connection.
+    /// Whether the response body is an event stream, which lasts as long as the connection.
     var isStream = false
 
-    /// The header values of a response with a file, or with a range of it.
+    /// The header values of a response that contains a file, or a range of its bytes.
     struct File: Sendable {
         let name: String
         let tag: String
-        /// Whether `Content-Disposition` is `inline`, and not `attachment`.
+        /// Whether the value of `Content-Disposition` is `inline`, and not `attachment`.
         let isShown: Bool
-        /// The value of `Content-Range`; nil for the whole file.
+        /// The value of the header field `Content-Range`; nil if the whole file is sent.
         var range: String?
     }
 
@@ -62,9 +62,9 @@ struct AppResponse: Sendable {
         self.init(LineError(error.status.rawValue, error.message))
     }
 
-    /// Returns the head, with the fields that keep browsers from guessing the content type.
+    /// Returns the response's head, with fields that keep browsers from guessing the content type.
     ///
-    /// - Parameter length: the framing of the body.
+    /// - Parameter length: how the end of the response body is marked, such as by its length.
     func head(_ length: ResponseHead.Body, in context: AnswerContext) -> ResponseHead {
         var head = ResponseHead(status, body: length)
         head.closes = closes
@@ -79,10 +79,10 @@ struct AppResponse: Sendable {
         if let allowed { head.add("Allow", allowed) }
         if let retryAfter { head.add("Retry-After", "\(retryAfter)") }
         if status == .unauthorized { head.add("WWW-Authenticate", "Bearer") }
-        // A page is read by browsers that show it, and not by pages of other origins.
+        // Pages of other origins may not read a web page, so a web page gets no CORS header fields.
         if page == nil { head.add(origin: context.origin) }
         if let id = context.requestID { head.add("X-Request-Id", id) }
-        // A proxy that collects what it passes on would hand on no event.
+        // Without this field, a proxy may buffer the event stream instead of passing each event on.
         if isStream { head.add("X-Accel-Buffering", "no") }
         if needsUpgrade {
             head.add("Upgrade", "websocket")
@@ -100,8 +100,8 @@ struct AppResponse: Sendable {
         return head
     }
 
-    /// Adds the caching and security fields of answers that are no web pages; their Content
-    /// Security Policy lets a browser load nothing.
+    /// Adds the caching and security header fields of responses that are no web pages; their
+    /// Content Security Policy lets a browser load nothing.
     private func addPolicies(to head: inout ResponseHead) {
         head.add("Cache-Control", file == nil ? "no-store" : "private, no-cache")
         if let file {
@@ -117,26 +117,27 @@ struct AppResponse: Sendable {
         if isCompressed { head.add("Content-Encoding", "gzip") }
     }
 
-    /// Whether the body is to be compressed: it may be, and its size is within the limits.
+    /// Whether the response body will be compressed: the client accepts gzip, and the body's size
+    /// is within the limits.
     ///
-    /// Answers to users' requests contain no secret that their compressed length could reveal;
-    /// answers about accounts, which contain tokens, are never compressed.
+    /// Responses to users' requests contain no secret that their compressed length could reveal;
+    /// responses about accounts, which contain tokens, are never compressed.
     var isToBeCompressed: Bool {
         let range = AppLimits.compressedBytesMin...AppLimits.compressedBytesMax
         return mayCompress && range.contains(body.byteCount)
     }
 
-    /// Replaces the body by its compressed form, if there is one.
+    /// Replaces the response body by its compressed form; does nothing for nil.
     mutating func compress(to compressed: [UInt8]?) {
         guard let compressed else { return }
         body = [compressed]
         isCompressed = true
     }
 
-    /// The framing of a complete body: its length.
+    /// The framing of a complete response body: its length.
     var length: ResponseHead.Body { .length(UInt64(body.byteCount)) }
 
-    /// Returns the head in its serialised form.
+    /// Returns the response's head as bytes.
     func head(_ length: ResponseHead.Body, in context: AnswerContext, date: String) -> [UInt8] {
         var writer = ByteWriter(reserving: 1_024)
         writer.write(head(length, in: context), date: date)
@@ -145,6 +146,6 @@ struct AppResponse: Sendable {
 }
 
 extension [[UInt8]] {
-    /// The total size of the pieces, in bytes.
+    /// The total size of these byte arrays, in bytes.
     var byteCount: Int { reduce(0) { $0 + $1.count } }
 }

@@ -1,10 +1,10 @@
 import HTTP
 
 extension [UInt8] {
-    /// Reads a request from the beginning of these bytes.
+    /// Parses an HTTP request at the beginning of these bytes.
     ///
-    /// - Parameter read: parses a request and removes the parsed bytes.
-    /// - Returns: the request, nil while it is incomplete, and the number of unparsed bytes.
+    /// - Parameter read: parses a request, and removes the parsed bytes from its argument.
+    /// - Returns: the request, or nil while it is incomplete; and the number of unparsed bytes.
     func reading<Request>(
         _ read: (inout Slice<UnsafeRawBufferPointer>) throws(HTTPError) -> Request?
     ) -> (result: Result<Request?, HTTPError>, left: Int) {

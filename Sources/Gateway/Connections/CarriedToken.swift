@@ -1,12 +1,12 @@
 import Admin
 import CRDT
 
-/// The session token of a request that is answered in several steps.
+/// The session token of a client's request that is answered in several steps.
 ///
-/// Each step is a session of its own, which begins with the token of the client or of the step
-/// before, and so shows nothing older; the answer carries the last token.
+/// Each step runs in its own session, which starts with the session token of the client or of the
+/// step before, so that it reads nothing older. The response contains the last step's token.
 actor CarriedToken {
-    /// The token of the request that the present task answers; nil for a node's own work.
+    /// The session token of the request that the current task answers; nil for the node's own work.
     @TaskLocal static var current: CarriedToken?
 
     private nonisolated let executor: any SerialExecutor
@@ -19,7 +19,7 @@ actor CarriedToken {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Stores the token of a token response; ignores any other response.
+    /// Stores the session token that a response contains; ignores a response without one.
     func set(_ response: Response) {
         if case .token(let token) = response { self.token = token }
     }

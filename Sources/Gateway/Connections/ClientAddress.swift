@@ -1,8 +1,8 @@
 /// Returns a client's address, normalised for rate limits: without a port, and an IPv6 address as
 /// its /64 prefix, since a client mostly owns a whole /64.
 ///
-/// Proxies spell addresses differently: with brackets and a port, in capitals, an IPv6 address with
-/// or without its zeros, an IPv4 address as an IPv4-mapped IPv6 address.
+/// Proxies spell one address differently: with brackets and a port, in capitals, an IPv6 address
+/// with or without its zeros, an IPv4 address as an IPv4-mapped IPv6 address.
 package func clientAddress(_ text: Substring) -> String {
     let text = text.drop { $0 == " " }
     let host = withoutPort(text).prefix { $0 != "%" }
@@ -17,7 +17,7 @@ package func clientAddress(_ text: Substring) -> String {
     return groups[..<4].map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
 }
 
-/// Whether a host, perhaps with a port, is an IP address and no name.
+/// Whether a host, perhaps with a port, is an IP address and not a host name.
 func isAddress(_ host: Substring) -> Bool { groups(of: withoutPort(host)) != nil }
 
 /// The maximum length of a forwarded client address that is not an IP address, in characters.
@@ -28,13 +28,13 @@ private func withoutPort(_ text: Substring) -> Substring {
     return text.count { $0 == ":" } == 1 ? text.prefix { $0 != ":" } : text
 }
 
-/// Returns the eight groups of an address, an IPv4 address as `::ffff:a.b.c.d` (RFC 4291, section
-/// 2.5.5.2); nil where the text is no address.
+/// Returns the eight 16-bit groups of an IPv6 address, or of an IPv4 address as `::ffff:a.b.c.d`
+/// (RFC 4291, section 2.5.5.2); nil if the text is no IP address.
 private func groups(of text: Substring) -> [UInt16]? {
     guard text.contains(":") else {
         return fourBytes(of: text).map { [0, 0, 0, 0, 0, 0xFFFF] + $0 }
     }
-    // Two colons stand for zeros.
+    // Two colons replace a sequence of zero groups.
     guard let zeros = text.indices.first(where: { text[$0...].hasPrefix("::") }) else {
         let all = run(of: text, isLast: true)
         return all?.count == 8 ? all : nil
@@ -46,7 +46,7 @@ private func groups(of text: Substring) -> [UInt16]? {
     return first + [UInt16](repeating: 0, count: 8 - first.count - second.count) + second
 }
 
-/// Returns the 16-bit groups between colons; the last group of an address may be an IPv4 address.
+/// Returns the 16-bit groups of a part of an IPv6 address, whose last group may be an IPv4 address.
 private func run(of text: Substring, isLast: Bool) -> [UInt16]? {
     guard !text.isEmpty else { return [] }
     var groups: [UInt16] = []

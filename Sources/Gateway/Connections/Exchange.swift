@@ -6,15 +6,15 @@ import Node
 import Session
 import Wire
 
-/// A request over HTTP that a session answers.
+/// An HTTP request that a session executes.
 final class Exchange {
     enum Stage {
-        /// The session has to accept the client's session token before it answers.
+        /// The session has to accept the client's session token before it executes the request.
         case since
-        /// The session has accepted the token; the request has yet to be submitted to it.
+        /// The session has accepted the client's session token, and has yet to get the request.
         case taken
         case answer
-        /// The answer is complete, in pieces, and waits for its session token.
+        /// The response body is complete, in pieces, and its session token is still missing.
         case token([[UInt8]])
     }
 
@@ -38,21 +38,21 @@ final class Exchange {
         self.stage = stage
     }
 
-    /// Returns the JSON body of an answer, in pieces.
+    /// Returns the JSON body of the response to a request, in pieces.
     ///
-    /// - Throws: the error of the response, or 413 for too large an answer.
+    /// - Throws: the error in the session's response, or 413 if the body would be too large.
     func pieces(of response: Response) throws(LineError) -> [[UInt8]] {
         try resource.pieces(of: response, newID: newID)
     }
 
-    /// Returns the HTTP response (200) whose body is the answer.
+    /// Returns the HTTP response (200) with this body.
     func response(_ body: [[UInt8]]) -> AppResponse {
         var response = AppResponse(.ok, body: body)
         response.mayCompress = acceptsGzip
         return response
     }
 
-    /// The size of the answer that is held in memory, in bytes.
+    /// The size of the response body that waits in memory for its session token, in bytes.
     var heldBytes: Int { if case .token(let body) = stage { body.byteCount } else { 0 } }
 }
 
@@ -64,7 +64,7 @@ extension Resource {
 }
 
 extension AppConnection {
-    /// Starts a request for a resource, which a session answers.
+    /// Starts an API request over HTTP, which a session executes.
     func begin(_ request: AppRequest, _ route: Route, by user: UserID) throws(LineError) {
         let resource = route.resource
         guard !resource.isForSockets else {
@@ -80,7 +80,7 @@ extension AppConnection {
         try begin(request, route, by: user, with: parameters)
     }
 
-    /// - Parameter parameters: the members of the body, or the parameters of the query.
+    /// - Parameter parameters: the members of the JSON body, or the parameters of the URL query.
     func begin(
         _ request: AppRequest, _ route: Route, by user: UserID,
         with parameters: [JSONValue.Member]
@@ -89,7 +89,8 @@ extension AppConnection {
         let token = try AppRequest.tokenText(request.head)
         if resource.verb.name == "WATCH" {
             var parameters = parameters
-            // A browser that reconnects sends the field beside the address that it began with.
+            // A browser that reconnects sends `Last-Event-ID`, which is newer than the `since` in
+            // its URL.
             if let last = request.head.fields.values(of: "last-event-id").first {
                 parameters.removeAll { $0.name == "since" }
                 parameters.append(JSONValue.Member("since", .text(last)))
@@ -112,14 +113,14 @@ extension AppConnection {
         }
     }
 
-    /// Submits a request to the session, and after it a request for the session token.
+    /// Submits a client's request to the session, and after it a request for the session token.
     private func submit(_ exchange: Exchange) {
         exchange.stage = .answer
         submit(exchange.request, exchange.resource.traits)
         submit(.token)
     }
 
-    /// Submits a request to the session.
+    /// Submits a request to the connection's session.
     ///
     /// - Parameter traits: the traits of the request's verb; nil for a request of the gateway
     ///   itself.
@@ -127,7 +128,7 @@ extension AppConnection {
         session?.assumeIsolated { $0.submit(request, traits) }
     }
 
-    /// Does the work that the current phase has deferred to this turn of the event loop.
+    /// Does the work that the connection has deferred to this iteration of the event loop.
     func finishExchange() {
         switch phase {
         case .answering(let exchange):
@@ -146,7 +147,7 @@ extension AppConnection {
 
     // MARK: Responses
 
-    /// Handles a response of the session.
+    /// Passes a session's response to the request, stream, upload or download that waits for it.
     func onResponse(_ response: Response) {
         switch phase {
         case .answering(let exchange): onResponse(response, to: exchange)
@@ -161,10 +162,10 @@ extension AppConnection {
         switch phase {
         case .socket(let socket):
             sendFrames(of: socket)
-            // Requests may have waited for these answers.
+            // The client's next requests may have waited for these responses.
             if !backlog.isEmpty { askForTurn() }
         case .reading where upload != nil, .storing, .downloading: askForTurn()
-        // All that an exchange is told is taken at once, and the session waits to hear of it.
+        // An HTTP request uses its responses at once, so the session may resume.
         case .answering where isSessionFull: askForTurn()
         default: break
         }
@@ -198,8 +199,8 @@ extension AppConnection {
         respond(response, isHead: exchange.isHead)
     }
 
-    /// The number of unsent bytes of an event stream or WebSocket; an HTTP answer is buffered whole
-    /// and counted separately.
+    /// The number of unsent bytes of an event stream or WebSocket; a response to an HTTP request is
+    /// buffered whole and counted separately.
     var bytesOfStream: Int {
         switch phase {
         case .events, .socket: output.queuedBytes
@@ -207,7 +208,7 @@ extension AppConnection {
         }
     }
 
-    /// Records whether the session has paused its input.
+    /// Records whether the session of the connection accepts no more requests for now.
     func onSessionFull(_ isFull: Bool) {
         isSessionFull = isFull
         switch phase {

@@ -2,7 +2,7 @@ import LineProtocol
 
 /// A formatter of HTTP dates (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
-/// The formatter caches the text of the last second, since every answer has a `Date`.
+/// The formatter caches the text of the current second, since every HTTP response has a `Date`.
 package struct HTTPDate {
     private var second: UInt64 = .max
     private var last = ""

@@ -1,7 +1,7 @@
 /// The executor of tasks that stay on the thread of one event loop.
 ///
-/// A task without this executor resumes on a thread of the runtime's pool after each awaited reply,
-/// and is sent back to the event loop from there.
+/// Without this executor, a task would resume on a thread of Swift's pool after each awaited reply,
+/// and would be sent back to the event loop from there.
 final class LoopTaskExecutor: TaskExecutor {
     private let executor: any SerialExecutor
 

@@ -2,23 +2,23 @@ import Admin
 import LineProtocol
 import Session
 
-/// An opener of sessions for a node's own requests.
+/// The program that opens sessions for requests that a node makes by itself.
 package protocol OwnRequestHost: AnyObject, Sendable {
     /// Opens a session with the rights of an operator.
     func openSession(replyingTo output: any SessionOutput) -> Session
     func closeSession(_ session: Session)
 }
 
-/// The requests that a node makes itself, with the rights of an operator.
+/// The executor of requests that a node makes by itself, with the rights of an operator.
 package actor OwnRequests {
-    /// A sequence of requests that waits for its responses.
+    /// A sequence of requests whose responses have not all arrived.
     private struct Call {
-        /// The number of responses still to come.
+        /// The number of responses that are still missing.
         var left: Int
-        /// The holder of the session token that an appended last request asks for; nil if none is
-        /// appended.
+        /// The holder of the client's session token, which gets the token that an appended last
+        /// request asks for; nil if no request is appended.
         let carried: CarriedToken?
-        /// The response to the caller's last request.
+        /// The response to the last of the requests that the caller gave.
         var response = Response.done
         let continuation: CheckedContinuation<Result<Response, LineError>, Never>
     }
@@ -39,16 +39,15 @@ package actor OwnRequests {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Starts a request and ignores its response.
+    /// Starts a request of the node itself, and ignores its response.
     package func begin(_ request: Request) {
         Task(executorPreference: tasks) { [self] in _ = await ask([request]) }
     }
 
-    /// Executes requests one after the other, and returns the response to the last one, or the
-    /// first error.
+    /// Executes requests of the node itself one after the other, and returns the last response or
+    /// the first error.
     ///
-    /// If the task answers a client's request, the session begins with that request's session
-    /// token.
+    /// If the current task answers a client's request, the client's session token comes first.
     func ask(_ requests: [Request]) async -> Result<Response, LineError> {
         lastCall += 1
         let id = lastCall
@@ -65,7 +64,7 @@ package actor OwnRequests {
                 for request in requests { session.submit(request, nil) }
             }
         }
-        // Not by the response itself: the session is still at work then.
+        // The callback of a response must not close the session, which is still executing then.
         host.closeSession(session)
         return result
     }
@@ -92,7 +91,7 @@ package actor OwnRequests {
     }
 }
 
-/// The output of a session that carries out a node's own requests.
+/// The receiver of the responses of a session that executes a node's own requests.
 private final class CallOutput: ValueOutput {
     private unowned let requests: OwnRequests
     private let call: UInt64

@@ -1,19 +1,18 @@
-/// A limiter of the requests or bytes per interval of each name, such as a user or an address.
+/// A limiter of the requests or bytes that a name, such as a user, may use per interval.
 ///
-/// A name that was idle for the whole interval may use its whole amount at once. Source: the
-/// generic cell rate algorithm (ITU-T I.371), which keeps one time for each name. Each node counts
-/// separately.
+/// A name that used nothing for an interval may use the whole amount at once. Source: the generic
+/// cell rate algorithm (ITU-T I.371), which stores one time per name. Each node counts separately.
 package struct RateLimiter: Sendable {
-    /// The number of seconds whose requests may be sent at once.
+    /// The number of seconds whose allowed requests may be sent at once.
     private static let burstSeconds: UInt64 = 10
-    /// The maximum number of names with a stored time; beyond it, idle names are removed, and if
-    /// too many remain, all names.
+    /// The maximum number of names with stored usage; beyond it, the usage of idle names is
+    /// removed, and if too many names remain, that of all names.
     private static let namesMax = 65_536
 
-    /// The amount that a name may use in `microseconds`; nil for no limit.
+    /// The amount, of requests or bytes, that a name may use in `microseconds`; nil for no limit.
     private let most: UInt64?
     private let microseconds: UInt64
-    /// The time at which a name's usage so far would end at an even rate, in microseconds.
+    /// The time at which each name's usage so far would end at an even rate, in microseconds.
     private var dues: [String: UInt64] = [:]
 
     /// - Parameter perSecond: the number of requests per second, of which those of 10 s may be sent
@@ -24,7 +23,8 @@ package struct RateLimiter: Sendable {
             in: RateLimiter.burstSeconds * 1_000)
     }
 
-    /// - Parameter most: the amount allowed in `milliseconds`, at most 2^40; 0 for no limit.
+    /// - Parameter most: the requests or bytes allowed in `milliseconds`, at most 2^40; 0 for no
+    ///   limit.
     package init(most: UInt64, in milliseconds: UInt64) {
         self.most = most > 0 ? most : nil
         microseconds = milliseconds * 1_000
@@ -32,13 +32,13 @@ package struct RateLimiter: Sendable {
 
     package var isLimited: Bool { most != nil }
 
-    /// Counts a request if the name may send one now; false if it may not.
+    /// Counts a request of a name, such as a user, if the rate limit permits one now; false if not.
     package mutating func admits(_ name: String, milliseconds: UInt64) -> Bool {
         delay(of: 1, for: name, counted: true, milliseconds: milliseconds) == 0
     }
 
-    /// Returns how long a name has to wait for an amount, in milliseconds; 0 where it may have it
-    /// now.
+    /// Returns how long a name, such as a user, has to wait until it may use an amount of requests
+    /// or bytes, in milliseconds; 0 if it may use the amount now.
     ///
     /// - Parameter isCounted: whether an amount that is allowed now is added to the name's usage.
     package mutating func delay(
@@ -47,7 +47,8 @@ package struct RateLimiter: Sendable {
         guard let most else { return 0 }
         let now = milliseconds * 1_000
         let cost = microseconds.multipliedFullWidth(by: amount)
-        // More than there is at all is admitted with all of it.
+        // An amount above the limit is admitted, and uses the whole limit, if none of it is used
+        // yet.
         let whole = amount < most ? most.dividingFullWidth(cost).quotient : microseconds
         let due = max(dues[name] ?? now, now) + whole
         guard due <= now + microseconds else { return (due - now - microseconds) / 1_000 + 1 }

@@ -2,10 +2,11 @@ import Admin
 import Node
 import Session
 
-/// The output of a session that answers the requests of a connection to the port for apps.
+/// The receiver of the responses and events of a session that executes the requests of an HTTP or
+/// WebSocket connection.
 ///
-/// The session calls this output while executing: the connection writes to its own output at once,
-/// and defers everything that needs the session to its next turn.
+/// The session calls the receiver while the session itself is executing. The connection therefore
+/// writes to its socket at once, and calls the session only in a later event-loop iteration.
 final class SessionReplies: ValueOutput {
     private unowned let connection: AppConnection
 
@@ -39,7 +40,7 @@ final class SessionReplies: ValueOutput {
 }
 
 extension AppConnection {
-    /// Returns the number of bytes that are written during `work`.
+    /// Returns the number of bytes that `work` writes to the connection.
     func countingWritten(_ work: () -> Void) -> Int {
         let before = written
         work()

@@ -1,14 +1,14 @@
 /// The rate at which a client reads the bytes written to it.
 ///
-/// A client that reads nothing, or very little for a long time, occupies memory of this process and
-/// of the kernel that other clients need.
+/// A client that reads nothing, or very little for a long time, occupies memory of the process and
+/// the kernel that other clients need.
 struct TakingPace: Sendable {
-    /// When the client last read something, or no output was queued, in milliseconds.
+    /// When the client last read something, or had nothing left to read, in milliseconds.
     private var takenAt: UInt64
-    /// The number of bytes that the client had read by the last tick.
+    /// The number of bytes that the client had read by the last timer tick.
     private var takenLast: UInt64 = 0
-    /// The begin of the measuring interval, since which output has always been queued, in
-    /// milliseconds, and the number of bytes read by then.
+    /// The start of the measuring interval, since which the client has always had something to
+    /// read, in milliseconds, and the number of bytes that it had read by then.
     private var busySince: UInt64
     private var takenBefore: UInt64 = 0
 
@@ -17,7 +17,8 @@ struct TakingPace: Sendable {
         busySince = now
     }
 
-    /// Records the queue at a tick, and checks the reading rate.
+    /// Records how much is queued for the client at a timer tick, and checks how fast the client
+    /// reads.
     ///
     /// - Parameters:
     ///   - queued: the number of bytes that are not sent to the client yet.

@@ -1,8 +1,8 @@
 import LineProtocol
 import Wire
 
-/// The uploads under way, with the sizes that their `Content-Length` promises; the sum of each
-/// user's is limited, however much has arrived.
+/// The uploads under way, with the sizes that their `Content-Length` states; the sum of the sizes
+/// is limited for each user, however much has arrived.
 package struct ArrivingUploads: Sendable {
     private var promises: [UInt64: (user: UserID, bytes: UInt64)] = [:]
     private var bytes: [UserID: UInt64] = [:]
@@ -12,11 +12,11 @@ package struct ArrivingUploads: Sendable {
     /// Records an upload that begins.
     ///
     /// - Parameters:
-    ///   - connection: the connection of the upload, which has one at a time.
-    ///   - promised: the `Content-Length`, in bytes; nil if there is none: then the maximum size of
-    ///     a file counts.
-    /// - Returns: false if the user would have more than `LineLimits.unsentFileBytesMax` bytes
-    ///   under way; then the upload does not begin.
+    ///   - connection: the connection of the upload; a connection has one upload at a time.
+    ///   - promised: the size by `Content-Length`, in bytes; nil if it is missing: then the maximum
+    ///     size of a file counts.
+    /// - Returns: false, without recording the upload, if the user's uploads under way would have
+    ///   more than `LineLimits.unsentFileBytesMax` bytes.
     package mutating func begin(
         on connection: UInt64, by user: UserID, promised: UInt64?
     ) -> Bool {
@@ -29,7 +29,7 @@ package struct ArrivingUploads: Sendable {
         return true
     }
 
-    /// Removes the upload of a connection, if it has one.
+    /// Removes the upload of a connection from the record, if the connection has one.
     package mutating func end(_ connection: UInt64) {
         guard let (user, size) = promises.removeValue(forKey: connection) else { return }
         let rest = bytes[user, default: size] - size

@@ -2,15 +2,15 @@ import HTTP
 import LineProtocol
 import Wire
 
-/// A request for a file: its upload or its download.
+/// An HTTP request for a file: its upload or its download.
 struct BlobRoute: Sendable {
     let conversation: ConversationID
-    /// The ID of the file; nil for an upload without one.
+    /// The file's ID in the path; nil for an upload without one.
     let file: FileID?
     let isUpload: Bool
 
-    /// - Parameter path: the segments of the path, `v1` first.
-    /// - Returns: nil for a request that is no upload and no download.
+    /// - Parameter path: the segments of the request's URL path, of which the first is `v1`.
+    /// - Returns: nil for a request that is neither an upload nor a download.
     init?(_ method: Method, _ path: [String]) {
         guard path.count >= 4, path[0] == "v1", path[1] == "conversations", path[3] == "blobs",
             let conversation = ConversationID(path[2])
@@ -28,7 +28,7 @@ struct BlobRoute: Sendable {
         }
     }
 
-    /// Returns the HTTP methods of a file path; none for any other path.
+    /// Returns the HTTP methods that are allowed on a path of files; none for any other path.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put].filter { BlobRoute($0, path) != nil }
     }

@@ -1,14 +1,14 @@
-/// The media type of a file, detected from its first bytes and fixed at the upload.
+/// The media type of an uploaded file, detected once from the file's first bytes.
 ///
-/// The client's `Content-Type` is ignored: an HTML page uploaded as an image must not run as a
-/// page.
+/// The client's `Content-Type` is ignored, because a browser must not execute an HTML page that was
+/// uploaded as an image.
 enum ContentType {
-    /// The number of leading bytes from which a type is detected.
+    /// The number of a file's first bytes from which its media type is detected.
     static let bytesNeeded = 64
-    /// The media type of all content without a known signature.
+    /// The media type of all files without a known signature.
     static let unknown = "application/octet-stream"
 
-    /// The signature of each media type, and its offset in the file, in bytes.
+    /// The signature of each media type, and the signature's offset in a file, in bytes.
     private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
         (0, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png"),
         (0, [0xFF, 0xD8, 0xFF], "image/jpeg"),
@@ -40,12 +40,12 @@ enum ContentType {
         return match?.type ?? unknown
     }
 
-    /// Returns the stored type of a file if it can be detected from content, else `unknown`.
+    /// Returns the stored media type of a file if detection can yield it; `unknown` otherwise.
     static func known(_ type: String?) -> String {
         signatures.contains { $0.type == type } ? type ?? unknown : unknown
     }
 
-    /// Whether a browser may show content of the type in a page.
+    /// Whether a browser may show files of this media type in a page.
     static func isShown(_ type: String) -> Bool {
         ["image/", "audio/", "video/"].contains { type.hasPrefix($0) }
     }

@@ -7,7 +7,7 @@ import Wire
 final class Download {
     static let traitsOfShow = Verb.traits(of: "FILE SHOW")
     static let traitsOfGet = Verb.traits(of: "FILE GET")
-    /// The maximum number of parts that are fetched ahead.
+    /// The maximum number of the file's parts that are being fetched from the cluster at once.
     private static let aheadMax = 4
 
     let conversation: ConversationID
@@ -15,17 +15,18 @@ final class Download {
     let file: FileID
     let isHead: Bool
     private let rangeField: String?
-    /// The `If-Range` tag: if the file has another tag, the whole file is sent, and not the range.
+    /// The tag in the request's `If-Range`: if the file has another tag, the whole file is sent,
+    /// and not the requested range.
     private let condition: String?
     private let held: [String]
     var closes: Bool
-    /// The range of bytes left to send; nil until the file is found.
+    /// The range of the file's bytes that are still to be sent; nil until the file is found.
     private(set) var rest: Range<UInt64>?
-    /// The number of the next part to fetch.
+    /// The number of the file's next part to fetch.
     private var next = 0
     private var waiting = 0
     private var size: UInt64 = 0
-    /// The tag of the content: parts of other content under the same file ID are not sent.
+    /// The tag of the file's content: parts of other content under the same file ID are not sent.
     private var tagName = ""
     private var tag: EntityTag { EntityTag(tagName) }
 
@@ -40,24 +41,25 @@ final class Download {
         held = request.head.fields.values(of: "if-none-match")
     }
 
-    /// The request for the file's metadata, from which the head of the response is made.
+    /// The request for the file's metadata, which determine the head of the response.
     var firstRequest: Request { .read(FileQuery(file, in: conversation), of: user) }
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
-    /// The response, without its body; nil once its head has been sent.
+    /// The response without its body; nil before it is known, and once its head has been sent.
     private var answer: (response: AppResponse, length: ResponseHead.Body)?
 
-    /// Whether the head has been sent.
+    /// Whether the head of the response has been sent.
     var isAnswered: Bool { rest != nil && answer == nil }
 
-    /// Returns the response whose head is to be sent now, and removes it.
+    /// Returns the download's response, whose head must be sent now, and removes the response.
     func takeAnswer() -> (response: AppResponse, length: ResponseHead.Body)? {
         defer { answer = nil }
         return answer
     }
 
-    /// Determines the response from the file's metadata and the header fields of the request.
+    /// Determines the response to a download from the file's metadata and the request's header
+    /// fields.
     func begin(_ view: FileView) { answer = decided(by: view) }
 
     private func decided(
@@ -95,7 +97,7 @@ final class Download {
         return (response, .length(UInt64(part.count)))
     }
 
-    /// Returns the requests that fetch the next parts.
+    /// Returns the requests that fetch the next parts of the file.
     func takeRequests() -> [Request] {
         guard let rest, !rest.isEmpty else { return [] }
         var requests: [Request] = []
@@ -110,7 +112,8 @@ final class Download {
         return requests
     }
 
-    /// Returns the bytes of a part that belong to the answer; nil for a part of the wrong size.
+    /// Returns the bytes of a file's part that are within the requested range; nil if the part has
+    /// the wrong size.
     func take(_ bytes: [UInt8], number: Int) -> ArraySlice<UInt8>? {
         let start = UInt64(number * LineLimits.filePartBytes)
         guard let rest, start < size,
@@ -123,7 +126,7 @@ final class Download {
         return bytes[skipped..<Int(end)]
     }
 
-    /// The number of the part whose response comes next.
+    /// The number of the file's part whose response comes next.
     var number: Int { next - waiting }
 
     func onResponse() { waiting -= 1 }

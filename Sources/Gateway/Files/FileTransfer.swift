@@ -8,11 +8,11 @@ import Node
 import Session
 import Wire
 
-/// Uploads and downloads of files.
+/// Uploads and downloads of files over HTTP.
 extension AppConnection {
     // MARK: Uploads
 
-    /// Begins an upload, when its head has arrived.
+    /// Begins an upload when the head of its request has arrived.
     ///
     /// - Returns: false if the upload is refused.
     func beginUpload(_ request: AppRequest) -> Bool {
@@ -64,7 +64,7 @@ extension AppConnection {
         return true
     }
 
-    /// Cuts the received bytes into parts, as long as slots for storing parts are free.
+    /// Cuts the received bytes of an upload into parts, as long as permits to store parts are free.
     private func makeParts(of upload: Upload) {
         while upload.hasPart, host.takePartPlace(for: id) { upload.put() }
     }
@@ -73,7 +73,7 @@ extension AppConnection {
         if upload.onResponse(response) { host.giveBack(partPlaces: 1) }
     }
 
-    /// Releases the slots that an upload has for its parts; called in whichever way the upload
+    /// Returns an upload's permits to store parts of a file; called in whichever way the upload
     /// ends.
     func leavePlaces() {
         var ended = upload
@@ -94,8 +94,8 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Submits the received parts to the session; called in a loop turn of its own, since the
-    /// session may be executing when bytes arrive.
+    /// Submits the received parts to the session; called in an event-loop iteration of its own,
+    /// since the session may be executing when bytes arrive.
     func feedUpload() {
         guard let upload else { return }
         if let failure = upload.failure { return failUpload(failure) }
@@ -106,7 +106,7 @@ extension AppConnection {
 
     // MARK: Requests
 
-    /// Answers a request for a file whose body, if any, has arrived.
+    /// Answers a request to upload or download a file; of an upload, the whole file has arrived.
     func begin(
         _ request: AppRequest, _ route: BlobRoute, by user: UserID
     ) throws(LineError) {
@@ -130,7 +130,8 @@ extension AppConnection {
         submit(.token)
     }
 
-    /// Continues to store an upload that has arrived, and answers it once it is stored.
+    /// Continues to store an upload whose file has arrived, and answers the request once it is
+    /// stored.
     func finish(_ upload: Upload) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
@@ -150,7 +151,7 @@ extension AppConnection {
     func onResponse(_ response: Response, to download: Download) {
         switch response {
         case .failed(let error):
-            // The length was promised already.
+            // If the head was sent, with the length, an error can only end the connection.
             guard download.rest == nil else { return abort() }
             var response = AppResponse(error)
             response.closes = download.closes
@@ -167,7 +168,7 @@ extension AppConnection {
                 send(Array(part))
             default: abort()
             }
-        // The client's token was taken.
+        // The session has accepted the client's session token.
         case .done: break
         case .written, .watching, .copies, .level, .report: abort()
         }
@@ -187,7 +188,8 @@ extension AppConnection {
         sendHead(of: response, answer.length)
     }
 
-    /// Fetches the next parts, as far as the output queue permits; ends after the last one.
+    /// Fetches the file's next parts, as far as the output queue permits; ends the download after
+    /// the last.
     func fetch(_ download: Download) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         guard download.isAnswered else { return }

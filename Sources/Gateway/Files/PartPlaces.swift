@@ -1,18 +1,19 @@
-/// The slots for parts of files that are being stored: a fixed number for all uploads together,
-/// since each part takes several times its size in memory until it is stored.
+/// The permits to store a part of a file: a fixed number for all uploads together, since each part
+/// takes several times its size in memory until it is stored.
 ///
-/// An upload that finds no free slot waits in a FIFO queue for the next one.
+/// An upload that finds no free permit waits in a FIFO queue for the next one.
 package struct PartPlaces: Sendable {
     private var free: Int
-    /// The waiting uploads, the one that waits longest first, and the same as a set.
+    /// The uploads that wait for a permit, the longest waiting first, and the same uploads as a
+    /// set.
     private var queue: [UInt64] = []
     private var queued: Set<UInt64> = []
-    /// The uploads for which a slot is reserved.
+    /// The uploads for which a permit to store a part is reserved.
     private var kept: Set<UInt64> = []
 
     package init(_ count: Int = AppLimits.partsAtOnceMax) { free = count }
 
-    /// Takes a slot for a part of an upload; false if the upload has to wait for one.
+    /// Takes a permit to store a part of an upload; false if the upload has to wait for one.
     package mutating func take(for upload: UInt64) -> Bool {
         if kept.remove(upload) != nil { return true }
         guard free == 0 else {
@@ -23,9 +24,9 @@ package struct PartPlaces: Sendable {
         return false
     }
 
-    /// Releases slots, and reserves them for waiting uploads.
+    /// Returns permits to store parts of files, and reserves them for waiting uploads.
     ///
-    /// - Returns: the uploads for which a slot is reserved from now on.
+    /// - Returns: the uploads for which a permit is now reserved.
     package mutating func give(back count: Int) -> ArraySlice<UInt64> {
         let next = queue.prefix(count)
         queue.removeFirst(next.count)
@@ -35,9 +36,9 @@ package struct PartPlaces: Sendable {
         return next
     }
 
-    /// Removes an upload that has ended, and releases the slot reserved for it.
+    /// Removes an upload that has ended, and passes on the permit reserved for it.
     ///
-    /// - Returns: the uploads for which a slot is reserved from now on.
+    /// - Returns: the uploads for which a permit is now reserved.
     package mutating func end(_ upload: UInt64) -> ArraySlice<UInt64> {
         if queued.remove(upload) != nil { queue.removeAll { $0 == upload } }
         return kept.remove(upload) == nil ? [] : give(back: 1)

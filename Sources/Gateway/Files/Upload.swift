@@ -5,13 +5,14 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The upload of a file: received bytes are cut into parts, of which at most 16 are being stored at
-/// a time.
+/// The upload of a file: received bytes are cut into parts, of which at most 16 are stored at a
+/// time.
 final class Upload {
-    /// The maximum number of parts of one upload that are being stored; then no more is read.
+    /// The maximum number of parts of one upload that are being stored at once; beyond it, the node
+    /// reads no more of the upload.
     private static let waitingMax = 16
     /// The number of parts, 2 MiB together, after which the user's limit of unsent files is checked
-    /// again: other uploads may have grown since this one began.
+    /// again, since the user's other uploads may have grown meanwhile.
     private static let partsBetweenChecks = 64
     private static let traitsOfAdd = Verb.traits(of: "FILE ADD")
     private static let traitsOfPut = Verb.traits(of: "FILE PUT")
@@ -23,26 +24,26 @@ final class Upload {
     let user: UserID
     let file: FileID
     let began: UInt64
-    /// The requests that are to be submitted to the session.
+    /// The requests that have yet to be submitted to the session.
     private var requests: [(request: Request, traits: Verb.Traits?)] = []
     private var requestsBytes = 0
-    /// For each request that waits for its response, in their order, whether it stores a part.
+    /// For each request without a response, in the order of the requests, whether it stores a part.
     private var awaited: [Bool] = []
     private var unsent: [UInt8] = []
     private var type: String?
     private var parts: [PartID] = []
-    /// The number of parts that are being stored.
+    /// The number of the file's parts that are being stored.
     private(set) var places = 0
-    /// The session token of the upload; nil until the file is stored.
+    /// The session token after the upload; nil until the file is stored.
     private(set) var token: String?
     private(set) var size = 0
-    /// Whether all of the file has arrived.
+    /// Whether the whole file has arrived.
     private var hasArrived = false
-    /// Whether all parts are stored and the write that completes the file was requested.
+    /// Whether all parts are stored and the write that completes the file has been requested.
     private var isEnding = false
     private(set) var failure: LineError?
 
-    /// - Parameter since: the client's session token; nil for none.
+    /// - Parameter since: the session token that the client sent; nil for none.
     init(
         to conversation: ConversationID, as file: FileID, by user: UserID, since: Token?,
         now: UInt64
@@ -58,18 +59,18 @@ final class Upload {
 
     var hasRequests: Bool { !requests.isEmpty }
 
-    /// Whether a whole part was received, which has to be stored before more is read.
+    /// Whether a whole part has arrived, so that the node reads no more until it is being stored.
     var isFull: Bool { unsent.count >= LineLimits.filePartBytes }
 
-    /// Whether a part has arrived that may be stored once it has a slot.
+    /// Whether a part of the file has arrived that may be stored once it gets a permit.
     var hasPart: Bool {
         places < Upload.waitingMax && failure == nil && (isFull || hasArrived && !unsent.isEmpty)
     }
 
-    /// Whether all responses have arrived, or the upload has failed.
+    /// Whether the session has answered all requests of the upload, or the upload has failed.
     var isDone: Bool { isEnding && awaited.isEmpty || failure != nil }
 
-    /// - Throws: 413 for more than `LineLimits.fileBytesMax` bytes.
+    /// - Throws: 413 for a file of more than `LineLimits.fileBytesMax` bytes.
     static func check(_ size: UInt64) throws(LineError) {
         let limit = LineLimits.fileBytesMax
         guard size <= limit else {
@@ -89,11 +90,12 @@ final class Upload {
         hasArrived = true
     }
 
-    /// Completes the file once all its parts are stored, since any of them may be refused.
+    /// Requests the write that completes the file, once all parts of the file are stored.
     func endIfStored() {
         guard hasArrived, unsent.isEmpty, awaited.isEmpty, !isEnding, failure == nil else { return }
         isEnding = true
-        // Whoever is told of the file may ask any node for it.
+        // A user who learns of the file may request it from any node, so all owners have to store
+        // it.
         ask(.set(Request.SetLevel(level: .all, isStrict: false)))
         ask(
             .write(
@@ -114,8 +116,8 @@ final class Upload {
         .write(Mutation(BeginUpload(type: FieldText(type)), of: file, in: conversation, by: user))
     }
 
-    /// Queues the write of the next part, which has a slot; each `partsBetweenChecks` parts, queues
-    /// before it a write that checks the user's limit again.
+    /// Queues the write of the file's next part, and before every `partsBetweenChecks`-th part a
+    /// write that checks the user's limit of unsent files again.
     func put() {
         if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
             ask(beginning(of: type), Upload.traitsOfAdd)
@@ -130,11 +132,11 @@ final class Upload {
         unsent.removeFirst(bytes.count)
     }
 
-    /// Queues a request for the session.
+    /// Queues a request of the upload, which is submitted to the session later.
     ///
     /// - Parameters:
-    ///   - traits: the traits of the request's verb; nil for a request that the upload makes on its
-    ///     own, which the node does not count.
+    ///   - traits: the traits of the request's verb; nil for a request that the node does not
+    ///     count, since no client sent it.
     ///   - partBytes: the size of the file part that the request stores, in bytes; 0 if none.
     private func ask(_ request: Request, _ traits: Verb.Traits? = nil, partBytes: Int = 0) {
         requests.append((request, traits))
@@ -147,7 +149,7 @@ final class Upload {
         return requests
     }
 
-    /// - Returns: whether the response has freed the slot of a part.
+    /// - Returns: whether the response was to a write of a part, whose permit is free again.
     func onResponse(_ response: Response) -> Bool {
         guard !awaited.isEmpty else { return false }
         let isPart = awaited.removeFirst()
@@ -158,13 +160,13 @@ final class Upload {
         return true
     }
 
-    /// Returns the number of slots that an abandoned upload still has.
+    /// Returns the number of permits that an abandoned upload still has, and sets it to zero.
     func takePlaces() -> Int {
         defer { places = 0 }
         return places
     }
 
-    /// The JSON body of the answer.
+    /// The JSON body of the response to a complete upload.
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object {

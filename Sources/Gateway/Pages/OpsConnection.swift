@@ -3,11 +3,11 @@ import Node
 import Session
 import Wire
 
-/// A connection to the port for operations, without its socket.
+/// A connection to the port for operations, such as `/metrics`, without its socket.
 ///
-/// Requests are answered one per turn of the event loop, in their order: a page such as `/metrics`
-/// takes some milliseconds of the loop's thread, and a client that asks for many at once must not
-/// delay the others.
+/// Requests are answered in their order, one in each iteration of the event loop, because a page
+/// such as `/metrics` takes some milliseconds of the loop's thread, and a client that requests many
+/// must not delay the others.
 package actor OpsConnection: SessionInput {
     /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
@@ -21,15 +21,15 @@ package actor OpsConnection: SessionInput {
     private let clock: any Clock
     private let output: any SessionOutput
     private nonisolated let executor: any SerialExecutor
-    /// Schedules a call of `onTurn` in the next turn of the event loop.
+    /// Schedules a call of `onTurn` in the next iteration of the event loop.
     private let askForTurn: @Sendable () -> Void
 
     private var reader = RequestReader()
-    /// The request whose head has arrived and whose end has not.
+    /// The HTTP request whose head has arrived and whose end has not; nil for none.
     private var request: RequestHead?
-    /// The bytes read and not parsed yet: at most one read of the socket.
+    /// The bytes read from the socket and not parsed yet: at most those of one read.
     private var backlog: [UInt8] = []
-    /// When the last request was answered, or the current one began, in milliseconds.
+    /// When the connection's last request was answered, or the current one began, in milliseconds.
     private var since: UInt64
     private var isTurnAwaited = false
     private var hasEnded = false
@@ -81,7 +81,7 @@ package actor OpsConnection: SessionInput {
         backlog = []
     }
 
-    /// Closes a connection that exceeds a time limit; called at each tick.
+    /// Closes the connection if it exceeds a time limit; called at each tick of the node's timer.
     package func onTick() {
         guard !isClosing, !isTurnAwaited else { return }
         let now = clock.milliseconds
@@ -93,7 +93,7 @@ package actor OpsConnection: SessionInput {
         }
     }
 
-    /// Closes the connection after the current response, before the process ends.
+    /// Closes the connection once its responses are sent, because the process is about to end.
     package func drain() {
         if !isClosing { close() }
     }
@@ -102,7 +102,7 @@ package actor OpsConnection: SessionInput {
 // MARK: Requests
 
 extension OpsConnection {
-    /// Answers the next request, if it has arrived and the client reads its responses.
+    /// Answers the next HTTP request, if it has arrived and the client reads its responses.
     private func proceed() {
         guard !isClosing, !isTurnAwaited else { return }
         if output.queuedBytes < OpsConnection.queuedBytesMax { answerNext() }
@@ -123,7 +123,8 @@ extension OpsConnection {
         }
     }
 
-    /// Returns the next request once it is complete, or once its head announces a body; nil before.
+    /// Returns the next HTTP request once it is complete, or once its head announces a body; nil
+    /// before.
     private func readRequest(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> RequestHead? {
@@ -131,7 +132,7 @@ extension OpsConnection {
             switch event {
             case .head(let head):
                 request = head
-                // The answer is an error, and needs no body to be known.
+                // A request with a body is refused, so its body need not be read.
                 if head.hasBody { return head }
             case .body: break
             case .end:

@@ -2,7 +2,7 @@ import Admin
 import HTTP
 import LineProtocol
 
-/// The state of a node that the port for operations shows.
+/// The reports about a node that the port for operations shows.
 package protocol NodeReports: Sendable {
     /// Returns the node's metrics in the Prometheus text format.
     func metricsText() -> [UInt8]
@@ -14,17 +14,17 @@ package protocol NodeReports: Sendable {
 
 extension Admin: NodeReports {}
 
-/// The answer of the port for operations to one request, before it is written.
+/// The response of the port for operations to one request, before it is encoded.
 struct OpsPage: Equatable {
     let status: HTTPStatus
     let contentType: String
     let body: [UInt8]
-    /// The value of `Allow` for a 405: the methods of the path.
+    /// The value of the header field `Allow` of a 405: the methods of the request's path.
     var allowed: String?
-    /// The web page in the body; nil for a report about the node.
+    /// The web page that the response contains; nil for a report about the node.
     private(set) var page: WebPage?
 
-    /// Answers a request; every page is about the node, and none contains users' data.
+    /// Creates the response to a request; each page is about the node, and none has users' data.
     init(for request: RequestHead, of reports: any NodeReports, and pages: WebPages) {
         guard !request.hasBody else {
             self.init(HTTPError(.badRequest, "A request to this port has no body"))
@@ -76,7 +76,7 @@ struct OpsPage: Equatable {
     init(_ error: HTTPError) {
         status = error.status
         contentType = "application/json"
-        // The sentences are ours and need no escapes.
+        // The program's own error messages need no JSON escapes.
         let object = "{\"code\":\(error.status.rawValue),\"message\":\"\(error.message)\"}"
         body = Array("{\"error\":\(object)}\n".utf8)
     }

@@ -2,7 +2,7 @@ import HTTP
 import Web
 import Wire
 
-/// A file of the web pages.
+/// A file that belongs to the web pages of a node.
 struct WebFile: Sendable {
     let contentType: String
     let bytes: [UInt8]
@@ -15,18 +15,18 @@ struct WebFile: Sendable {
         hash = WebFile.hash(of: bytes)
     }
 
-    /// Returns the `ETag` of the file under a Content Security Policy: a copy that a browser has
-    /// cached under another policy is not reused.
+    /// Returns the `ETag` of the file under a Content Security Policy, so that a copy that a
+    /// browser has cached under another policy is not reused.
     func tag(under policy: String?) -> EntityTag {
         EntityTag(policy.map { hash + "-" + WebFile.hash(of: Array($0.utf8)) } ?? hash)
     }
 
-    /// Returns 64 bits of a hash, enough to tell the versions of one file apart.
+    /// Returns 64 bits of a hash, which are enough to distinguish the versions of one file.
     private static func hash(of bytes: [UInt8]) -> String {
         String(Hash128(of: bytes).description.prefix(16))
     }
 
-    /// The files that the binary carries, by their paths in `Sources/Web`.
+    /// The files of the web pages, which the executable contains, by their paths in `Sources/Web`.
     static let embedded: [String: WebFile] = {
         var files: [String: WebFile] = [:]
         for index in 0..<web_file_count() {

@@ -1,16 +1,16 @@
 /// The origin of web pages: a scheme, a host and a port, spelt as browsers send it (RFC 6454,
 /// section 6.1).
 ///
-/// Origins are inserted into `Content-Security-Policy`, so they may contain nothing else.
+/// An origin is inserted into `Content-Security-Policy`, so its text may contain nothing else.
 package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
-    /// The maximum number of origins in one option: the head of each page lists all of them.
+    /// The maximum number of origins in one command-line option; the head of each page lists them.
     package static let countMax = 64
 
     private let isEncrypted: Bool
     private let authority: String
 
-    /// Fails for a text that is no origin as browsers spell it: in lower case, and without the
-    /// default port of the scheme.
+    /// Creates an origin; nil for a text that is not spelt as browsers spell origins: in lower
+    /// case, and without the default port of the scheme.
     package init?(_ text: String) {
         isEncrypted = text.hasPrefix("https://")
         guard isEncrypted || text.hasPrefix("http://") else { return nil }
@@ -25,15 +25,13 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { (isEncrypted ? "https://" : "http://") + authority }
 
-    /// The host, without the port.
+    /// The host of the origin, without the port.
     var host: Substring { WebOrigin.parts(of: authority[...]).host }
 
-    /// The origin that a Content Security Policy has to name for WebSockets to the same host and
-    /// port.
+    /// The WebSocket origin of the same host and port, as a Content Security Policy has to name it.
     var ofSockets: String { (isEncrypted ? "wss://" : "ws://") + authority }
 
-    /// Returns the host, and the port behind the last colon; a colon within brackets is a part of
-    /// an IPv6 address.
+    /// Returns the host, and the port after the last colon unless that is within an IPv6 address.
     private static func parts(of authority: Substring) -> (host: Substring, port: Substring?) {
         guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else {
             return (authority, nil)

@@ -1,28 +1,28 @@
 import HTTP
 
-/// A response with a file of the web pages, before it is written.
+/// A response that contains a file of the web pages, before it is encoded.
 struct WebPage: Equatable, Sendable {
     var status = HTTPStatus.ok
     let contentType: String
     var body: [UInt8]
     var isCompressed = false
     let tag: String
-    /// The value of `Content-Security-Policy`; nil for a module or style sheet, to which the policy
-    /// of the page that loads it applies.
+    /// The value of the header field `Content-Security-Policy`; nil for a module or a style sheet,
+    /// to which the policy of the page that loads it applies.
     let policy: String?
 
     init(_ file: WebFile, _ tag: EntityTag, policy: String?) {
         contentType = file.contentType
         body = file.bytes
-        // Weak: a file has the same tag whether it is compressed or not (RFC 9110, section 8.8.1).
+        // Weak: a compressed file has the same tag as the file itself (RFC 9110, section 8.8.1).
         self.tag = "W/" + tag.text
         self.policy = policy
     }
 }
 
 extension ResponseHead {
-    /// Adds the security and caching fields of a page: its policies, and `no-cache`, so that
-    /// browsers revalidate every file before they use it.
+    /// Adds the security and caching header fields of a web page: its policies, and `no-cache`, so
+    /// that browsers revalidate every file before they use it.
     mutating func add(_ page: WebPage) {
         add("Cache-Control", "no-cache")
         add("ETag", page.tag)

@@ -4,45 +4,45 @@ import JSON
 import Node
 import Wire
 
-/// The web pages of a port, which anybody may read: they contain no data of users.
+/// The web pages that a port serves to everybody: they contain no data of users.
 ///
-/// Paths are looked up in a fixed table, so no text of a request enters a file name or an answer.
+/// Paths are looked up in a fixed table: no text of a request enters a file name or a response.
 package actor WebPages {
-    /// The pages that a port has.
+    /// The web pages that a port has.
     package enum Site: Sendable {
-        /// The chat, for the port for apps.
+        /// The chat, on the port for apps.
         case chat
-        /// The view of the cluster, for the port for operations.
+        /// The view of the cluster, on the port for operations.
         case cluster
     }
 
-    /// The minimum size of a file that is compressed, in bytes.
+    /// The minimum size of a web page's file that is compressed, in bytes.
     private static let compressedBytesMin = 256
 
     private nonisolated let executor: any SerialExecutor
     private let site: Site
     private let mayPlay: Bool
-    /// The origins of the nodes that the node's options name.
+    /// The origins of the nodes that this node's command-line options name.
     private let named: [WebOrigin]
     private weak var node: Node?
-    /// The origins of the pages of all nodes, including nodes that have left: a page loaded from
-    /// one of them stays open, and continues with the other nodes.
+    /// The origins of the web pages of all nodes, also of nodes that have left, because a page
+    /// loaded from such a node may still be open and use other nodes.
     private var origins: Set<String> = []
-    /// The names under which the port may be reached; nil for any name.
+    /// The host names under which the port may be reached; nil for any name.
     private nonisolated let names: ServedNames?
     private var files: [[String]: WebFile]
-    /// The policy of all pages (Content Security Policy Level 3).
+    /// The Content Security Policy of all pages.
     private var policy = ""
-    /// The version of the members' addresses that was applied last.
+    /// The version of the members' addresses that was last copied from the node.
     private var followedVersion = 0
-    /// The compressed forms of files, each made when it is first asked for.
+    /// The compressed forms of files, each created when a client first requests it.
     private var compressed: [[String]: [UInt8]] = [:]
 
     /// - Parameters:
-    ///   - names: the names under which the port may be reached; nil for any name.
-    ///   - nodes: the addresses at which browsers reach this node, and others, as `/nodes.json`
+    ///   - names: the host names under which the port may be reached; nil for any name.
+    ///   - nodes: the addresses at which browsers reach this node and others, as `/nodes.json`
     ///     lists them; empty if a page uses only the node that served it.
-    ///   - mayPlay: whether a page may send requests to any port of this machine, where
+    ///   - mayPlay: whether a page may send requests to any port of this machine, where the script
     ///     `cluster/play` accepts commands to kill and start nodes.
     package init(
         _ site: Site, nodes: [WebOrigin], mayPlay: Bool = false, names: ServedNames? = nil,
@@ -58,10 +58,10 @@ package actor WebPages {
         origins = Set(nodes.map(\.description))
     }
 
-    /// Sets the node whose cluster members the pages list.
+    /// Sets the node whose view of the cluster's members the pages show.
     package func follow(_ node: Node) { self.node = node }
 
-    /// Whether an origin is that of a node, so that its pages may send requests.
+    /// Whether a web origin belongs to a node, so that pages from it may send requests.
     package func admits(_ origin: String) -> Bool {
         followMembers()
         return origins.contains(origin)
@@ -76,12 +76,12 @@ package actor WebPages {
         follow(listed, admitting: all)
     }
 
-    /// Updates the node list, the policy and the allowed origins from the members' addresses.
+    /// Updates `nodes.json`, the security policy and the allowed origins from members' addresses.
     ///
-    /// The members follow the nodes that the options name, up to `WebOrigin.countMax` in all. A
-    /// page that is already open keeps its policy, and so its nodes.
+    /// Nodes that the command-line options name come first, then other members, up to
+    /// `WebOrigin.countMax` in all. A page that is already open keeps its policy and so its nodes.
     ///
-    /// - Parameter all: the members whose pages may still be open.
+    /// - Parameter all: the members whose web pages may still be open in browsers.
     func follow(_ members: [PageAddresses], admitting all: [PageAddresses]) {
         guard !named.isEmpty else { return }
         var nodes = named
@@ -101,8 +101,8 @@ package actor WebPages {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Returns the error (421) for a request whose `Host` is no name of this port; nil for others,
-    /// and for a request without `Host`, which no browser sends.
+    /// Returns the error (421) for a request whose `Host` is no name of this port; nil for other
+    /// requests, and for one without `Host`, which no browser sends.
     nonisolated func refusal(of head: RequestHead) -> HTTPError? {
         guard let names, let host = head.fields.values(of: "host").first, !names.contains(host)
         else { return nil }
@@ -112,7 +112,7 @@ package actor WebPages {
 
     func has(_ path: [String]) -> Bool { files[path] != nil }
 
-    /// Returns the page for a request, whatever its method is; nil for a path without a page.
+    /// Returns the web page for a request, whatever its HTTP method; nil for a path without a page.
     func answer(to head: RequestHead) -> WebPage? {
         followMembers()
         let path = head.target.segments
@@ -132,8 +132,8 @@ package actor WebPages {
 
     /// Whether a file is a module or a style sheet of a page, to which the page's policy applies.
     ///
-    /// A page loads dozens of such files, each with a response head of its own; a worker needs a
-    /// policy, and has a path without a folder.
+    /// A page loads dozens of such files, and without a policy of their own their responses are
+    /// shorter. A worker, whose path has no folder, needs a policy.
     private func isPart(_ file: WebFile, at path: [String]) -> Bool {
         path.count > 1
             && ["text/css", "text/javascript"].contains(where: file.contentType.hasPrefix)
@@ -142,7 +142,7 @@ package actor WebPages {
     private func compressedForm(of file: WebFile, at path: [String]) -> [UInt8]? {
         if let form = compressed[path] { return form }
         guard file.bytes.count >= WebPages.compressedBytesMin else { return nil }
-        // The tag is weak: both forms mean the same to a browser.
+        // The `ETag` is weak, because the compressed file means the same to a browser as the file.
         let form = GZip.compress([file.bytes], effort: .most)
         compressed[path] = form
         return form
@@ -152,8 +152,8 @@ package actor WebPages {
 // MARK: Contents
 
 extension WebPages {
-    /// The files that are served at other paths than their own, and only there: the relative links
-    /// of a page resolve differently at each path.
+    /// The files that are served only at a path other than their own, because the relative links of
+    /// a page depend on its path.
     private static let places = [
         "chat/index.html": "",
         "chat/gallery/gallery.html": "gallery",
@@ -179,7 +179,7 @@ extension WebPages {
         return files
     }
 
-    /// Returns `nodes.json`, and the policy that lets pages send requests to its nodes.
+    /// Returns `nodes.json`, and the security policy that lets pages send requests to its nodes.
     private static func contents(
         _ nodes: [WebOrigin], mayPlay: Bool
     ) -> (list: WebFile, policy: String) {
@@ -195,7 +195,7 @@ extension WebPages {
     }
 
     private static func policy(_ nodes: [WebOrigin], mayPlay: Bool) -> String {
-        // Old browsers do not take 'self' for WebSockets: so a node's own are named as well.
+        // In old browsers 'self' does not include WebSockets, so the node's own are named, too.
         let others = nodes.flatMap { [$0.description, $0.ofSockets] }
         let local = mayPlay ? ["http://127.0.0.1:*"] : []
         let connections = (["'self'"] + others + local).joined(separator: " ")

@@ -4,7 +4,7 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A notification on its way to one device.
+/// A notification that is to be pushed to one device.
 struct PushNotification {
     let view: NotificationView
     let user: UserID
@@ -15,9 +15,8 @@ struct PushNotification {
     /// Returns the JSON payload of the notification.
     ///
     /// - Parameters:
-    ///   - token: the device's token, for the operator's webhook; nil in a payload for the device
-    ///     itself.
-    ///   - bytesMax: the maximum size in bytes; the message preview is shortened to fit.
+    ///   - token: the device's push token, for the webhook; nil in a payload for the device itself.
+    ///   - bytesMax: the maximum size of the payload in bytes; the message preview is cut to fit.
     func json(token: String? = nil, bytesMax: Int) -> [UInt8] {
         var preview = view.text
         while true {
@@ -44,27 +43,28 @@ struct PushNotification {
 }
 
 /// The encoder of push requests: by Web Push (RFC 8030) if a device's token is a browser's
-/// subscription, else to the operator's webhook, which forwards to other push services.
+/// subscription, and otherwise to the operator's webhook, which forwards to other push services.
 package struct PushFormat: Sendable {
     private let vapid: ECKeyPair
     /// The HMAC key that signs requests to the operator's webhook.
     private let webhookKey: [UInt8]
     /// The URL of the operator's webhook; nil if there is none.
     private let webhook: String?
-    /// The contact for push services, as the VAPID claim `sub`: `mailto:…` or `https:…`.
+    /// The operator's contact for push services, as the VAPID claim `sub`: `mailto:…` or `https:…`.
     private let contact: String
 
-    /// How long a push service keeps a notification for an offline device (`TTL`), in seconds.
+    /// How long a push service stores a notification for an offline device (`TTL`), in seconds.
     private static let keptSeconds = 86_400
     private static let webhookBytesMax = 16 << 10
     /// The lifetime of the VAPID token for a push service, in seconds.
     private static let authorizationSeconds: Int64 = 12 * 3_600
 
     /// - Parameters:
-    ///   - secret: the secret shared by all nodes, from which the keys are derived.
-    ///   - contact: the contact for push services, `mailto:…` or `https:…`.
+    ///   - secret: a secret that all nodes share, from which each derives the same VAPID key pair,
+    ///     which signs requests to push services, and the HMAC key for requests to the webhook.
+    ///   - contact: the operator's contact for push services, `mailto:…` or `https:…`.
     package init?(secret: [UInt8], webhook: String?, contact: String) {
-        // Nearly every number is a private key; the first that is one is the cluster's.
+        // Nearly every hash is a valid private key; the first valid one is the cluster's key.
         let candidates = (0..<8).lazy.compactMap { number in
             ECKeyPair(privateKey: Digest.hmacSHA256("vapid \(number)".utf8, key: secret))
         }
@@ -75,14 +75,14 @@ package struct PushFormat: Sendable {
         self.contact = contact
     }
 
-    /// The public VAPID key with which browsers subscribe, in base64url.
+    /// The public VAPID key with which browsers subscribe to pushes, in base64url.
     package var publicKey: String { Base64.encode(vapid.publicKey) }
 
-    /// Returns the server for pushes to a device token: the scheme and host of the subscription, or
-    /// the webhook's URL; nil if there is none.
+    /// Returns the server that gets pushes to a device token: the scheme and host of the browser's
+    /// push service, or the webhook's URL; nil if there is neither.
     func server(of token: String) -> String? { Subscription(token)?.origin ?? webhook }
 
-    /// Returns the HTTP request that pushes a notification to a device; nil for an unusable token.
+    /// Returns the HTTP request that pushes a notification to a device; nil for an invalid token.
     func request(
         _ notification: PushNotification, to token: String, wallMilliseconds: UInt64
     ) -> PushRequest? {
@@ -126,15 +126,15 @@ package struct PushFormat: Sendable {
     }
 }
 
-/// A browser's subscription to its push service, as `PushSubscription.toJSON()` gives it.
+/// A browser's subscription to its push service, in the form of `PushSubscription.toJSON()`.
 struct Subscription: Hashable, Sendable {
     let endpoint: String
-    /// The scheme and the host of the endpoint.
+    /// The scheme and the host of the push service's URL.
     let origin: String
     let key: [UInt8]
     let secret: [UInt8]
 
-    /// - Returns: nil for a token that is no Web Push subscription.
+    /// - Returns: nil for a push token that is no Web Push subscription.
     init?(_ token: String) {
         guard token.first == "{", let value = Subscription.json(token),
             case .text(let endpoint)? = value["endpoint"],

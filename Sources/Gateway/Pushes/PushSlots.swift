@@ -1,26 +1,26 @@
-/// The limits on concurrent pushes, so that slow devices do not hold up others.
+/// The limits on concurrent pushes, so that slow devices do not delay pushes to others.
 ///
-/// A push may take 10 s. Devices whose last push failed or was slow have lower limits of their own:
-/// however many there are, most slots stay free for other devices.
+/// A push may take 10 s. Devices whose last push failed or was slow have lower limits of their own,
+/// so that most of the permitted pushes remain for other devices.
 struct PushSlots {
-    /// The maximum number of concurrent pushes: in all, to one push server, and to the devices of
-    /// one user.
+    /// The maximum numbers of concurrent pushes: in all, to one push server, and to one user's
+    /// devices.
     struct Bounds {
         let all: Int
         let server: Int
         let user: Int
     }
 
-    /// The properties of a device that count for the limits.
+    /// The properties of a device that determine which limits on concurrent pushes apply to it.
     struct Holder: Hashable {
         let user: String
-        /// The scheme and the host of the push service.
+        /// The scheme and the host of the device's push service.
         let server: String
         let isSlow: Bool
     }
 
-    /// The total is the number of concurrent requests of the HTTP client; 16 users, however many
-    /// devices they have, do not fill the limit of one server.
+    /// The total equals the number of concurrent requests of the HTTP client; 16 users, however
+    /// many devices they have, do not reach the limit of one push server.
     static let bounds = Bounds(all: 128, server: 64, user: 3)
     static let slowBounds = Bounds(all: 32, server: 16, user: 2)
 
@@ -48,7 +48,7 @@ struct PushSlots {
 
     var isEmpty: Bool { taken.all == 0 }
 
-    /// - Returns: false if the device has to wait.
+    /// - Returns: false if the device has to wait, because a limit on concurrent pushes is reached.
     mutating func take(for holder: Holder) -> Bool {
         guard taken.hasPlace(for: holder, within: PushSlots.bounds),
             !holder.isSlow || takenBySlow.hasPlace(for: holder, within: PushSlots.slowBounds)

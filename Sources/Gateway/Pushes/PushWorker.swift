@@ -12,39 +12,39 @@ package struct PushRequest: Sendable {
     package let url: String
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
-    /// Whether the URL is the operator's webhook, and not from a user's subscription.
+    /// Whether the URL is that of the operator's webhook, and not from a user's subscription.
     package let isWebhook: Bool
 }
 
-/// The services that `PushWorker` needs from its host: an HTTP client, sessions and a log.
+/// The services that `PushWorker` needs from its program: an HTTP client, sessions and a log.
 package protocol PushHost: OwnRequestHost {
-    /// Sends an HTTP request.
+    /// Sends an HTTP request to a push service or to the operator's webhook.
     ///
-    /// - Parameter onDone: called on the loop's thread, with the status of the response, or nil
-    ///   where there was none.
-    /// - Returns: false if too many requests are in flight.
+    /// - Parameter onDone: called on the loop's thread with the HTTP status of the response, or
+    ///   with nil if there was no response.
+    /// - Returns: false, without sending, if too many requests are in flight.
     func post(_ request: PushRequest, onDone: @escaping @Sendable (Int?) -> Void) -> Bool
     func log(_ line: String)
 }
 
-/// The worker that pushes the notifications that `NOTIFICATIONS` lists to users' devices.
+/// The worker that pushes notifications, as the command `NOTIFICATIONS` lists them, to devices.
 ///
-/// The first live owner of a user's shard watches the user and pushes to the devices, each
-/// notification at least once. A push is recorded in the device's document, so that the next owner
-/// does not repeat it; if a node dies in between, it is repeated with the same ID. A pushed
-/// notification stays listed until some later ones are, so that its withdrawal can be pushed, too.
+/// The first live owner of a user's shard watches the user's events and pushes each notification at
+/// least once. A push is recorded in the device's document, so that the next owner does not repeat
+/// it; if a node dies before it records a push, the push is repeated with the same ID. A pushed
+/// notification stays listed until some later ones are pushed, so that its withdrawal can be
+/// pushed, too.
 package actor PushWorker {
     /// The outcomes of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
         case delivered, failed
-        /// The push service refused the notification for good, and it is skipped.
+        /// The push service refused the notification permanently, so it is skipped.
         case refused
-        /// The device was removed, such as one that the push service does not know any more.
+        /// The device was removed, for example because the push service reports that it is gone.
         case dropped
     }
 
-    /// A device with its push token: the result of a push to an earlier token does not apply to the
-    /// current one.
+    /// A device and its push token: the result of a push does not apply to a later token.
     private struct Target: Hashable {
         let user: UserID
         let device: DeviceID
@@ -55,20 +55,20 @@ package actor PushWorker {
         let shard: ShardID
         var watch: Session?
         var devices: [DeviceID: PushedDevice] = [:]
-        /// Whether the last scan of the shard found the user.
+        /// Whether the last scan of the shard found devices of the user.
         var isThere = true
     }
 
-    /// The interval between two scans for devices, in milliseconds.
+    /// The interval between two scans for devices to push to, in milliseconds.
     private static let scanMilliseconds: UInt64 = 100
-    /// The number of shards that one scan reads: of 64 shards, a new device is found within 2 s.
+    /// The number of shards that one scan reads: with 64 shards, a new device is found within 2 s.
     private static let shardsPerScan = 4
     /// The maximum number of users to whose devices one node pushes.
     private static let usersMax = 50_000
-    /// How long a node that has become the first owner waits, in milliseconds: its predecessor
-    /// notices the change within 2 s, and stops pushing.
+    /// How long a node that has become a shard's first live owner waits before it pushes, in
+    /// milliseconds: its predecessor notices the change within 2 s and stops pushing.
     private static let graceMilliseconds: UInt64 = 3_000
-    /// The number of pushes to one device after which they are recorded, before more follow.
+    /// The number of pushes to one device that are recorded together in the device's document.
     private static let recordedMax = 16
 
     private nonisolated let executor: any SerialExecutor
@@ -78,15 +78,15 @@ package actor PushWorker {
     private nonisolated let clock: any Clock
     private nonisolated let format: PushFormat
     private var users: [UserID: User] = [:]
-    /// The devices that wait to be pushed to, in the order of the queue.
+    /// The devices whose notification lists have to be read, in the order of arrival.
     private var queue: [Target] = []
     private var slots = PushSlots()
     private var isDraining = false
-    /// When this node became the first owner of each shard, in milliseconds.
+    /// When this node became the first live owner of each shard, in milliseconds.
     private var firstSince: [ShardID: UInt64] = [:]
     private var isScanning = false
     private var scanAt: UInt64 = 0
-    /// The next shard to scan.
+    /// The number of the shard that the next scan for devices reads.
     private var shard: UInt16 = 0
     private var shardCount: UInt16 = 1
     package private(set) var counts: [Outcome: UInt64] = [:]
@@ -106,7 +106,7 @@ package actor PushWorker {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Starts a scan of the next shards, and pushes to the queued devices; called at each tick.
+    /// Scans the next shards for devices, and pushes to queued devices; called at each timer tick.
     package func onTick() {
         let now = clock.milliseconds
         if !isScanning, now >= scanAt {
@@ -122,10 +122,10 @@ package actor PushWorker {
     /// Starts no more pushes; those in flight are recorded, so that no other node repeats them.
     package func drain() { isDraining = true }
 
-    /// Whether pushes are in progress.
+    /// Whether pushes to devices are in progress.
     package var isBusy: Bool { !slots.isEmpty }
 
-    /// Starts pushing to a device.
+    /// Starts pushing the notifications on a device's list to the device.
     ///
     /// - Returns: false if the device has to wait.
     private func begin(_ target: Target, now: UInt64) -> Bool {
@@ -154,7 +154,7 @@ package actor PushWorker {
         enqueue(target)
     }
 
-    /// Queues a device if there is a reason to read its notification list.
+    /// Queues a device for pushes if its notification list has to be read.
     private func enqueue(_ target: Target) {
         guard let device = self[target], device.dueAt != nil, !device.isQueued, !device.isBusy
         else { return }
@@ -175,7 +175,7 @@ package actor PushWorker {
         switch await requests.ask([.subscribers(shard)]) {
         case .success(.report(.subscribers(let subscribers, let isFirst))):
             onScan(of: shard, subscribers, isFirst: isFirst)
-        // Another node holds it now, or nobody does, or it is not ready.
+        // The shard has another first owner or no owner, or this node is not ready.
         case .success, .failure: onScan(of: shard, [], isFirst: false)
         }
         guard self.shard == 0,
@@ -194,7 +194,7 @@ package actor PushWorker {
             guard users[name] != nil || users.count < PushWorker.usersMax else { continue }
             let target = Target(user: name, device: device, token: token)
             let known = self[target]
-            // Each scan finds every device; the token of a new one alone is parsed.
+            // Each scan finds all devices, but only the token of a new device is parsed.
             guard let server = known?.server ?? format.server(of: token) else { continue }
             var user = users[name] ?? User(shard: shard)
             user.isThere = true
@@ -225,7 +225,7 @@ package actor PushWorker {
         session.assumeIsolated { $0.submit(.watch(watch), nil) }
     }
 
-    /// Queues all devices of a user, whose notification lists may have changed.
+    /// Queues all devices of a user for pushes, because their notification lists may have changed.
     func onNews(of name: UserID) {
         for (device, state) in users[name]?.devices.sorted(by: { $0.key < $1.key }) ?? [] {
             onNews(of: Target(user: name, device: device, token: state.token))
@@ -237,7 +237,7 @@ package actor PushWorker {
         enqueue(target)
     }
 
-    /// Closes the ended watch session of a user, so that the next scan opens a new one.
+    /// Closes the session that watched a user's events and has ended; the next scan opens another.
     func onWatchEnded(of name: UserID) {
         guard let watch = users[name]?.watch else { return }
         users[name]?.watch = nil
@@ -248,7 +248,7 @@ package actor PushWorker {
 
     // MARK: Pushes
 
-    /// The state of a device; nil if it has another token now.
+    /// The push state of a device; nil if the device now has another push token.
     private subscript(target: Target) -> PushedDevice? {
         get {
             let state = users[target.user]?.devices[target.device]
@@ -264,7 +264,7 @@ package actor PushWorker {
         let listing: Listing
         switch await requests.ask([.notifications(target.device, of: target.user, .whole)]) {
         case .success(.found(let found)): listing = found
-        // The device was removed; one that is added again is found by a look at its shard.
+        // The device was removed; a scan of the shard finds the device if it is added again.
         case .failure(let error) where error.code == 404:
             self[target] = nil
             return
@@ -276,7 +276,7 @@ package actor PushWorker {
         guard let views: [NotificationView] = listing.findings.value() else { return }
         let listed = views.map(ListedPush.init)
         await push(listed, to: target)
-        // Some nodes did not answer: what is missing was told, or is to be told.
+        // Some nodes did not answer, so notifications may be missing from the list.
         guard !listing.isPartial else {
             self[target]?.onListPartial(now: clock.milliseconds)
             return
@@ -289,7 +289,7 @@ package actor PushWorker {
         await takeSurplus(of: listed, of: target)
     }
 
-    /// Pushes the due notifications of a device's list.
+    /// Pushes the notifications on a device's list that are new, or have to be retried now.
     private func push(_ listed: [ListedPush], to target: Target) async {
         let due = self[target]?.due(of: listed, now: clock.milliseconds) ?? []
         guard !due.isEmpty else { return }
@@ -312,12 +312,12 @@ package actor PushWorker {
                 unrecorded = []
             }
         }
-        // Also where another node looks after the device from here on.
+        // The pushes are recorded even if another node now pushes to the device.
         await record(unrecorded, of: target)
     }
 
-    /// Records pushes in the device's document, or, if that fails, after the next reading of the
-    /// list.
+    /// Records pushes in the device's document or, if that fails, after the next reading of the
+    /// device's notification list.
     private func record(_ pushed: [ListedPush], of target: Target) async {
         guard !pushed.isEmpty else { return }
         #if PlantedBugs
@@ -335,8 +335,8 @@ package actor PushWorker {
         self[target]?.onRecorded(pushed)
     }
 
-    /// Removes old notifications from a device's list, each by itself: another node may have listed
-    /// an earlier message meanwhile, which was not pushed.
+    /// Removes old notifications from a device's list, each by its ID, because another node may
+    /// meanwhile have listed an earlier message that was not pushed.
     private func takeSurplus(of listed: [ListedPush], of target: Target) async {
         guard isPushed(target) else { return }
         guard let ids = self[target]?.takeSurplus(of: listed) else {
@@ -354,8 +354,8 @@ package actor PushWorker {
         self[target]?.hasNews = true
     }
 
-    /// Whether the device's user was the last to register its push token: a token gets only the
-    /// notifications of that user.
+    /// Whether the device's user was the last user to register its push token, because pushes to a
+    /// token are only for that user.
     private func isHolder(_ target: Target) async -> Bool {
         let query = HoldersQuery(ofToken: FieldText(target.token))
         guard
@@ -375,8 +375,8 @@ package actor PushWorker {
         return listing.total ?? 0
     }
 
-    /// Whether this node still pushes to a device: if not, it must not remove notifications from
-    /// the list, since the next node does not know what was pushed here.
+    /// Whether this node still pushes to a device; if not, the node must not remove notifications
+    /// from the device's list, because the node that now pushes does not know what was pushed here.
     private func isPushed(_ target: Target) -> Bool {
         self[target] != nil
     }
@@ -399,7 +399,7 @@ package actor PushWorker {
     ) async -> PushVerdict {
         let notification = PushNotification(
             view: push.view, user: target.user, device: target.device, badge: badge)
-        // What this node cannot write is no better the next time.
+        // A notification that cannot be encoded now cannot be encoded later either.
         guard
             let request = format.request(
                 notification, to: target.token, wallMilliseconds: clock.wallMilliseconds)
@@ -413,7 +413,7 @@ package actor PushWorker {
         return PushVerdict(status: status, isWebhook: request.isWebhook)
     }
 
-    /// Removes a device, unless it has another token now.
+    /// Removes a device, unless it now has another push token.
     private func remove(_ target: Target, _ reason: String) async {
         counts[.dropped, default: 0] += 1
         host.log("device removed: \(reason) device=\(target.device)")
@@ -423,7 +423,7 @@ package actor PushWorker {
     }
 }
 
-/// The output of a session that watches a user for `PushWorker`.
+/// The receiver of the events of a session that watches a user for `PushWorker`.
 private final class WatchOutput: ValueOutput {
     private unowned let worker: PushWorker
     private let user: UserID
@@ -433,7 +433,7 @@ private final class WatchOutput: ValueOutput {
         self.worker = worker
     }
 
-    // What changed is asked for; an event says only that something may have.
+    // Events are not encoded: after each, the worker reads the notification lists.
     var eventForm: EventForm { .none }
 
     func write(_ events: [ToldEvent]) -> Int {

@@ -1,83 +1,84 @@
 import Chat
 import Wire
 
-/// A notification on a device's list.
+/// A notification on a device's list of notifications.
 struct ListedPush {
     let view: NotificationView
 
     init(_ view: NotificationView) { self.view = view }
 
     var id: NotificationID { view.id }
-    /// Whether the push is recorded in the cluster.
+    /// Whether the device's document in the cluster records that the notification was pushed.
     var isPushed: Bool { view.isPushed }
 
     var key: String { "\(view.kind) \(id)" }
 
-    /// When the message was sent, in milliseconds since 1970, decoded from the start of the ID.
+    /// When the notification's message was sent, in milliseconds since 1970, decoded from the ID.
     var sentAt: UInt64 { (UInt64(id.text.prefix(16), radix: 16) ?? 0) >> 16 }
 }
 
-/// The push state of a device beyond its notification list: which notifications to push, in which
-/// order, and when.
+/// The push state of a device: which listed notifications to push, in which order, and when.
 ///
-/// After a failed push, its notification is retried with exponential backoff. After failed pushes
-/// of several notifications without a success, the device counts as down: then one push at a time
-/// probes it, and the newest notification is tried once without delay.
+/// A notification whose push failed is retried with exponential backoff. If pushes of several
+/// notifications fail without a success, the device counts as down: one push at a time then probes
+/// the device, and the newest notification is tried once without delay.
 struct PushedDevice {
     private struct Failure {
         var count = 0
-        /// When the notification is pushed again, in milliseconds.
+        /// When a notification whose push failed is pushed again, in milliseconds.
         var retryAt: UInt64 = 0
     }
 
-    /// The first and the longest pause after failures, in milliseconds.
+    /// The first and the longest pause between failed pushes to a device, in milliseconds.
     static let pauseMin: UInt64 = 1_000
     static let pauseMax: UInt64 = 300_000
-    /// The number of notifications that fail in a row before the device counts as down.
+    /// The number of notifications that fail without a success before the device counts as down.
     private static let failedMin = 4
     /// The duration from which on a push counts as slow, in milliseconds.
     private static let slowMilliseconds: UInt64 = 2_000
-    /// The number of notifications that stay listed after the push, so that they can be withdrawn.
+    /// The number of notifications that stay on the device's list after their push, so that their
+    /// withdrawal can be pushed, too.
     private static let keptMax = 16
-    /// The maximum number of notifications that are removed from the list at a time.
+    /// The maximum number of notifications that are removed from a device's list at a time.
     private static let takenMax = 64
-    /// The time without a successful push after which a device is removed, in milliseconds: by the
-    /// list, and as seen by this node.
+    /// The time without a successful push after which a device is removed, in milliseconds: the
+    /// first as the device's list shows it, the second as this node has observed it.
     private static let givenUpMilliseconds: UInt64 = 7 * 86_400_000
     private static let givenUpHereMilliseconds: UInt64 = 3_600_000
 
     let token: String
-    /// The scheme and the host of the push service.
+    /// The scheme and the host of the device's push service.
     let server: String
-    /// When the device was registered with this token, in milliseconds since 1970.
+    /// When the device was registered with this push token, in milliseconds since 1970.
     let registeredAt: UInt64
-    /// Whether the notification list may have changed since it was read.
+    /// Whether the device's notification list may have changed since it was last read.
     var hasNews = true
     var isBusy = false
-    /// Whether the device is in the queue of the worker.
+    /// Whether the device is in the push worker's queue.
     var isQueued = false
-    /// The keys (`kind id`) of listed notifications that were pushed, and of those that were
-    /// refused.
+    /// The keys (`kind id`) of listed notifications that were pushed, and of those refused for
+    /// good.
     private var pushed: Set<String> = []
     private var refused: Set<String> = []
-    /// The keys of notifications that were pushed and are not recorded in the cluster yet.
+    /// The keys of notifications that were pushed, and whose push the cluster has not recorded yet.
     private var unrecorded: Set<String> = []
     private var failures: [String: Failure] = [:]
-    /// The keys of notifications that have failed since the last successful push.
+    /// The keys of notifications whose push has failed since the device's last successful push.
     private var failedInRow: Set<String> = []
-    /// When pushes began to fail, in milliseconds; nil if the last one succeeded.
+    /// When pushes to the device began to fail, in milliseconds; nil if the last one succeeded.
     private var failingSince: UInt64?
     private(set) var isSlow = false
-    /// When a device that is down is probed again, in milliseconds.
+    /// When a device that counts as down is probed again, in milliseconds.
     private var retryAt: UInt64 = 0
-    /// The number of failed probes of a device that is down.
+    /// The number of failed pushes that probed a device that counts as down.
     private var tries = 0
     private var listFailures = 0
-    /// The earliest time to read the list again, even if it has changed, in milliseconds.
+    /// The earliest time to read the device's notification list again, in milliseconds.
     private var readyAt: UInt64 = 0
-    /// When an unchanged list is read again, in milliseconds; nil if no push is pending.
+    /// The time at which the device's notification list is read again even if it has not changed,
+    /// in milliseconds; nil if no push is pending.
     private var wakeAt: UInt64?
-    /// The first of the notifications that were last removed from the list.
+    /// The first of the notifications that were last removed from the device's list.
     private var takenFirst: NotificationID?
 
     init(token: String, server: String, registeredAt: UInt64) {
@@ -86,7 +87,8 @@ struct PushedDevice {
         self.registeredAt = registeredAt
     }
 
-    /// When the list is to be read, in milliseconds; nil if there is no reason to.
+    /// The time at which the device's notification list must be read, in milliseconds; nil if there
+    /// is no reason to read it.
     var dueAt: UInt64? {
         if hasNews { return readyAt }
         return wakeAt.map { max($0, readyAt) }
@@ -96,7 +98,8 @@ struct PushedDevice {
 
     // MARK: Pushes
 
-    /// Returns the notifications to push now, in order: those with the fewest failures first.
+    /// Returns the notifications to push to the device now, those with the fewest failed pushes
+    /// first.
     func due(of listed: [ListedPush], now: UInt64) -> [ListedPush] {
         let open = listed.filter(isOpen)
         func tried(_ push: ListedPush) -> Int { failures[push.key]?.count ?? 0 }
@@ -114,7 +117,7 @@ struct PushedDevice {
         !push.isPushed && !pushed.contains(push.key) && !refused.contains(push.key)
     }
 
-    /// Records the outcome of a push.
+    /// Records the outcome of a push to the device.
     ///
     /// - Parameter began: when the push was sent, in milliseconds.
     /// - Returns: whether other pushes to the device may follow at once.
@@ -158,20 +161,21 @@ struct PushedDevice {
 
     // MARK: The list
 
-    /// Records that the list could not be read, or not be changed.
+    /// Records that the device's notification list could not be read or changed.
     mutating func onListFailed(now: UInt64) {
         readyAt = now + PushedDevice.pause(after: listFailures)
         listFailures += 1
         hasNews = true
     }
 
-    /// Records that parts of the list may be missing.
+    /// Records that the notification list, as it was read, may be incomplete.
     mutating func onListPartial(now: UInt64) {
         readyAt = now + PushedDevice.pauseMin
         hasNews = true
     }
 
-    /// Records the whole list, after its due notifications have been pushed.
+    /// Updates the device's push state from its complete notification list, once the notifications
+    /// that were to be pushed now have been tried.
     mutating func onListed(_ listed: [ListedPush], now: UInt64) {
         listFailures = 0
         let keys = Set(listed.map(\.key))
@@ -186,7 +190,7 @@ struct PushedDevice {
         wakeAt = isDown && next != nil ? retryAt : next
     }
 
-    /// Returns the listed notifications that were pushed and are not recorded as such yet.
+    /// Returns the listed notifications that were pushed and are not recorded as pushed yet.
     func unrecorded(of listed: [ListedPush]) -> [ListedPush] {
         listed.filter { unrecorded.contains($0.key) }
     }
@@ -195,10 +199,11 @@ struct PushedDevice {
         unrecorded.subtract(pushed.map(\.key))
     }
 
-    /// Returns the old notifications to remove from the list: the pushed and the refused ones,
-    /// except the first unpushed one, which shows since when pushes fail.
+    /// Returns the old notifications to remove from the device's list: the pushed and the refused
+    /// ones, except the first that was not pushed, which shows since when pushes fail.
     ///
-    /// - Returns: the IDs; nil if the list is stale and still has those that were removed last.
+    /// - Returns: the IDs; nil if the list is outdated, because it still has the notifications that
+    ///   were removed last.
     mutating func takeSurplus(of listed: [ListedPush]) -> [NotificationID]? {
         let surplus = min(max(0, listed.count - PushedDevice.keptMax), PushedDevice.takenMax)
         let kept = firstUnpushed(of: listed)?.id
@@ -213,8 +218,8 @@ struct PushedDevice {
         listed.first { !$0.isPushed && !pushed.contains($0.key) }
     }
 
-    /// Whether no push has succeeded for a week by the list, and for an hour by this node's own
-    /// record: the cluster may have been stopped meanwhile.
+    /// Whether no push has succeeded for a week by the device's list, and none for an hour while
+    /// this node was running, since a stopped cluster pushes nothing either.
     ///
     /// - Parameter wallMilliseconds: the wall-clock time, in milliseconds since 1970.
     func isGivenUp(by listed: [ListedPush], now: UInt64, wallMilliseconds: UInt64) -> Bool {

@@ -1,10 +1,10 @@
 import JSON
 
-/// The description of the requests about accounts (OpenAPI 3.1).
+/// The part of the API description (OpenAPI 3.1) about requests for accounts.
 extension AccountRoute {
     static let tag = "accounts"
 
-    /// Writes the paths of the requests about accounts.
+    /// Writes the OpenAPI paths of the requests about accounts.
     static func describe(_ writer: inout JSONWriter) {
         var paths: [String] = []
         for route in allCases where !paths.contains(route.path) { paths.append(route.path) }

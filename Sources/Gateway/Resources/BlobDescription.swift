@@ -2,7 +2,7 @@ import HTTP
 import JSON
 import LineProtocol
 
-/// The description of uploads and downloads (OpenAPI 3.1).
+/// The part of the API description (OpenAPI 3.1) about uploads and downloads of files.
 extension BlobRoute {
     static let tag = "files"
     private static let all = "/v1/conversations/{conversation}/blobs"
@@ -10,7 +10,7 @@ extension BlobRoute {
         "application/octet-stream", "application/pdf", "image/*", "audio/*", "video/*",
     ]
 
-    /// Writes the paths of uploads and downloads.
+    /// Writes the OpenAPI paths of uploads and downloads of files.
     static func describe(_ writer: inout JSONWriter) {
         writer.object(all) {
             write(parameters: ["conversation"], &$0)

@@ -1,14 +1,14 @@
 import JSON
 
-/// The description of one error response (OpenAPI 3.1).
+/// The OpenAPI description of one error response.
 private struct DescribedError {
     let code: Int
-    /// The name of the response in `components/responses`.
+    /// The name of the error response in `components/responses` of the OpenAPI description.
     let name: String
     let about: String
-    /// Whether only writes can have this error.
+    /// Whether only requests that write can have this error.
     var isOfWrites = false
-    /// Whether the response has the header field `Retry-After`.
+    /// Whether the error response has the header field `Retry-After`.
     var hasRetryAfter = false
 
     static let all = [
@@ -36,7 +36,7 @@ private struct DescribedError {
 }
 
 extension JSONWriter {
-    /// Writes the error responses of an operation.
+    /// Writes the error responses of one operation of the OpenAPI description.
     mutating func describeErrors(isWrite: Bool) {
         for error in DescribedError.all where isWrite || !error.isOfWrites {
             object("\(error.code)") { $0.pair("$ref", "#/components/responses/\(error.name)") }
@@ -44,7 +44,7 @@ extension JSONWriter {
         object("default") { $0.pair("$ref", "#/components/responses/Error") }
     }
 
-    /// Writes the shared error responses, under `components`, to which operations refer.
+    /// Writes the OpenAPI error responses that all operations share, under `components`.
     mutating func describeErrorResponses() {
         describe("The reason why the request was not answered", as: "Error", false)
         for error in DescribedError.all {

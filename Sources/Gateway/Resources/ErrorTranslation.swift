@@ -3,7 +3,7 @@ import JSON
 import LineProtocol
 
 extension JSONWriter {
-    /// Writes an error as the JSON object that the API shows.
+    /// Writes an error as the JSON object that API clients get.
     mutating func write(_ error: LineError) {
         object {
             $0.object("error") {
@@ -16,19 +16,20 @@ extension JSONWriter {
 }
 
 extension LineError {
-    /// The value of `Retry-After`, in seconds; nil if repeating the request would not help.
+    /// The value of the field `Retry-After`, in seconds; nil if repeating the request does not
+    /// help.
     var secondsToWait: Int? {
         codeInAPI == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
     }
 
-    /// The HTTP status of the error: 409 for a limit that waiting does not lift.
+    /// The HTTP status of the error: 409 if a limit is reached that does not end by waiting.
     var codeInAPI: Int { isLastingLimit ? 409 : code }
 
-    /// The message without the syntax of the line protocol, such as `title=` and `<title>`: clients
-    /// of the API have keys.
+    /// The error message without the syntax of the line protocol, such as `title=` and `<title>`,
+    /// because API clients use JSON keys.
     var messageInAPI: String {
         let sentence = sentenceInAPI
-        // Looked for by its bytes: a search for a text costs as much as all else of an answer.
+        // Bytes are searched: a search in characters costs as much as the rest of the response.
         guard sentence.utf8.contains(where: LineError.ofSyntax.contains) else { return sentence }
         var told: [UInt8] = []
         var rest = sentence.utf8[...]
@@ -41,16 +42,16 @@ extension LineError {
         return String(decoding: told, as: UTF8.self)
     }
 
-    /// The characters of which a message with line syntax has at least one.
+    /// The characters of which an error message with line-protocol syntax contains at least one.
     private static let ofSyntax = Array(";=<".utf8)
 
-    /// The characters that may follow the `=` of a key that a message names.
+    /// The characters that may follow the `=` of an option that an error message names.
     private static let endsOfKeys = Array(" ;".utf8)
 
-    /// The texts that introduce the line syntax at the end of a message.
+    /// The texts with which line-protocol syntax at the end of an error message begins.
     private static let syntax = ["; usage: ", "; write -- "].map { Array($0.utf8) }
 
-    /// The error as the JSON body of a response.
+    /// The error as the JSON body of an HTTP response.
     var json: [UInt8] {
         var writer = JSONWriter(reserving: 96)
         writer.write(self)

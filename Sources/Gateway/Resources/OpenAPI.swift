@@ -5,11 +5,11 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The description of the API (OpenAPI 3.1), made from the tables of resources and accounts.
+/// The API description (OpenAPI 3.1), made from the tables of resources and account requests.
 enum OpenAPI {
-    /// The description for a cluster with accounts of its own.
+    /// The API description for a cluster with accounts of its own.
     static let withAccounts = document(hasAccounts: true)
-    /// The description for a cluster whose users sign in with an app's tokens.
+    /// The API description for a cluster whose users sign in with an app's tokens.
     static let withoutAccounts = document(hasAccounts: false)
 
     private static func document(hasAccounts: Bool) -> [UInt8] {
@@ -43,7 +43,7 @@ enum OpenAPI {
         missing values are left out of answers.
         """
 
-    /// The views that API answers are made of, each described by a schema.
+    /// The kinds of objects in API responses, each described by a schema.
     private static let shapes: [ViewDescription] = ViewDescription.all.filter { $0.noun != "OK" }
 
     // MARK: Paths
@@ -168,12 +168,12 @@ enum OpenAPI {
         writer.pair("additionalProperties", false)
     }
 
-    /// The keys of a status line that only some answers have.
+    /// The keys of a JSON response that only some responses have.
     private static let sometimes: Set = ["partial", "next"]
 
     // MARK: Connections
 
-    /// Writes the paths that no session answers: those of the WebSocket and of the push key.
+    /// Writes the paths of requests that no session executes: of the WebSocket and of the push key.
     private static func describeConnections(_ writer: inout JSONWriter) {
         writer.object("/v1/socket") {
             $0.object("get") {
@@ -297,26 +297,26 @@ enum OpenAPI {
 extension OpenAPI {
     typealias Schema = (inout JSONWriter) -> Void
 
-    /// The regular expressions of the texts that the API accepts.
+    /// The regular expressions of the strings that the API accepts.
     enum Pattern {
-        /// Returns the pattern of a name that may be a segment of a path.
+        /// Returns the regular expression of a name that may be a segment of a path.
         static func name(bytesMax: Int) -> String {
             #"^(?!\.{1,2}$)[A-Za-z0-9_.:@-]{1,\#(bytesMax)}$"#
         }
 
-        /// The pattern of a comma-separated list of names.
+        /// The regular expression of a comma-separated list of names.
         static let names = "^[A-Za-z0-9_.:@-]{1,64}(,[A-Za-z0-9_.:@-]{1,64}){0,99}$"
-        /// The pattern of a text that is not only white space and has no U+0000.
+        /// The regular expression of a string that is not only white space and has no U+0000.
         ///
-        /// U+0085 is listed because `\s` of ECMA-262 lacks it.
+        /// U+0085 is listed, because `\s` of ECMA-262 does not include it.
         static let body = #"^[^\u0000]*[^\u0000\s\u0085][^\u0000]*$"#
         static let clearable = #"^[^\u0000]*$"#
-        /// The pattern of a text that is not only white space and has no control characters.
+        /// The expression of a string that is not only white space and has no control characters.
         static let query =
             #"^[^\u0000-\u001F\u007F]*[^\u0000-\u001F\u007F\s\u0085][^\u0000-\u001F\u007F]*$"#
     }
 
-    /// A key of a body or a query.
+    /// A key of a request's JSON body, or a parameter of its URL query.
     private struct Parameter {
         let name: String
         let isRequired: Bool
@@ -366,7 +366,7 @@ extension OpenAPI {
                 return Parameter(name: key, isRequired: true, schema: schema(of: .flag))
             }
         }
-        // The accounts find the user, and the verb gets the name.
+        // The account actor replaces an e-mail address by a user ID.
         let email = Parameter(name: "email", isRequired: false) {
             $0.pair("type", "string")
             $0.pair("format", "email")
@@ -399,9 +399,9 @@ extension OpenAPI {
         return ofSources + options + [text]
     }
 
-    /// Returns the schema of an option, derived from its placeholder in the usage text.
+    /// Returns the schema of a command's option, derived from its placeholder in the usage text.
     ///
-    /// - Parameter isQuery: whether the option is a parameter of a query.
+    /// - Parameter isQuery: whether the option is a parameter of a URL query.
     private static func schema(of option: Option, isQuery: Bool) -> Schema {
         let placeholder = option.placeholder
         if option.isChoice {
@@ -450,7 +450,7 @@ extension OpenAPI {
         }
         if keys.contains(where: { $0.name == "preview" }) {
             writer.object("dependentRequired") { $0.list("preview") { $0.write("blob") } }
-            // A picture or a recording may go without words.
+            // A message with a picture or a recording may have no text.
             writer.object("if") {
                 $0.object("properties") {
                     $0.object("type") {
@@ -466,25 +466,25 @@ extension OpenAPI {
 }
 
 extension Resource {
-    /// Whether some requests may omit the verb's text.
+    /// Whether some requests of this kind may omit the text of the message.
     var mayLackText: Bool { verb.name == "SEND" }
 }
 
 extension Option {
-    /// Whether the value is one of the words in a placeholder such as `a|b`.
+    /// Whether the option's value is one of the words in a placeholder such as `a|b`.
     var isChoice: Bool { placeholder.contains("|") }
 
-    /// Whether the value is any text, since the placeholder names no kind of value.
+    /// Whether the option's value is any text, since the placeholder names no kind of value.
     var isFreeText: Bool { !isChoice && (placeholder.first != "<" || placeholder == "<token>") }
 }
 
 extension ViewDescription {
-    /// The name of the view's schema in the description of the API: `Message`.
+    /// The name that the schema of a view has in the API description, such as `Message`.
     var title: String { noun.prefix(1) + noun.dropFirst().lowercased() }
 }
 
 extension JSONWriter {
-    /// Writes that a response has the header field `Grapevine-Token`.
+    /// Writes to the API description that a response has the header field `Grapevine-Token`.
     mutating func describeToken() {
         object("headers") {
             $0.object("Grapevine-Token") { $0.pair("$ref", "#/components/headers/Token") }

@@ -3,20 +3,20 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request of the API, translated into a node's request.
+/// An API request, translated into a request that a session executes.
 struct TranslatedRequest {
     let request: Request
-    /// The ID of the object that the request creates, if the response does not contain it.
+    /// The ID of the object that the request creates; nil if the response contains it.
     var newID: String?
 }
 
 extension Route {
-    /// Translates the parameters of a request into a node's request.
+    /// Translates the parameters of an API request into a request that a session executes.
     ///
     /// - Parameters:
-    ///   - parameters: the members of the body, or the parameters of the query.
-    ///   - makeID: makes the ID of the object that the request creates, if the client omits it.
-    /// - Throws: the error of the first parameter that violates the verb's row.
+    ///   - parameters: the members of the JSON body, or the parameters of the URL query.
+    ///   - makeID: creates the ID of the object that the request creates, if the client omits it.
+    /// - Throws: the error of the first parameter that the verb does not permit.
     func translate(
         _ parameters: [JSONValue.Member], by user: UserID, makeID: () -> String
     ) throws(LineError) -> TranslatedRequest {
@@ -39,7 +39,7 @@ extension Route {
     }
 }
 
-/// The parameters of a request, and the request parts parsed from them.
+/// The parameters of an API request, and the parts of the session's request parsed from them.
 private struct ParameterReader {
     let parameters: [JSONValue.Member]
     private(set) var parts: RequestParts
@@ -87,7 +87,7 @@ private struct ParameterReader {
         let text: String
         switch value {
         case .null where option.isClearable: text = ""
-        // An empty text clears a text; what is none is cleared by null alone.
+        // An empty string clears a text option; any other option is cleared by null alone.
         case .text(let value) where !value.isEmpty || option.isFreeText: text = value
         default: throw .notText(option.name)
         }
@@ -105,9 +105,9 @@ private struct ParameterReader {
         parts.set(text: text)
     }
 
-    /// Returns the list of names in a key's value.
+    /// Returns the list of names in the value of a request's key.
     ///
-    /// - Parameter mayBeText: whether a comma-separated text is accepted, as in a query.
+    /// - Parameter mayBeText: whether a comma-separated string is accepted, as in a URL query.
     private func names(of key: String, mayBeText: Bool) throws(LineError) -> [String] {
         let names: [String]
         switch value(of: key) {
@@ -131,8 +131,7 @@ private struct ParameterReader {
         parameters.first { $0.name == key }?.value
     }
 
-    /// Returns the Boolean value of a key, which a query gives as a text; nil if the key is
-    /// missing.
+    /// Returns a key's Boolean value, which is a string in a URL query; nil if the key is missing.
     private func flag(of key: String) throws(LineError) -> Bool? {
         switch value(of: key) {
         case nil: return nil
@@ -143,7 +142,7 @@ private struct ParameterReader {
         }
     }
 
-    /// Returns the text value of a key; nil if the key is missing.
+    /// Returns the string value of a request's key; nil if the key is missing.
     private func text(of key: String) throws(LineError) -> String? {
         switch value(of: key) {
         case nil: return nil
@@ -174,5 +173,5 @@ extension LineError {
     }
 }
 
-/// Whether a text is a name that can be a path segment, and so neither `.` nor `..`.
+/// Whether a text is a valid name that can be a URL path segment, and so neither `.` nor `..`.
 func isPathName(_ text: String) -> Bool { isName(text.utf8) && text != "." && text != ".." }

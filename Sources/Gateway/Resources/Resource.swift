@@ -4,14 +4,14 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A request of the API: a method and a path, and the verb that answers it.
+/// A kind of API request: a method and a path, and the verb (command) that executes it.
 ///
-/// The parameters follow from the verb's row: its options and its text are keys of the body, or of
-/// the query if the method has no body.
+/// The verb's options and text are keys of the JSON body, or of the URL query if the method has no
+/// body.
 ///
-/// `Resource` is a class, though immutable, as `Verb` is: each request passes a reference on.
+/// `Resource` is an immutable class, because each request passes a reference to it.
 final class Resource: Sendable {
-    /// The part of a path between two slashes.
+    /// The part of a URL path between two slashes.
     enum Segment: Sendable, Equatable {
         case word(String)
         case parameter(String)
@@ -21,25 +21,25 @@ final class Resource: Sendable {
     let segments: [Segment]
     let verb: Verb
     let traits: Verb.Traits
-    /// The source of the value of each argument of the verb.
+    /// The source of the value of each argument of the verb, such as a path segment.
     let sources: [HTTPEndpoint.Source]
     let answer: HTTPEndpoint.Answer
-    /// The options of the verb that the request may have.
+    /// The options of the verb that an API request may have.
     let options: [Option]
-    /// Whether the request concerns its own connection, and so needs a WebSocket.
+    /// Whether the request concerns its own connection, and therefore needs a WebSocket.
     let isForSockets: Bool
-    /// The options that the gateway itself adds, each with its value.
+    /// The options that the gateway itself adds to each request, with their values.
     let additions: [HTTPEndpoint.Addition]
     let group: HTTPEndpoint.Group
-    /// The path as the API description shows it: `/v1/chats/{conversation}`.
+    /// The URL path as the OpenAPI description shows it, such as `/v1/chats/{conversation}`.
     let path: String
-    /// The `operationId` in the API description, named like a client's method: `sendMessage`.
+    /// The `operationId` in the OpenAPI description, such as `sendMessage`.
     let operation: String
-    /// The keys of the body or the query.
+    /// The keys of the JSON body or the URL query.
     let keys: [String]
-    /// The key of the verb's text; nil for a verb without text.
+    /// The key whose value is the verb's text; nil for a verb without text.
     let textKey: String?
-    /// Whether the parameters are in the body, and not in the query.
+    /// Whether the parameters are in the JSON body, and not in the URL query.
     let hasBody: Bool
 
     init(_ endpoint: HTTPEndpoint, of verb: Verb) {
@@ -76,20 +76,20 @@ final class Resource: Sendable {
         hasBody = [.post, .put, .patch].contains(method) && !keys.isEmpty
     }
 
-    /// All requests of the API, by group, path and method.
+    /// All kinds of API requests, by group, path and method.
     static let all: [Resource] = {
         let all = Verb.all.flatMap { verb in verb.endpoints.map { (verb: verb, endpoint: $0) } }
         return all.sorted { $0.endpoint < $1.endpoint }.map { Resource($0.endpoint, of: $0.verb) }
     }()
 
-    /// The resource of the session token with which a client opens a WebSocket.
+    /// The resource that stands for the session token with which a client opens a WebSocket.
     static let taken = Resource(
         HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
 
-    /// Whether the request is an alias of one with a newer name.
+    /// Whether the path is an alias of a newer path for the same request.
     var isAlias: Bool { group == .chats }
 
-    /// Whether a path matches this resource, whatever the values of its parameters are.
+    /// Whether a URL path matches this resource, whatever the values of its parameters are.
     func matches(_ path: ArraySlice<String>) -> Bool {
         guard path.count == segments.count else { return false }
         for (part, segment) in zip(path, segments) {
@@ -99,15 +99,15 @@ final class Resource: Sendable {
     }
 }
 
-/// The resource of a request, with the values in its path.
+/// The kind of an API request, with the values in its path.
 struct Route {
     let resource: Resource
-    /// The segments of the path after `v1`.
+    /// The segments of the request's URL path after `v1`.
     private let path: ArraySlice<String>
 
-    /// Finds the resource of a request.
+    /// Finds the kind of an API request by its method and path.
     ///
-    /// - Parameter path: the segments of the path, `v1` first.
+    /// - Parameter path: the segments of the URL path, of which the first is `v1`.
     /// - Throws: 404 for an unknown path, and 405 for a method that the path does not have.
     init(_ method: Method, _ path: [String]) throws(HTTPError) {
         let method = method == .head ? .get : method
@@ -124,13 +124,13 @@ struct Route {
         throw HTTPError(.notFound, "No such path; GET /v1/openapi.json lists all")
     }
 
-    /// Returns the methods that a path has; none for an unknown path.
+    /// Returns the HTTP methods of an API path; none for an unknown path.
     static func methods(of path: [String]) -> [Method] {
         let rest = path.first == "v1" ? path.dropFirst() : []
         return Resource.all.filter { $0.matches(rest) }.map(\.method)
     }
 
-    /// Returns the value of a parameter of the path; empty for one that the path does not have.
+    /// Returns the value of a parameter of the path; an empty string for an unknown parameter.
     func value(of parameter: String) -> String {
         for (part, segment) in zip(path, resource.segments)
         where segment == .parameter(parameter) {

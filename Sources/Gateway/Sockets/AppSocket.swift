@@ -8,35 +8,34 @@ import Node
 import Session
 import Wire
 
-/// A WebSocket over which a client sends requests and gets answers and events.
+/// A WebSocket over which a client sends API requests and gets responses and events.
 final class Socket {
-    /// A request that waits for its reply.
+    /// A request whose response has not arrived yet.
     struct Waiting {
-        /// The ID of the request, as the client wrote it.
+        /// The ID of the WebSocket request, as the client wrote it.
         let id: JSONValue
         let resource: Resource
-        /// The ID of the object that the request creates, if the response does not contain it.
+        /// The ID of the object that the request creates; nil if the response contains it.
         let newID: String?
     }
 
-    /// The maximum size of the frame buffer that is kept for further frames, in bytes.
+    /// The maximum size of the frame buffer that is reused for further frames, in bytes.
     static let keptBytesMax = 1 << 10
-    /// The maximum number of messages and control frames that are handled in one turn, for fairness
-    /// to other connections: one read may contain 10,000 pings.
+    /// The maximum number of messages and control frames that are handled in one event-loop
+    /// iteration, because one read may contain 10,000 pings, which would delay other connections.
     static let framesPerTurnMax = 64
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// The requests that wait for responses, in order; an entry is nil once its response has
-    /// arrived.
+    /// The requests that wait for responses, in order; an answered request is nil.
     private var waiting: [Waiting?] = []
     private var first = 0
-    /// The frames that are not written to the connection yet.
+    /// The encoded WebSocket frames that are not written to the connection yet.
     var frames = ByteWriter()
     var sentAt: UInt64
     var viewings = SocketViewings()
-    /// Whether a request waits for a look-up by e-mail address: the requests behind it are read
-    /// afterwards, since they may be about the conversation that it creates.
+    /// Whether a request to create a conversation waits for a look-up by e-mail address; later
+    /// requests are read afterwards, since they may be about the new conversation.
     var isFinding = false
 
     init(of access: AccessToken, now: UInt64) {
@@ -65,14 +64,14 @@ final class Socket {
         return request
     }
 
-    /// Writes the error response to a request.
+    /// Writes the error response to a WebSocket request.
     func write(_ id: JSONValue, _ error: LineError) {
         write(id, error.codeInAPI, waiting: error.secondsToWait, body: [error.json])
     }
 
-    /// Writes the answer to a request.
+    /// Writes the response to a WebSocket request.
     ///
-    /// - Parameter seconds: the value of `retryAfter`, in seconds; nil for none.
+    /// - Parameter seconds: the value of `retryAfter` in the response, in seconds; nil for none.
     func write(
         _ id: JSONValue, _ status: Int, waiting seconds: Int? = nil, body: [[UInt8]]
     ) {
@@ -90,14 +89,14 @@ final class Socket {
         head += String(status).utf8
         if let seconds { head += #","retryAfter":\#(seconds)"#.utf8 }
         head += #","body":"#.utf8
-        // Written in parts: a copy of the body into a whole would cost as much as all else.
+        // The body is written in pieces, because joining them first would double the cost.
         frames.beginWebSocketText(count: head.count + body.byteCount + 1)
         frames.write(raw: head)
         for part in body { frames.write(raw: part) }
         frames.write(UInt8(ascii: "}"))
     }
 
-    /// Writes an event as a message, `{"event":…}`.
+    /// Writes an event as a WebSocket message, `{"event":…}`.
     func write(_ event: ToldEvent) {
         var end: [UInt8] = []
         end.reserveCapacity(64)
@@ -118,7 +117,7 @@ extension AppConnection {
     /// The fixed GUID that a server appends to `Sec-WebSocket-Key` before it computes the SHA-1
     /// digest of `Sec-WebSocket-Accept` (RFC 6455, section 1.3).
     private static let handshakeID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    /// The WebSocket subprotocol that a client offers beside its access token.
+    /// The name of the WebSocket subprotocol that a client offers beside its access token.
     private static let protocolName = "grapevine.v1"
 
     /// Answers the WebSocket handshake and turns the connection into a WebSocket.
@@ -149,13 +148,14 @@ extension AppConnection {
         let socket = Socket(of: access, now: clock.milliseconds)
         phase = .socket(socket)
         openSession(of: access.user, signIn: access.signIn)
-        // A client that does not wait for the answer has sent frames already.
+        // The client may have sent frames before it got this response.
         if !backlog.isEmpty { askForTurn() }
         guard let since else { return }
         takeToken(since, of: socket)
     }
 
-    /// Submits the client's session token to the session; the response has the ID null.
+    /// Lets the session wait for the versions that the handshake's session token names; the client
+    /// gets the result as a WebSocket message with the ID null.
     private func takeToken(_ text: String, of socket: Socket) {
         do throws(LineError) {
             let token = try AppRequest.sessionToken(text)
@@ -167,8 +167,9 @@ extension AppConnection {
         }
     }
 
-    /// Returns the chosen subprotocol: if none of its offers is chosen, a browser fails the
-    /// connection.
+    /// Returns the WebSocket subprotocol that the response has to name, one of those that the
+    /// client offered, because a browser closes the connection if the response names none of its
+    /// offers.
     private func protocolName(among head: RequestHead) -> String? {
         let names = head.fields.values(of: "sec-websocket-protocol").flatMap {
             $0.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init)
@@ -184,7 +185,7 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Returns the session token in the header field `Grapevine-Token` or in the query.
+    /// Returns the session token in the handshake's field `Grapevine-Token` or in its URL query.
     private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
         let query = head.target.query
         guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
@@ -199,7 +200,7 @@ extension AppConnection {
     private static func accept(_ key: String) -> String {
         let text = Base64.encode(Digest.sha1((key + handshakeID).utf8))
         let standard = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        // Twenty bytes are 27 characters and one of padding.
+        // In base64, the 20 bytes are 27 characters and one of padding.
         return String(standard) + "="
     }
 }
@@ -207,7 +208,7 @@ extension AppConnection {
 // MARK: Requests
 
 extension AppConnection {
-    /// Handles the frames that have arrived, until the session pauses its input or a limit is
+    /// Handles received WebSocket frames, until the session accepts no more requests or a limit is
     /// reached.
     func readFrames() {
         guard case .socket(let socket) = phase else { return }
@@ -219,7 +220,7 @@ extension AppConnection {
             var slice = bytes[...]
             defer { rest = slice.count }
             do throws(WebSocketError) {
-                // What is answered here does not pass through the session, which would wait.
+                // Limits apply here also to answers that do not pass through the session.
                 while framesLeft > 0, !isSessionFull, !socket.isFinding,
                     socket.waitingCount < AppLimits.waitingRequestsMax,
                     output.queuedBytes + socket.frames.count < AppConnection.queuedBytesMax,
@@ -256,8 +257,7 @@ extension AppConnection {
         }
     }
 
-    /// Submits the request in a message to the session, or writes an error if there is no valid
-    /// one.
+    /// Submits the request in a WebSocket message to the session, or writes an error.
     private func request(_ text: [UInt8], of socket: Socket) {
         var id = JSONValue.null
         do throws(LineError) {
@@ -278,7 +278,7 @@ extension AppConnection {
         }
     }
 
-    /// Submits a request to the session, and queues it until its response arrives.
+    /// Submits a WebSocket request to the session, and stores its ID until the response arrives.
     private func submit(
         _ route: Route, _ parameters: [JSONValue.Member], for id: JSONValue, of socket: Socket
     ) throws(LineError) {
@@ -294,7 +294,8 @@ extension AppConnection {
         submit(translated.request, route.resource.traits)
     }
 
-    /// Looks up users by e-mail address, then creates the conversation with them.
+    /// Looks up users by e-mail address, then submits the request to create a conversation with
+    /// them.
     private func find(
         _ emails: [String], for id: JSONValue, _ route: Route, _ parameters: [JSONValue.Member],
         of socket: Socket
@@ -317,7 +318,7 @@ extension AppConnection {
         _ found: Result<[UserID], LineError>, for id: JSONValue, _ route: Route,
         _ parameters: [JSONValue.Member]
     ) {
-        // The client may have gone meanwhile.
+        // The client may have disconnected in the meantime.
         guard case .socket(let socket) = phase, socket.isFinding else { return }
         socket.isFinding = false
         do throws(LineError) {
@@ -357,12 +358,12 @@ extension AppConnection {
         }
     }
 
-    /// Writes all encoded frames to the connection, in one piece.
+    /// Writes all encoded WebSocket frames to the connection, in one piece.
     func sendFrames(of socket: Socket) {
         guard socket.frames.count > 0 else { return }
         socket.sentAt = clock.milliseconds
         send(socket.frames.bytes)
-        // The memory of a long answer is not kept for short ones.
+        // The large buffer of a long response is not kept for short ones.
         if socket.frames.count > Socket.keptBytesMax {
             socket.frames = ByteWriter()
         } else {
@@ -370,7 +371,7 @@ extension AppConnection {
         }
     }
 
-    /// Answers the client's close frame, and closes the connection.
+    /// Answers the close frame of a WebSocket client, and closes the connection.
     private func onClose(_ code: WebSocketCloseCode?, of socket: Socket) {
         socket.frames.write(webSocketClose: code ?? .normal, "")
         sendFrames(of: socket)
@@ -384,8 +385,8 @@ extension AppConnection {
         close()
     }
 
-    /// Sends a ping where nothing was sent for a while, and closes a WebSocket that is silent or
-    /// whose access token has expired.
+    /// Sends a ping if nothing was sent for a while, and closes a WebSocket whose client sends
+    /// nothing or whose access token has expired.
     func keepAlive(_ socket: Socket, now: UInt64) {
         if isSignInOver {
             return closeSocket(.tokenExpired, LineError.signInExpired.sentence)
@@ -400,6 +401,6 @@ extension AppConnection {
 }
 
 extension WebSocketCloseCode {
-    /// The access token has expired: the client has to connect with a new one.
+    /// The close code for an expired access token: the client has to connect with a new one.
     static let tokenExpired = WebSocketCloseCode(rawValue: 4401)
 }

@@ -6,9 +6,10 @@ import Node
 import Session
 import Wire
 
-/// A response that streams events as they happen (Server-Sent Events, HTML standard, section 9.2).
+/// An HTTP response that streams events as they happen (Server-Sent Events, HTML standard, section
+/// 9.2).
 final class EventStream {
-    /// Whether the head of the response was written.
+    /// Whether the head of the HTTP response was written.
     var hasBegun = false
     var sentAt: UInt64
 
@@ -16,10 +17,10 @@ final class EventStream {
 }
 
 extension AppConnection {
-    /// Starts a session that streams a user's events.
+    /// Starts the event stream of a user, for which a session watches the user's events.
     func beginEvents(_ request: Request, _ traits: Verb.Traits, of user: UserID) {
         phase = .events(EventStream(now: clock.milliseconds))
-        // Nothing is answered behind a stream.
+        // No requests are answered on the connection after an event stream.
         backlog = []
         openSession(of: user)
         submit(request, traits)
@@ -38,7 +39,7 @@ extension AppConnection {
         send(json.bytes, as: "watching", token, on: stream)
     }
 
-    /// Sends events over a stream or a WebSocket.
+    /// Sends a user's events over an event stream or a WebSocket.
     func onEvents(_ events: [ToldEvent]) {
         switch phase {
         case .events(let stream):
@@ -58,7 +59,7 @@ extension AppConnection {
         var response = AppResponse(.ok, body: [])
         response.contentType = "text/event-stream"
         response.isStream = true
-        // The length is not known, and the end of the connection ends it.
+        // The length is not known, so the end of the connection marks the end of the body.
         response.closes = true
         sendHead(of: response, .upgrade)
     }
@@ -75,7 +76,7 @@ extension AppConnection {
         send(writer.bytes)
     }
 
-    /// Sends a comment where nothing was sent for a while, so that proxies keep the connection.
+    /// Sends an empty comment on an idle event stream, so that proxies do not close the connection.
     func keepAlive(_ stream: EventStream, now: UInt64) {
         guard stream.hasBegun, now >= stream.sentAt + AppLimits.heartbeatMilliseconds else {
             return
@@ -86,7 +87,7 @@ extension AppConnection {
 }
 
 extension ToldEvent {
-    /// The event as an object of JSON.
+    /// The event as a JSON object.
     var json: [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(rendered.bytes.count + 96)
@@ -95,10 +96,10 @@ extension ToldEvent {
         return json
     }
 
-    /// Appends the event's session token and the closing brace of its JSON object.
+    /// Appends an event's session token and the closing brace of the event's JSON object.
     func appendEnd(to json: inout [UInt8]) {
         if let token {
-            // A token is base64url, which needs no escapes.
+            // A session token is base64url, which needs no escapes in JSON.
             json += #","token":""#.utf8
             json += token.utf8
             json.append(UInt8(ascii: "\""))

@@ -2,7 +2,7 @@ import HTTP
 import JSON
 import LineProtocol
 
-/// A request on a WebSocket: an object of JSON with id, method, path and body.
+/// A request on a WebSocket: a JSON object with the keys `id`, `method`, `path` and `body`.
 struct SocketMessage {
     private(set) var id: JSONValue?
     private var method: JSONValue?
@@ -10,7 +10,7 @@ struct SocketMessage {
     private var body: JSONValue?
     private var hasOther = false
 
-    /// - Throws: 400 for a text that is no JSON object.
+    /// - Throws: 400 for a message that is no JSON object.
     init(_ text: [UInt8]) throws(LineError) {
         let message: JSONValue
         do throws(JSONError) {
@@ -32,7 +32,7 @@ struct SocketMessage {
         }
     }
 
-    /// Returns the resource, and the members of the body or the parameters of the query.
+    /// Returns the kind of the API request, and its body's members or its query's parameters.
     func route() throws(LineError) -> (Route, [JSONValue.Member]) {
         guard !hasOther else {
             throw LineError(400, "The keys of a request are id, method, path and body")

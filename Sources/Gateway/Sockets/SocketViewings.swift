@@ -4,28 +4,29 @@ import LineProtocol
 import Node
 import Wire
 
-/// The conversations that devices display, as a client reports them over a WebSocket.
+/// The conversations that a client's devices display, as the client reports over a WebSocket.
 ///
-/// The reports are renewed while the WebSocket is open, and end with it.
+/// The reports expire; the node renews them while the WebSocket is open, and ends them afterwards.
 struct SocketViewings {
     private struct Viewing {
         let request: Request
         let user: UserID
-        /// When the viewing was last reported or renewed, in milliseconds since 1970.
+        /// When the displayed conversation was last reported or renewed, in milliseconds since
+        /// 1970.
         var wallMilliseconds: UInt64
         var renewAt: UInt64
     }
 
-    /// The maximum number of devices, which is that of one user.
+    /// The maximum number of devices per WebSocket, which equals the limit of devices per user.
     private static let devicesMax = 32
-    /// The time after which a viewing is renewed, in milliseconds, well before it expires.
+    /// The time after which a report is renewed, in milliseconds, well before it expires.
     private static let renewMilliseconds: UInt64 = 240_000
-    /// How far a viewing's hybrid timestamp may be ahead of this node's clock, in milliseconds.
+    /// How far a report's hybrid timestamp may be ahead of this node's clock, in milliseconds.
     private static let aheadMilliseconds: UInt64 = 1_000
 
     private var viewings: [String: Viewing] = [:]
 
-    /// Records the conversation that a device displays; nil if it displays none any more.
+    /// Records the conversation that a device displays; nil if the device now displays none.
     mutating func note(
         _ request: Request?, of device: String, by user: UserID, now: UInt64,
         wallMilliseconds: UInt64
@@ -40,7 +41,7 @@ struct SocketViewings {
             renewAt: now + SocketViewings.renewMilliseconds)
     }
 
-    /// Returns the requests that renew the viewings which are due.
+    /// Returns the requests that renew those reports of displayed conversations that expire soon.
     mutating func takeDue(now: UInt64, wallMilliseconds: UInt64) -> [Request] {
         let due = viewings.filter { now >= $0.value.renewAt }.keys.sorted()
         return due.compactMap { device in
@@ -50,8 +51,8 @@ struct SocketViewings {
         }
     }
 
-    /// Removes all viewings, and returns the requests that end them, unless a device has reported
-    /// otherwise since, over another connection.
+    /// Removes all reports of displayed conversations, and returns the requests that end them,
+    /// unless a device has sent a newer report over another connection.
     mutating func takeEnds() -> [Request] {
         defer { viewings = [:] }
         return viewings.sorted { $0.key < $1.key }.map { device, viewing in
@@ -65,7 +66,7 @@ struct SocketViewings {
 }
 
 extension AppConnection {
-    /// Ends the viewings that the client has reported over this WebSocket.
+    /// Ends the reports of displayed conversations that the client has sent over this WebSocket.
     func endViewings() {
         guard case .socket(let socket) = phase else { return }
         for request in socket.viewings.takeEnds() { host.execute(request) }

@@ -25,7 +25,7 @@ import { Sidebar } from "./list/sidebar.js";
  */
 
 /**
- * The page of a signed-in user: the sidebar, and the pane with the selected conversation or pins.
+ * The page of a signed-in user: the sidebar, and the pane with a conversation or pinned messages.
  */
 export class MainPage {
     #words = "";
@@ -157,7 +157,7 @@ export class MainPage {
         };
     }
 
-    /** Closes the pane when the user signs out. */
+    /** Closes the conversation on screen when the user signs out. */
     dispose() {
         this.pane.dispose();
     }

@@ -1,4 +1,4 @@
-/** The entry point of the chat: it opens the client and shows the page. */
+/** The entry point of the chat page: it opens the chat client and shows the user interface. */
 
 import { Client } from "../client/client.js";
 import { Root } from "./root.js";
@@ -21,8 +21,9 @@ async function findNodes() {
 }
 
 /**
- * Returns the node that served the page first, since it is reachable, and the others in random
- * order, so that a failed node's clients spread over all others.
+ * Returns the nodes in the order of their use: the node that served the page, since it is
+ * reachable, then the others in random order, so that a failed node's clients spread over all
+ * others.
  *
  * @param {string[]} nodes
  */

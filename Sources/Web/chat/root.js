@@ -33,7 +33,8 @@ export class Root {
     #content = element("div", { class: "root" });
     #isSigningUp = false;
     /**
-     * Why the cluster ended the sign-in. @type {import("../client/types.js").Failure | undefined}
+     * The error by which the cluster ended the user's sign-in.
+     * @type {import("../client/types.js").Failure | undefined}
      */
     #endReason;
     /** @type {SignIn | undefined} */
@@ -58,7 +59,7 @@ export class Root {
 
     render() {
         const { client } = this;
-        // The client reports the new session before `signUp` resolves.
+        // The client reports the new user before `signUp` resolves; until then nothing is rendered.
         if (this.#isSigningUp) return;
         if (client.user === undefined) {
             const reason = this.#endReason;
@@ -148,7 +149,7 @@ export class Root {
      * @param {import("../client/types.js").Failure} error
      */
     #onRefused(action, error) {
-        // The new-chat form shows this error itself.
+        // The dialog for a new chat shows the error of a rejected creation itself.
         if (action.kind === "create") return;
         if (action.kind === "send") {
             this.#main?.pane.conversation.takeBack(action.conversation, action.text);

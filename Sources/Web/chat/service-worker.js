@@ -14,8 +14,8 @@ const cacheName = "grapevine-shell";
 const answerMilliseconds = 3000;
 
 /**
- * The files to cache at installation: the page, and the node addresses for starts while its own
- * node is down. Modules and styles are cached when first requested.
+ * The files that are cached at installation: the page, and the list of node addresses, so that the
+ * page starts while its own node is down. Modules and styles are cached when first requested.
  */
 const pages = ["/", "/nodes.json", "/manifest.webmanifest", "/icon.svg"];
 const folders = ["/chat/", "/client/"];
@@ -23,8 +23,9 @@ const folders = ["/chat/", "/client/"];
 const worker = /** @type {any} */ (self);
 
 /**
- * The promise of the last push handler. Pushes are handled one after the other, since a withdrawal
- * may follow at once, and browsers do not list notifications that are still being shown.
+ * The promise of the last push handler. Pushes are handled one after the other, since the
+ * withdrawal of a notification may follow it at once, and browsers do not list notifications that
+ * are still being shown.
  */
 let handled = Promise.resolve();
 
@@ -61,8 +62,8 @@ async function keepPages() {
 }
 
 /**
- * Asks the open pages for the files that they loaded before this worker ran, to cache them, so that
- * one visit suffices for an offline start.
+ * Asks the open pages for the files that they loaded before this service worker ran, to cache them,
+ * so that one visit suffices for an offline start.
  */
 async function keepOpenPage() {
     for (const client of await worker.clients.matchAll({ type: "window" })) {
@@ -120,7 +121,7 @@ async function onPush(notification) {
 }
 
 /**
- * Opens an address in an open window, or in a new one if none is open.
+ * Opens an address of the page in an open window, or in a new window if none is open.
  *
  * @param {string} address
  */

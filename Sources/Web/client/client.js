@@ -24,8 +24,8 @@ import { Search } from "./sync/search.js";
  * rejects the change, the client rolls it back, rejects the promise with a `Failure`, and notifies
  * the listeners.
  *
- * This class is the client's whole public interface. Each `@type` names the class and method that
- * implements and documents the member.
+ * This class is the client's whole public interface. The `@type` comment of a member names the
+ * class and the method that implement and document it.
  */
 export class Client {
     #engine;
@@ -36,7 +36,7 @@ export class Client {
     #search;
 
     /**
-     * Opens the client and restores its state from this device's store.
+     * Opens the chat client and restores the chats and pending changes stored on this device.
      *
      * @param {import("./store/parts.js").Options} options
      * @returns {Promise<Client>}
@@ -59,23 +59,25 @@ export class Client {
         this.#search = new Search(engine.views, this.#profiles);
     }
 
-    /** Closes the client; pending operations are sent after the next opening. */
+    /** Closes the chat client. Unsent changes stay stored and are sent after the next start. */
     close() {
         this.#engine.close();
     }
 
-    // Connection and listeners.
+    // Section: the connection to the cluster, and the listeners for changes.
 
     get connection() {
         return this.#engine.connection.status;
     }
 
-    /** The address of the node that the client currently uses. */
+    /** The address of the cluster node to which the client currently sends requests. */
     get node() {
         return this.#engine.nodes.current;
     }
 
-    /** Whether files are being written to the local store; closing the page now would lose them. */
+    /**
+     * Whether attached files are still being written to IndexedDB; closing the page now loses them.
+     */
     get isStoringFiles() {
         return this.#engine.outbox.isStoringFiles;
     }
@@ -89,7 +91,7 @@ export class Client {
         this.#engine.device.isOffline = isOffline;
     }
 
-    /** Whether the page is visible; messages are marked as read only while it is. */
+    /** Whether the page is visible; messages are marked as read only while the page is visible. */
     get isVisible() {
         return this.#engine.screen.isVisible;
     }
@@ -100,13 +102,13 @@ export class Client {
 
     /**
      * @param {(change: import("./types.js").Change) => void} listener
-     * @returns {() => void} ends the subscription
+     * @returns {() => void} a function that ends the subscription
      */
     subscribe(listener) {
         return this.#engine.changes.subscribe(listener);
     }
 
-    // The user.
+    // Section: the signed-in user and the user's account.
 
     get user() {
         return this.#engine.session.user;
@@ -135,8 +137,8 @@ export class Client {
     }
 
     /**
-     * Signs out, and removes all data that this device has stored. Without a network, the sign-in
-     * stays valid at the nodes until its tokens expire.
+     * Signs out, and removes all data that this device has stored. Without a network, the nodes do
+     * not learn of the sign-out and accept the user's tokens until the tokens expire.
      *
      * @param {{everywhere?: boolean}} [options]
      */
@@ -191,8 +193,8 @@ export class Client {
     }
 
     /**
-     * Unblocks a user: messages sent during the block are shown, too, if they are among the newest
-     * 1,000 messages of their chat.
+     * Unblocks a user. Messages that the user sent during the block are then shown if they are
+     * among the newest 1,000 messages of their chat.
      *
      * @param {string} user
      */
@@ -206,16 +208,18 @@ export class Client {
         return this.#engine.account.blocked();
     }
 
-    /** The nodes' time in milliseconds since 1970, with a precision of one second. */
+    /**
+     * The time by the nodes' clocks, in milliseconds since 1970, with a precision of one second.
+     */
     get now() {
         return this.#engine.calls.now;
     }
 
-    // Chats.
+    // Section: the list of chats.
 
     /**
      * @param {{archived?: boolean}} [options]
-     * @returns {Chat[]} the latest first
+     * @returns {Chat[]} the chats, the one with the latest message first
      */
     chats({ archived = false } = {}) {
         return this.#engine.views.chats().filter((chat) => chat.isArchived === archived);
@@ -234,7 +238,7 @@ export class Client {
     /** @type {Search["find"]} */
     search = (words) => this.#search.find(words);
 
-    // A single conversation.
+    // Section: a single conversation.
 
     /**
      * @param {string} id
@@ -266,7 +270,7 @@ export class Client {
     }
 
     /**
-     * Returns a loaded message, even if the user has deleted it.
+     * Returns a message that this device has loaded from a node, even if the user has deleted it.
      *
      * @param {string} conversation
      * @param {string} id
@@ -287,7 +291,7 @@ export class Client {
     /** @type {Typing["set"]} */
     setTyping = (conversation, isTyping) => this.#engine.typing.set(conversation, isTyping);
 
-    // Messages.
+    // Section: the user's actions on messages.
 
     /** @type {MessageActions["send"]} */
     send = (conversation, text) => this.#messages.send(conversation, text);
@@ -312,9 +316,12 @@ export class Client {
     /** @type {MessageActions["unpin"]} */
     unpin = (conversation, message) => this.#messages.unpin(conversation, message);
 
-    // Action items.
+    // Section: the user's action items.
 
-    /** @returns {import("./types.js").Item[]} ordered by due time; items without one are last */
+    /**
+     * @returns {import("./types.js").Item[]} the items by due time; items without a due time are
+     *     last
+     */
     items() {
         return this.#engine.views.items();
     }
@@ -328,7 +335,7 @@ export class Client {
     /** @type {ItemActions["delete"]} */
     deleteItem = (item) => this.#items.delete(item);
 
-    // Profiles and pushes.
+    // Section: user profiles and push notifications.
 
     /** @type {Profiles["profile"]} */
     profile = (user) => this.#profiles.profile(user);

@@ -6,13 +6,13 @@
  */
 
 /**
- * A message as the user sees it: the confirmed message with the user's own pending operations
- * applied to it.
+ * A message as the user sees it: the message as nodes have reported it, with the user's own changes
+ * that nodes have not confirmed yet.
  *
  * `state` is the delivery state of the user's own messages; for messages of others it is "sent". A
- * "waiting" message is still in the outbox, and its `at` is this device's time until the cluster
- * assigns a timestamp. A message that the cluster rejects is removed from the view, and listeners
- * receive a "refused" change with the reason.
+ * "waiting" message has not been accepted by the cluster yet, and its `at` is this device's time
+ * until the cluster assigns a timestamp. A message that the cluster rejects is removed from the
+ * view, and listeners receive a "refused" change with the reason.
  *
  * @typedef {{
  *   id: string,
@@ -73,7 +73,8 @@
 /** @typedef {{user: string, name?: string, email?: string, photo?: string}} Profile */
 
 /**
- * An error with the node's status code and message; code 0 means that no node answered.
+ * An error with the HTTP status code and the message of a node. Code 0 means that no node answered,
+ * or that this device could not store the user's change.
  *
  * @typedef {{code: number, message: string}} Failure
  */
@@ -81,8 +82,8 @@
 /** @typedef {"signedOut" | "connecting" | "online" | "offline"} Connection */
 
 /**
- * A participant's read and delivery marks in a conversation: the ids of the last message read and
- * the last one received.
+ * A participant's read and delivery marks in a conversation: the ids of the last message that the
+ * participant has read and of the last message that the participant has received.
  *
  * @typedef {{
  *   user: string,
@@ -94,7 +95,8 @@
  */
 
 /**
- * A participant's joining or leaving of a conversation; `by` is the user who invited, or who left.
+ * A report that a user joined or left a conversation; `by` is the user who invited the participant,
+ * or the participant who left.
  *
  * @typedef {{kind: "joined" | "left", user: string, by: string, at: string}} MemberChange
  */
@@ -115,13 +117,14 @@
  */
 
 /**
- * A change notification for listeners; equal notifications are sent once per event-loop turn.
+ * A notification to the client's listeners that something has changed; equal notifications are sent
+ * once per iteration of the event loop.
  *
- * "session" reports that the signed-in user changed; "ended" precedes it and gives the reason why
- * the cluster ended the sign-in. "refused" reports an operation that the cluster rejected
- * permanently; the view has already removed it. "notify" asks for a notification of a message that
- * was sent while its conversation was not open; with `withdrawn`, it asks to remove that
- * notification.
+ * "session" reports that the signed-in user changed; if the cluster ended the sign-in, "ended"
+ * precedes "session" and gives the reason. "refused" reports an operation that the cluster rejected
+ * permanently; its effect has already been removed from the view. "notify" asks the page to notify
+ * the user of a new message in a conversation that is not on screen; with `withdrawn`, it asks the
+ * page to remove the notification of that message.
  *
  * @typedef {{kind: "connection" | "chats" | "items" | "profiles" | "session"}
  *   | {kind: "conversation" | "typing", conversation: string}
@@ -133,12 +136,12 @@
  */
 
 /**
- * A change that the user made on this device and that the confirmed state does not include yet.
+ * A change that the user made on this device, kept until the data reported by nodes includes it.
  *
  * Operations are ordered by `id`, compared as strings: the outbox sends the operations of one
  * `lane` (a conversation, "items" or "profile") in this order, one at a time. An operation is
- * acknowledged when the cluster has accepted it, and stays in the overlay until the confirmed state
- * includes it.
+ * acknowledged when the cluster has accepted it. The client applies it to the view until an event
+ * or a response of a node includes its effect.
  *
  * @typedef {{
  *   id: string,
@@ -150,7 +153,8 @@
  */
 
 /**
- * The cluster's acknowledgement of an operation, with the timestamp it assigned.
+ * The cluster's acknowledgement of an operation, with the timestamp that the cluster assigned to
+ * the operation.
  *
  * @typedef {{at?: string}} Acknowledgement
  */
@@ -177,7 +181,7 @@
 /** @typedef {{title?: string, due?: string | null, priority?: string | null}} ItemChanges */
 
 /**
- * A clock in milliseconds since 1970, with timers.
+ * A clock in milliseconds since 1970; `setTimer` returns a function that cancels the timer.
  *
  * @typedef {{
  *   now: () => number,
@@ -186,7 +190,7 @@
  */
 
 /**
- * The response to an HTTP request; `at` is the node's time, in milliseconds since 1970.
+ * A node's response to an HTTP request; `at` is the node's time, in milliseconds since 1970.
  *
  * @typedef {{
  *   status: number,
@@ -199,7 +203,7 @@
  */
 
 /**
- * An HTTP request; `body` is sent as JSON, `blob` as raw bytes.
+ * An HTTP request to a node; `body` is sent as JSON, `blob` (a file) as raw bytes.
  *
  * @typedef {{
  *   method: string,
@@ -227,9 +231,9 @@
  */
 
 /**
- * The network: requests and WebSockets.
+ * The client's interface to the network, for HTTP requests and WebSockets.
  *
- * `fetch` rejects if no response arrives within `milliseconds`.
+ * The promise of `fetch` rejects if no response arrives within `milliseconds`.
  *
  * @typedef {{
  *   fetch: (node: string, call: Call, milliseconds: number) => Promise<Answer>,
@@ -240,13 +244,13 @@
  */
 
 /**
- * A write to the local store: `value` undefined removes the entry.
+ * A write to the device's key-value store; if `value` is undefined, the entry is removed.
  *
  * @typedef {{key: string, value: unknown}} Write
  */
 
 /**
- * The local store: a persistent key-value store, ordered by key.
+ * A persistent key-value store on the device, ordered by key, such as the browser's IndexedDB.
  *
  * `write` applies all its changes atomically, and resolves when they are durable.
  *
@@ -258,8 +262,8 @@
  */
 
 /**
- * A small synchronous string store that survives a crash of the page, though not of the machine:
- * the browser's `localStorage`, or a `Map`. `set` throws if the store is full.
+ * A small synchronous key-value store of strings: the browser's `localStorage`, which survives a
+ * crash of the page though not of the machine, or a `Map`. `set` throws if the store is full.
  *
  * @typedef {{
  *   keys: () => Iterable<string>,
@@ -270,7 +274,8 @@
  */
 
 /**
- * The coordination of tabs of one origin: named locks, and a broadcast channel to the other tabs.
+ * The interface by which the browser tabs of one origin coordinate: named locks, and messages to
+ * all other tabs.
  *
  * A lock is held until the promise of its `action` settles or the tab is closed; `signal` cancels
  * the wait for the lock. `tryLock` does nothing if another tab holds the lock.

@@ -5,10 +5,10 @@ import { texts } from "./texts.js";
 const CELL = 16;
 const HEAD = 44;
 const TOP = 14;
-/** The letters that label distinct digests; further digests share the last letter. */
+/** The letters that label distinct digests of a shard; further digests share the last letter. */
 const LETTERS = "ABCDEFG";
 
-/** The grid of shards: a column per shard, a row per node. */
+/** The drawing of the cluster's shards as a grid with a column per shard and a row per node. */
 export class Grid {
     #place;
     #drawing = drawn("svg", { role: "img" });

@@ -10,7 +10,7 @@ import { Table } from "./table.js";
 import { texts } from "./texts.js";
 import { EVENTS_MAX, Timeline } from "./timeline.js";
 
-/** Milliseconds between two redraws. */
+/** Milliseconds between two redraws of the cluster page. */
 const DRAWING_MILLISECONDS = 250;
 
 const play = Play.of(location.hash);
@@ -22,7 +22,7 @@ const chart = new Chart(found("#rates .drawing"));
 const table = new Table(found("#nodes .wide"), play && give);
 
 /**
- * Sends a command to `cluster/play` and shows its result.
+ * Sends a command to the local program `cluster/play` and shows the result of the command.
  * @param {Order} order
  * @param {string[]} words
  */
@@ -44,7 +44,7 @@ function cut() {
     void give("partition", selected.join(","), others.join(","));
 }
 
-/** The nodes that answered in the last view; only these can be partitioned. @type {string[]} */
+/** The names of the nodes that answered last; only these can be partitioned. @type {string[]} */
 let nodes = [];
 
 /** @param {string} text @param {string} kind */

@@ -4,7 +4,7 @@
 
 /** The seconds over which the rate of sends is averaged. */
 const RATE_SECONDS = 2;
-/** The most counter samples kept per node; `RATE_SECONDS` have fewer. */
+/** The most samples of a node's send counter that are kept; `RATE_SECONDS` have fewer. */
 const COUNTS_MAX = 16;
 
 /** The page's model of the cluster: the last answer of each node, and its recent send counters. */
@@ -26,7 +26,7 @@ export class ClusterModel {
         const { node, counters } = answer.report;
         this.#names.set(answer.address, node.name);
         const counts = this.#counts.get(answer.address) ?? [];
-        // A smaller count means that the node's process was restarted.
+        // A smaller count of sends means that the node's process was restarted.
         if (counters.sends < (counts.at(-1)?.sends ?? 0)) counts.length = 0;
         counts.push({ at: answer.at, sends: counters.sends });
         if (counts.length > COUNTS_MAX) counts.shift();
@@ -95,9 +95,9 @@ function rate(counts, now) {
 }
 
 /**
- * Returns an upper bound of the changes that a node lacks: the most that any other node has and
- * does not know to be on its disk. The result is 0 if the digests of all its shards equal those of
- * the other nodes.
+ * Returns an upper bound of the changes that a node lacks: the most changes that any other node has
+ * and does not know to be on that node's disk. The result is 0 if the digests of all its shards
+ * equal those of the other nodes.
  *
  * @param {string} name
  * @param {Report[]} reports

@@ -1,6 +1,6 @@
 import { texts } from "./texts.js";
 
-/** The time limit of a command; `start` waits until the node serves. */
+/** The time limit of a command, in milliseconds; `start` waits until the node serves requests. */
 const ORDER_MILLISECONDS_MAX = 45_000;
 
 /**

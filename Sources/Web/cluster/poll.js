@@ -1,6 +1,6 @@
 /** @import { Answer, Report } from "./types.js" */
 
-/** The request timeout; a node that has not answered by then counts as silent. */
+/** The timeout of a request to a node, in milliseconds, after which the node counts as silent. */
 const ANSWER_MILLISECONDS_MAX = 1500;
 /** The pause between two requests to a node, in milliseconds. */
 const PAUSE_MILLISECONDS = 400;
@@ -19,7 +19,7 @@ export async function loadAddresses(own) {
 }
 
 /**
- * Requests a node's report.
+ * Requests a node's report on itself and the cluster.
  *
  * @param {string} address
  * @returns {Promise<Answer>}

@@ -95,8 +95,8 @@ export class Table {
 }
 
 /**
- * Shows the buttons of the given commands; if the focused button is hidden, focuses another one in
- * the row.
+ * Shows only the buttons of the given commands in a node's row; if the focused button is hidden,
+ * focuses another button in the row.
  *
  * @param {HTMLTableRowElement} row
  * @param {Order[]} orders

@@ -2,20 +2,25 @@
 import { proof } from "./model.js";
 import { texts } from "./texts.js";
 
-/** The most events shown; older ones are removed. */
+/** The most cluster events that the page shows; older events are removed. */
 export const EVENTS_MAX = 200;
 
-/** The cluster's events, derived from the differences between successive views. */
+/**
+ * The list of the cluster's events, derived from the differences between successive views of it.
+ */
 export class Timeline {
     /** @type {ClusterView | undefined} */
     #before;
-    /** When the nodes last ceased to agree; undefined before that. @type {number | undefined} */
+    /**
+     * The time when the nodes last ceased to agree, if they did.
+     * @type {number | undefined}
+     */
     #since;
     #different = 0;
     #isProven = false;
 
     /**
-     * Returns the events between the previous view and this one.
+     * Returns the events that explain how this view of the cluster differs from the previous view.
      *
      * @param {ClusterView} view
      * @returns {string[]}

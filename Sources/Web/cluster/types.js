@@ -34,7 +34,7 @@
  * @typedef {{address: string, status: "answers", report: Report, at: number}
  *   | {address: string, status: "silent"|"stopped", at: number}} Answer
  *
- * The page's view of a node.
+ * The data about a node that the cluster page shows.
  * @typedef {{
  *   name: string, address?: string, status: "answers"|"silent"|"stopped", report?: Report,
  *   sendsPerSecond: number, behind: number, dead: string[],
@@ -44,7 +44,8 @@
  *   from: string, to: string, state: "connected"|"cut"|"closed", rttMilliseconds?: number,
  * }} Link
  *
- * The page's view of a shard: `variants` has a number per node, the same for equal digests.
+ * The data about a shard that the page shows: `variants` has a number per node, which is the same
+ * for nodes with equal digests.
  * @typedef {{
  *   id: number, owners: string[], variants: Map<string, number>, states: Map<string, string>,
  *   isEqual: boolean,

@@ -11,7 +11,7 @@ const typingRepeatMilliseconds = 3000;
 const typingEndMilliseconds = 5000;
 const clockMilliseconds = 250;
 
-/** The composer of a conversation, for texts, files and voice recordings. */
+/** The input area of a conversation, for texts, files and voice recordings. */
 export class Composer {
     /** @type {VoiceRecorder | undefined} */
     #recorder;
@@ -71,7 +71,7 @@ export class Composer {
         this.#showButtons();
     }
 
-    /** The unsent text. */
+    /** The text that the user has typed but not sent. */
     get draft() {
         return this.#field.value;
     }

@@ -35,7 +35,7 @@ import { firstUnread } from "./timeline.js";
  */
 
 const fileBytesMax = 25 * 1024 * 1024;
-/** The most messages loaded in search of the first unread one. */
+/** The most messages that are loaded to find the first unread message of a conversation. */
 const searchedMax = 500;
 
 /**
@@ -45,7 +45,7 @@ const searchedMax = 500;
 export class ConversationPage {
     /** @type {string | undefined} */
     #id;
-    /** The id of the message below the "New" line. @type {string | undefined} */
+    /** The id of the first message below the "New" line. @type {string | undefined} */
     #firstNew;
     /**
      * The running search for the first unread message: the id of the last read message, and whether
@@ -92,7 +92,7 @@ export class ConversationPage {
             this.close();
             this.#id = id;
             this.#lastHeard = "";
-            // The read mark is taken before loading, which marks the conversation as read.
+            // The last read message is determined before loading marks the conversation as read.
             this.#search = { mark: this.client.readMark(id), scrolls: message === undefined };
             this.#isFresh = false;
             this.view.composer.draft = this.#drafts.of(id);
@@ -166,11 +166,11 @@ export class ConversationPage {
     }
 
     /**
-     * Handles the page being hidden or shown. Messages that arrive while it is hidden stay unread,
-     * below the "New" line.
+     * Handles the page being hidden or shown. Messages that arrive while the page is hidden stay
+     * unread, below the "New" line.
      */
     #onVisibility() {
-        // The read mark is taken before `isVisible` is set, which marks the shown messages as read.
+        // The last read message is determined before `isVisible` marks messages as read.
         const mark = this.#id ? this.client.readMark(this.#id) : undefined;
         this.client.isVisible = !document.hidden;
         this.#tellView();
@@ -190,12 +190,12 @@ export class ConversationPage {
      * Finds the first unread message, loading earlier messages until the read mark is reached.
      *
      * @param {import("../../client/types.js").ConversationView} state
-     * @returns {boolean} whether to scroll to it; false if the user has scrolled meanwhile
+     * @returns {boolean} whether to scroll to the message; false if the user has scrolled meanwhile
      */
     #markFirstNew({ hasEarlier, isLoaded, marks, messages }) {
         const [id, search] = [this.#id, this.#search];
         if (!id || !search || !isLoaded || !this.#isFresh) return false;
-        // A device that has not shown the conversation before uses the nodes' read mark.
+        // A device that has not shown the conversation before uses the read mark that nodes report.
         search.mark ??= marks.find(({ user }) => user === this.client.user)?.read;
         const mark = this.client.message(id, search.mark ?? "");
         const [first] = messages;
@@ -223,7 +223,7 @@ export class ConversationPage {
     }
 
     /**
-     * Restores a rejected text as the draft, unless the user has begun another one.
+     * Restores the text of a rejected message as the draft, unless the user has begun another text.
      *
      * @param {string} id
      * @param {string} text

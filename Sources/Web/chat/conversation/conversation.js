@@ -22,8 +22,8 @@ import { TypingIndicator } from "./typing-indicator.js";
  */
 
 /**
- * The view of a conversation. `items` has the user's action items, keyed by the id of their message
- * and by their own id; `firstNew` is the id of the message below the "New" line.
+ * The data that is shown for a conversation. `items` has the user's action items, keyed by the id
+ * of their message and by their own id; `firstNew` is the id of the message below the "New" line.
  *
  * @typedef {{
  *   id: string,
@@ -64,7 +64,7 @@ const words = texts.conversation;
 export class Conversation {
     #shown = "";
     #count = 0;
-    /** The number of messages that have arrived below the visible part. */
+    /** The number of messages that have arrived below the visible part of the list. */
     #arrived = 0;
     #lastKey = "";
 
@@ -205,7 +205,7 @@ function makeRows(view) {
 
 /**
  * Returns the receipt under the user's newest message, "Delivered" or "Read" with the time;
- * undefined if not all others have received it.
+ * undefined if not all other participants have received the message.
  *
  * @param {ConversationView} view
  * @returns {{message: string, text: string} | undefined}

@@ -8,9 +8,9 @@ import { showFailure } from "../dialogs/alert.js";
 /** @typedef {{at: string, text: string}} Edit */
 
 /**
- * Returns the list of all versions of a message's text, the current one first.
+ * Returns the list of all versions of a message's text, the current version first.
  *
- * @param {Edit[]} edits the oldest first
+ * @param {Edit[]} edits the versions, the oldest first
  */
 export function editList(edits) {
     const rows = edits.toReversed().map(({ at, text }) =>

@@ -11,7 +11,7 @@ const cacheMax = 200;
 const urls = new Map();
 
 /**
- * @param {string} key unique to the file
+ * @param {string} key a key that is unique to the file
  * @param {() => Promise<Blob>} load
  * @returns {Promise<string>}
  */

@@ -8,7 +8,7 @@ import { texts } from "../texts.js";
  * @typedef {import("./message-content.js").ContentView} ContentView
  */
 
-/** The content of a photo message: the preview (or the photo if there is none) and the caption. */
+/** The content of a photo message: the preview (the photo if it has no preview) and the caption. */
 export class ImageContent {
     #image = element("img", { class: "photo", alt: "", hidden: true, decoding: "async" });
     #missing = element(

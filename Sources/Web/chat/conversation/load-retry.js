@@ -3,20 +3,20 @@ import { textButton } from "../parts/button.js";
 import { element, setShown } from "../parts/dom.js";
 import { texts } from "../texts.js";
 
-/** Milliseconds before a failed load is retried; the pause doubles with each failure. */
+/** Milliseconds before a failed request for data is repeated; each failure doubles the pause. */
 const pauseMilliseconds = 1_000;
 const pauseMillisecondsMax = 30_000;
 
 /**
- * A load request that is retried with exponential backoff until it succeeds or fails permanently.
- * After a failure, a line with a "Try Again" button is shown.
+ * A request for data that is repeated with exponential backoff until it succeeds or fails
+ * permanently. After a failure, a line with a "Try Again" button is shown.
  */
 export class LoadRetry {
     isFailing = false;
     isAsking = false;
     #pause = pauseMilliseconds;
     #timer = 0;
-    /** The number of the current load; results of earlier loads are ignored. */
+    /** The number of the current request; the results of earlier requests are ignored. */
     #number = 0;
     #again = () => {};
     element = element(
@@ -50,7 +50,7 @@ export class LoadRetry {
         }
     }
 
-    /** Cancels the load and its retries when the result is not needed any more. */
+    /** Cancels the request and its repetitions when the result is not needed any more. */
     forget() {
         clearTimeout(this.#timer);
         this.#number += 1;

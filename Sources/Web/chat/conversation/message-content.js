@@ -11,7 +11,8 @@ import { VoiceContent } from "./voice-content.js";
  */
 
 /**
- * The page's functions that a message's content uses.
+ * The functions that the content of a message calls: to load a file, show a photo or toggle an
+ * item.
  *
  * @typedef {{
  *   file: (conversation: string, blob: string) => Promise<Blob>,

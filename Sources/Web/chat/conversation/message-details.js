@@ -15,7 +15,7 @@ const words = texts.message;
 export class MessageDetails {
     element = element("ul", { class: "details" });
 
-    /** Returns the dialog that contains the list. */
+    /** Returns the dialog with the participants who have received and read a message. */
     dialog() {
         return titledDialog(words.detailsTitle, {}, this.element);
     }

@@ -5,7 +5,7 @@ import { showFailure } from "../dialogs/alert.js";
  * @typedef {{message: string, text: string, isSaving: boolean}} Edit
  */
 
-/** The state of the current message edit, kept until the edit is accepted or cancelled. */
+/** The state of the user's current edit of a message, until it is accepted or cancelled. */
 export class MessageEdit {
     /** @type {Edit | undefined} */
     #edit;
@@ -34,7 +34,7 @@ export class MessageEdit {
         this.#set(undefined);
     }
 
-    /** Discards the edit when its conversation is closed. */
+    /** Discards the unsaved edit of a message when its conversation is closed. */
     forget() {
         this.#edit = undefined;
     }
@@ -45,7 +45,7 @@ export class MessageEdit {
         const conversation = this.openConversation();
         if (!edit || !conversation) return;
         const saving = this.client.edit(conversation, edit.message, text);
-        // Without a connection the edit waits in the outbox, so the edit bar closes at once.
+        // Without a connection, the edit is stored and sent later, so the edit bar closes at once.
         const isQueued = this.client.connection !== "online";
         this.#set(isQueued ? undefined : { ...edit, isSaving: true });
         try {

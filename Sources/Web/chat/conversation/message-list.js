@@ -8,17 +8,17 @@ import { RowHeights } from "./row-heights.js";
  * @typedef {import("./message-row.js").MessageRowView} MessageRowView
  */
 
-/** The distance beyond the visible part within which rows are mounted, in CSS pixels. */
+/** CSS pixels above and below the visible part within which message rows are in the DOM. */
 const overscan = 600;
-/** The distance from the end, in CSS pixels, within which the list follows new messages. */
+/** CSS pixels from the list's end within which the list scrolls along with new messages. */
 const endDistance = 80;
-/** The most layout rounds of an update, since measured heights change which rows are visible. */
+/** The most layout rounds per update; measured heights may make other rows visible in the next. */
 const roundsMax = 4;
 const highlightMilliseconds = 1600;
 
 /**
- * The virtualized list of a conversation's messages. Only rows near the visible part are mounted,
- * so that 10,000 messages scroll as fast as 100.
+ * The virtualized list of a conversation's messages. Only rows near the visible part are in the
+ * DOM, so that 10,000 messages scroll as fast as 100.
  *
  * The visible rows do not move when rows above them change: after each change, the list restores
  * the position of the first visible row, or stays at the end.
@@ -75,7 +75,7 @@ export class MessageList {
             last.key !== before.at(-1)?.key;
         if (isNewOwn) this.#isAtEnd = true;
         this.active.settle(this.#isAtEnd);
-        // Screen readers report an ARIA feed without articles as broken: an empty list is a group.
+        // Screen readers report an ARIA feed without rows as broken, so an empty list is a group.
         setAttribute(this.#sizer, "role", rows.length > 0 ? "feed" : "group");
         this.#update(this.#isAtEnd ? undefined : anchor, true);
         if (focus !== undefined) this.active.refocus(focus);
@@ -88,7 +88,8 @@ export class MessageList {
     }
 
     /**
-     * Scrolls a message to a third of the list's height, or as far as the messages below it allow.
+     * Scrolls the list so that a message is at a third of the list's height, or as near as
+     * possible.
      *
      * @param {string} key
      * @returns {boolean} whether the list has the message and is visible
@@ -115,7 +116,7 @@ export class MessageList {
         return true;
     }
 
-    /** Resets the rows, heights and scroll position for another conversation. */
+    /** Removes all rows and resets the scroll position before another conversation is shown. */
     reset() {
         this.#rows = [];
         this.#indices.clear();
@@ -138,12 +139,12 @@ export class MessageList {
     }
 
     /**
-     * Lays out the rows, and mounts and measures those near the visible part, until their heights
-     * are stable.
+     * Lays out the rows, and adds the rows near the visible part to the DOM and measures them,
+     * until their heights are stable.
      *
      * @param {{key: string, top: number} | undefined} anchor the row to keep in position; undefined
      *     to scroll to the end
-     * @param {boolean} isChanged whether to render the mounted rows again
+     * @param {boolean} isChanged whether to render the rows in the DOM again
      */
     #update(anchor, isChanged) {
         let shouldRender = isChanged;
@@ -172,7 +173,7 @@ export class MessageList {
         if (index !== undefined) this.element.scrollTop = this.#heights.top(index) - anchor.top;
     }
 
-    /** Returns the rows to mount: those near the visible part and the focused one, in order. */
+    /** Returns the rows to keep in the DOM: those near the visible part and the focused row. */
     #wanted() {
         const first = this.#heights.indexAt(this.element.scrollTop - overscan);
         const bottom = this.element.scrollTop + this.element.clientHeight + overscan;
@@ -201,7 +202,7 @@ export class MessageList {
         });
     }
 
-    /** Updates whether the list is within 80 px of its end. */
+    /** Records whether the list is scrolled to within 80 CSS pixels of its end. */
     #noteEnd() {
         const { scrollHeight, scrollTop, clientHeight } = this.element;
         const isAtEnd = scrollHeight - scrollTop - clientHeight < endDistance;
@@ -210,7 +211,7 @@ export class MessageList {
         this.events.onEndChange(isAtEnd);
     }
 
-    /** Requests earlier messages when scrolled near the top, once per number of rows. */
+    /** Requests earlier messages when the list is near its top; once until rows are added. */
     #askEarlier() {
         if (!this.hasEarlier || this.element.scrollTop > overscan) return;
         if (this.#earlierAsked === this.#rows.length) return;

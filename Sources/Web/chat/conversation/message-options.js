@@ -76,7 +76,7 @@ function pinChoice(message, actions) {
 }
 
 /**
- * Returns the sheet "Message Options".
+ * Returns the dialog "Message Options" with the actions on a message.
  *
  * @param {Message} message
  * @param {OptionActions} actions

@@ -17,8 +17,8 @@ import { texts } from "../texts.js";
  */
 
 /**
- * The view of a message row. `receipt` is the "Delivered" or "Read" line under the reader's newest
- * message; `item` is the reader's action item for the message.
+ * The data that a message row shows. `receipt` is the "Delivered" or "Read" line under the reader's
+ * newest message; `item` is the reader's action item for the message.
  *
  * @typedef {import("./timeline.js").TimelineRow & {
  *   sender: {name: string, photo?: string},

@@ -5,9 +5,7 @@
  * @typedef {import("../../client/types.js").Message} Message
  */
 
-/**
- * Milliseconds after sending during which a message can be edited; exactly at the end it cannot.
- */
+/** The age in milliseconds from which a message cannot be edited any more. */
 const editWindowMilliseconds = 15 * 60 * 1000;
 
 /**

@@ -6,10 +6,10 @@ import { MessageRow } from "./message-row.js";
  * @typedef {import("./row-heights.js").RowHeights} RowHeights
  */
 
-/** The most unmounted rows kept for reuse. */
+/** The most message rows outside the DOM that are kept for reuse. */
 const spareMax = 40;
 
-/** The mounted rows of a virtualized list: those near the visible part. */
+/** The rows of a virtualized message list that are in the DOM: those near the visible part. */
 export class MountedRows {
     /** @type {Map<string, MessageRow>} */
     #rows = new Map();
@@ -19,7 +19,7 @@ export class MountedRows {
     /**
      * @param {HTMLElement} parent an element with no other children than the rows
      * @param {MessageActions} actions
-     * @param {ResizeObserver} sizes observes each mounted row
+     * @param {ResizeObserver} sizes observes each row in the DOM
      */
     constructor(parent, actions, sizes) {
         this.parent = parent;
@@ -33,11 +33,11 @@ export class MountedRows {
     }
 
     /**
-     * Mounts the wanted rows in their order, and unmounts all others.
+     * Adds the wanted rows to the DOM in their order, and removes all other rows.
      *
      * @param {Map<string, MessageRowView>} wanted
      * @param {{active: string | undefined, shouldRender: boolean}} options the key of the row that
-     *     the Tab key reaches, and whether to render rows that are already mounted
+     *     the Tab key reaches, and whether to render rows that are already in the DOM
      */
     mount(wanted, { active, shouldRender }) {
         for (const [key, row] of this.#rows) {
@@ -73,7 +73,7 @@ export class MountedRows {
 
     /**
      * @param {RowHeights} heights
-     * @returns {boolean} whether a height differs from the recorded one
+     * @returns {boolean} whether a height differs from the height recorded before
      */
     measure(heights) {
         let isChanged = false;

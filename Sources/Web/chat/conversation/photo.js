@@ -68,7 +68,7 @@ function pngWithoutNotes(bytes) {
         const end = Math.min(place + 12 + view.getUint32(place), bytes.length);
         const kind = word(bytes, place + 4);
         if (!notesOfPNG.has(kind)) kept.push(bytes.subarray(place, end));
-        // Bytes after the IEND chunk are dropped.
+        // Bytes after the IEND chunk, which ends a PNG image, are dropped.
         place = kind === "IEND" ? bytes.length : end;
     }
     return joined(kept);
@@ -104,7 +104,7 @@ function joined(parts) {
 }
 
 /**
- * Returns the four bytes at an offset, as letters.
+ * Returns the four bytes at an offset of a file, as letters.
  *
  * @param {Uint8Array} bytes
  * @param {number} place

@@ -5,7 +5,7 @@ const estimate = 48;
 export class RowHeights {
     /** @type {Map<string, number>} */
     #heights = new Map();
-    /** The top position of each row, and after the last one the end of the list. */
+    /** The top positions of the rows in CSS pixels, followed by the end of the list. */
     #tops = new Float64Array(1);
     #count = 0;
 
@@ -22,7 +22,7 @@ export class RowHeights {
      *
      * @param {string} key
      * @param {number} height
-     * @returns {boolean} whether the height differs from the recorded one
+     * @returns {boolean} whether the height differs from the height recorded before
      */
     set(key, height) {
         if (this.#heights.get(key) === height) return false;
@@ -31,7 +31,8 @@ export class RowHeights {
     }
 
     /**
-     * Positions the rows below each other. Rows that do not fill `space` are aligned with its end.
+     * Computes the positions of rows below each other. Rows that do not fill the height `space` are
+     * moved to its end.
      *
      * @param {{key: string}[]} rows
      * @param {number} space

@@ -7,7 +7,7 @@ import { texts } from "../texts.js";
 
 /**
  * Returns the messages interleaved with a system line for each join and leave. While earlier
- * messages are not loaded, changes before the first loaded message are omitted.
+ * messages are not loaded, joins and leaves before the first loaded message are omitted.
  *
  * @param {{
  *   id: string,

@@ -3,8 +3,8 @@ const previewBytesMax = 16 * 1024;
 const attempts = [[480, 0.6], [360, 0.5], [240, 0.5], [160, 0.4]];
 
 /**
- * Returns a thumbnail of a photo; undefined if the browser cannot decode it or no size fits the
- * limit.
+ * Returns a thumbnail of a photo; undefined if the browser cannot decode the photo or no thumbnail
+ * size fits the limit of 16 KiB.
  *
  * @param {Blob} file
  * @returns {Promise<Blob | undefined>}

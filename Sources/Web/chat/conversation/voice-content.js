@@ -11,9 +11,7 @@ import { texts } from "../texts.js";
  */
 
 const sliderSteps = 100;
-/**
- * The format of a voice message's text: the duration, which the start of a file does not contain.
- */
+/** The format of a voice message's text: the duration, since the start of the file lacks it. */
 const durationText = /^(\d+):(\d\d)$/;
 
 /** @type {VoiceContent | undefined} */

@@ -7,7 +7,7 @@ import { texts } from "../texts.js";
 const words = texts.account;
 
 /**
- * The account changes that the forms request; each needs the current password.
+ * The changes of the account that the account forms request; each needs the current password.
  *
  * @typedef {{
  *   changePassword: (password: string, newPassword: string) => Promise<void>,
@@ -84,7 +84,7 @@ export function openAccountForm(form, actions) {
 }
 
 /**
- * @param {string} title also the label of the submit button
+ * @param {string} title the dialog's title, also the label of the submit button
  * @param {Node[]} fields
  * @param {() => Promise<void>} save
  * @param {string} [style]

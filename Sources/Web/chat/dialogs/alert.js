@@ -40,7 +40,7 @@ export function alertDialog(heading, sentence, ...buttons) {
 }
 
 /**
- * Logs a failure and shows the node's error message, or `otherwise` if there is none.
+ * Logs a failure and shows the node's error message, or `otherwise` if the failure has no message.
  *
  * @param {unknown} failure
  * @param {string} [otherwise] the sentence for a failure without a message

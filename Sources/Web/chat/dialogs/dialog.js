@@ -33,7 +33,7 @@ globalThis.addEventListener("popstate", () => {
 
 /**
  * Opens a modal dialog. The browser keeps the focus inside the dialog, closes it on Escape, and
- * then restores the focus to the earlier element.
+ * then restores the focus to the element that had it before.
  *
  * @param {HTMLDialogElement} dialog
  * @param {{onClose?: () => void}} [options]

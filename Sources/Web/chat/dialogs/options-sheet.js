@@ -4,8 +4,8 @@ import { icon } from "../parts/icons.js";
 import { texts } from "../texts.js";
 
 /**
- * A choice in a sheet; `style` is "destructive" if the action is hard to undo. A title that `found`
- * resolves with replaces `title`, unless it is empty.
+ * A choice in a dialog of options; `style` is "destructive" if the action is hard to undo. When
+ * `found` resolves with a text that is not empty, the text replaces `title`.
  *
  * @typedef {{
  *   title: string,
@@ -17,7 +17,7 @@ import { texts } from "../texts.js";
  */
 
 /**
- * Returns a sheet: a title, choices with dividers between them, and "Cancel".
+ * Returns a dialog with a title, choices with dividers between them, and a "Cancel" button.
  *
  * @param {string} title
  * @param {Choice[]} choices
@@ -51,7 +51,7 @@ function makeChoice(choice) {
             type: "button",
             class: `sheet-choice ${choice.style ?? ""}`.trim(),
             onclick: () => {
-                // The sheet is closed first, since the action may open another dialog.
+                // This dialog is closed first, since the action may open another dialog.
                 closeDialog();
                 choice.action();
             },

@@ -56,7 +56,7 @@ export class SideDialogs {
     }
 
     /**
-     * Executes the user's choice in the notification offer; the page is rendered before and after.
+     * Executes the user's answer to the offer of notifications; renders the page before and after.
      *
      * @param {() => void | Promise<void>} action
      */

@@ -1,4 +1,4 @@
-/** The gallery's states of a conversation. */
+/** The sample states of a conversation that the component gallery shows. */
 
 import { columns } from "../parts/columns.js";
 import { Conversation } from "../conversation/conversation.js";

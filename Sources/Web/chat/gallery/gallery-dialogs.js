@@ -1,4 +1,4 @@
-/** The gallery's states of dialogs. */
+/** The sample states of dialogs that the component gallery shows. */
 
 import { makeAccountForm } from "../dialogs/account-forms.js";
 import { makeAlert } from "../dialogs/alert.js";

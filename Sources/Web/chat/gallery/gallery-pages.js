@@ -1,4 +1,4 @@
-/** The gallery's states of the whole page. */
+/** The sample states of the whole chat page that the component gallery shows. */
 
 import { Banner } from "../parts/banner.js";
 import { columns } from "../parts/columns.js";

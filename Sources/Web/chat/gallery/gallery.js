@@ -1,5 +1,5 @@
 /**
- * The gallery: every component in every state, without a server.
+ * The component gallery, a page that shows each component in each state without a server.
  *
  * `/gallery` lists the states; `/gallery?state=<name>` renders one state.
  */

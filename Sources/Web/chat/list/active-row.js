@@ -1,6 +1,6 @@
 /**
- * The order of a list's rows: the index of a key, the key at an index, the number of rows, and a
- * function that scrolls to a row.
+ * The access to the rows of a list: the index of a key, the key at an index, the number of rows,
+ * and a function that scrolls to a row.
  *
  * @typedef {{
  *   index: (key: string) => number | undefined,
@@ -36,8 +36,8 @@ export class ActiveRow {
     }
 
     /**
-     * Makes the last row active if the active row is gone, or if the list is scrolled to its end
-     * and does not have the focus.
+     * Lets the Tab key focus the last row if the row that it focused before is gone, or if the list
+     * is scrolled to its end and does not have the focus.
      *
      * @param {boolean} isAtEnd
      */
@@ -108,7 +108,7 @@ export class ActiveRow {
     }
 }
 
-/** @param {Element} target an element inside a row */
+/** @param {Element} target an element inside a row of the list */
 function keyOf(target) {
     return target.closest(".message-row")?.getAttribute("data-id");
 }

@@ -11,7 +11,7 @@ import { texts } from "../texts.js";
 
 /**
  * The actions in an open chat. `blockable` returns the other participant of a chat of two; `found`
- * resolves with a name that is not loaded yet.
+ * resolves with the participant's name, which may not be loaded yet.
  *
  * @typedef {{
  *   leave: (chat: Chat) => void,
@@ -76,11 +76,12 @@ export function makeChatActions({ client, people, toast }, openChat) {
 }
 
 /**
- * Opens the sheet "Chat Options".
+ * Opens the dialog "Chat Options" with the actions on a chat.
  *
  * @param {Chat} chat
  * @param {Omit<ChatActions, "openOptions"> & Partial<PersonActions>} actions
- * @param {{isOpen?: boolean}} [options] whether the chat is open, which adds block and leave
+ * @param {{isOpen?: boolean}} [options] whether the chat is open, which adds the actions to block
+ *     and to leave
  */
 export function openChatOptions(chat, actions, { isOpen = false } = {}) {
     /** @type {import("../dialogs/options-sheet.js").Choice[]} */

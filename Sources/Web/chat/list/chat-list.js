@@ -9,7 +9,7 @@ import { spinner } from "../parts/spinner.js";
  * @typedef {import("./chat-row.js").ChatRowView} ChatRowView
  */
 
-/** A list of active or archived chats, the latest first. */
+/** A list of active or archived chats, the chat with the latest message first. */
 export class ChatList {
     #spinner = spinner();
 

@@ -10,8 +10,8 @@ import { texts } from "../texts.js";
 /** @typedef {import("../../client/types.js").Chat} Chat */
 
 /**
- * The view of a chat row. `preview` is the text of the last message; `isTyping` means that another
- * participant is typing.
+ * The data that a row of the chat list shows. `preview` is the text of the last message; `isTyping`
+ * means that another participant is typing.
  *
  * @typedef {{
  *   chat: Chat,

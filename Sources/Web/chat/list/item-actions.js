@@ -31,7 +31,7 @@ export function makeItemActions(client) {
 }
 
 /**
- * Opens the sheet "Action Item Options".
+ * Opens the dialog "Action Item Options" with the actions on an action item.
  *
  * @param {Item} item
  * @param {Omit<ItemActions, "openOptions">} actions

@@ -26,11 +26,11 @@ export class Notifications {
     /** Releases the lock of the conversation on screen. */
     #endView = () => {};
     /**
-     * The promise of the last notification change; changes are shown in sequence, since a deletion
-     * may follow at once.
+     * The promise of the last change of a notification. Changes are made in sequence, since the
+     * deletion of a message may follow the message at once.
      */
     #shown = Promise.resolve();
-    /** The promise of the last subscription change; changes run in sequence. */
+    /** The promise of the last change of the push subscription; changes run in sequence. */
     #subscribed = Promise.resolve();
 
     /** @param {Client} client */
@@ -50,7 +50,7 @@ export class Notifications {
     }
 
     /**
-     * Sets the conversation on screen by holding its lock, so that no tab notifies of its messages.
+     * Acquires the lock of the conversation on screen, so that no tab notifies of its messages.
      *
      * @param {string | undefined} conversation
      */
@@ -77,8 +77,8 @@ export class Notifications {
     }
 
     /**
-     * Subscribes to Web Push if the browser and the cluster support it; an open page shows
-     * notifications without Web Push.
+     * Subscribes to Web Push if the browser and the cluster support it; without Web Push, only an
+     * open page shows notifications.
      */
     register() {
         this.#subscribed = this.#subscribed.then(() => this.#register());
@@ -99,8 +99,8 @@ export class Notifications {
     }
 
     /**
-     * Ends the push subscription and closes its notifications, so that the next user of this
-     * browser does not see them.
+     * Ends the push subscription and closes the notifications on screen, so that the next user of
+     * this browser does not see them.
      */
     unregister() {
         this.#subscribed = this.#subscribed.then(() => this.#unregister());
@@ -169,7 +169,7 @@ export class Notifications {
  * is replaced, since push services reject pushes for it.
  *
  * @param {PushManager} manager
- * @param {string} key in base64url
+ * @param {string} key the key in base64url
  */
 async function subscribe(manager, key) {
     const former = await manager.getSubscription();

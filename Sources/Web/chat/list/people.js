@@ -35,8 +35,8 @@ export class People {
     }
 
     /**
-     * Returns the name of a user, loading the profile if necessary; an empty string if it does not
-     * arrive within 1 s.
+     * Returns the name of a user, loading the profile if necessary; an empty string if the profile
+     * does not arrive within 1 s.
      *
      * @param {string} user
      * @returns {Promise<string>}
@@ -71,7 +71,7 @@ export class People {
     }
 
     /**
-     * Returns the title of a chat, or the names of the other participants if it has none.
+     * Returns the title of a chat, or the names of the other participants if the chat has none.
      *
      * @param {Chat} chat
      */
@@ -95,8 +95,8 @@ export class People {
     }
 
     /**
-     * Returns the picture and the colour key of a chat: the other participant's in a chat of two,
-     * otherwise the chat's own key.
+     * Returns the picture and the key of the colour of a chat: those of the other participant in a
+     * chat of two, otherwise only the chat's id as the key.
      *
      * @param {Chat} chat
      * @returns {{key: string, photo?: string}}
@@ -107,7 +107,7 @@ export class People {
     }
 
     /**
-     * Returns the other participant of a chat of two.
+     * Returns the other participant of a chat of two; undefined for other chats.
      *
      * @param {Chat} chat
      * @returns {string | undefined}

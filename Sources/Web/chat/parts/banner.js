@@ -2,10 +2,10 @@ import { element, setShown, setText } from "./dom.js";
 import { icon } from "./icons.js";
 import { texts } from "../texts.js";
 
-/** Milliseconds of connecting before the banner is shown. */
+/** Milliseconds that connecting to a node may take before a banner reports it. */
 const quietMilliseconds = 1500;
 
-/** The banner at the top of the page that reports a missing connection. */
+/** The banner at the top of the page that reports a missing connection to the cluster. */
 export class Banner {
     #text = element("span");
     #line = element("div", { class: "banner", hidden: true }, icon("offline"), this.#text);

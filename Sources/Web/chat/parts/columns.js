@@ -2,8 +2,8 @@ import { element } from "./dom.js";
 import { texts } from "../texts.js";
 
 /**
- * Returns the page's main element with the sidebar and the pane. The page's heading is in neither,
- * since on a phone only one of them is shown.
+ * Returns the page's main element with the sidebar and the pane. The page's heading is in neither
+ * of the two, since on a phone only one of them is shown.
  *
  * @param {HTMLElement} sidebar
  * @param {HTMLElement} pane

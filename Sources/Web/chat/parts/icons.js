@@ -7,7 +7,7 @@
 const namespace = "http://www.w3.org/2000/svg";
 
 /**
- * The SVG paths of each icon: `lines` are stroked, `filled` are filled.
+ * The SVG paths of each icon: those in `lines` are drawn as strokes, those in `filled` as areas.
  *
  * @type {Record<string, {lines?: string, filled?: string}>}
  */

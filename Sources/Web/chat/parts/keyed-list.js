@@ -1,6 +1,7 @@
 /**
- * A list with one component per item. An item keeps its component as long as its key stays in the
- * list, so focus, scroll position and running animations survive a rendering.
+ * A list on the page with one component (a DOM element) per item. An item keeps its component as
+ * long as its key stays in the list, so focus, scroll position and running animations survive a
+ * rendering.
  *
  * @template Item
  */

@@ -61,7 +61,7 @@ class Press {
         this.#isDown = false;
     }
 
-    /** Handles the browser's context menu event for a long press, before or after the timer. */
+    /** Handles the context menu event, which may precede or follow the timer of a long press. */
     onContextMenu() {
         if (this.#isHandled) return;
         if (this.#isDown) this.#onLong();

@@ -14,7 +14,7 @@ import { texts } from "../texts.js";
 export class Pane {
     conversation;
     #pinned;
-    /** The conversation whose pinned messages are being loaded. @type {string | undefined} */
+    /** The id of the chat whose pinned messages are being loaded. @type {string | undefined} */
     #pinsLoading;
     #nothing = emptyState("grapes", texts.app, texts.conversation.choose);
     element = element("div", { class: "pane" });

@@ -1,9 +1,9 @@
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** The width of one swipe action, in CSS pixels. */
+/** The width of the button of one swipe action, in CSS pixels. */
 const actionWidth = 80;
-/** CSS pixels of sideways movement at which a swipe begins; up to then the browser scrolls. */
+/** CSS pixels of sideways movement at which a swipe begins; below it the browser scrolls. */
 const startMin = 12;
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Waits until `signal` is aborted; a lock's action uses it to hold the lock until then.
+ * Waits until `signal` is aborted. Code that runs under a browser lock awaits the returned promise
+ * to hold the lock until then.
  *
  * @param {AbortSignal} signal
  * @returns {Promise<void>}

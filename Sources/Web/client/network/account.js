@@ -26,8 +26,8 @@ export class Account {
             await this.#accept("POST", "/v1/accounts", { email, password }, email);
         } catch (error) {
             if (asFailure(error).code !== 409) throw error;
-            // A 409 may mean that an earlier attempt succeeded and its response was lost: then
-            // signing in works.
+            // A 409 (the e-mail address is in use) may mean that an earlier sign-up succeeded but
+            // its response was lost; in this case, signing in succeeds.
             await this.signIn(email, password).catch(() => {
                 throw error;
             });
@@ -43,7 +43,7 @@ export class Account {
         try {
             await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
         } catch (error) {
-            // A node of an earlier version rejects the `device` field with 400.
+            // A node of an earlier version rejects the `device` field with 400, so it is left out.
             if (!device || asFailure(error).code !== 400) throw error;
             await this.#accept("POST", "/v1/sessions", { email, password }, email);
         }
@@ -98,7 +98,9 @@ export class Account {
         await this.#calls.send({ method: "DELETE", path: blockPath(user) }, this.#session);
     }
 
-    /** @returns {Promise<string[]>} the ids of the users that the user has blocked, at most 500 */
+    /**
+     * @returns {Promise<string[]>} the ids of the users blocked by the signed-in user, at most 500
+     */
     async blocked() {
         const { body } = await this.#calls.send(
             { method: "GET", path: "/v1/blocks" },

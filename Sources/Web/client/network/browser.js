@@ -32,7 +32,7 @@ export const browserSyncStore = {
 };
 
 /**
- * The network over the browser's `fetch` and `WebSocket`.
+ * The client's interface to the network, implemented with the browser's `fetch` and `WebSocket`.
  *
  * @type {Transport}
  */

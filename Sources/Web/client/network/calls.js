@@ -11,14 +11,15 @@ import { sleep } from "./sleep.js";
 const ANSWER_MILLISECONDS = 8_000;
 /** Milliseconds to wait for a file transfer: enough for 25 MiB over a slow link. */
 const FILE_MILLISECONDS = 120_000;
-/** The number of attempts at each node before a request fails. */
+/** The number of times that a request is sent to each node before the request fails. */
 const ROUNDS = 2;
-/** Milliseconds before the second attempt; the pause grows linearly with each further attempt. */
+/** Milliseconds before a request is sent again; the pause grows linearly with each attempt. */
 const PAUSE_MILLISECONDS = 150;
 
 /**
- * The sender of HTTP requests, which retries each request at the next node until one answers. All
- * requests of the client are idempotent: they carry ids, or change nothing.
+ * The sender of HTTP requests, which sends each request to one node after another until a node
+ * answers. This is safe because all requests of the client are idempotent: they carry ids, or
+ * change nothing.
  */
 export class Calls {
     #nodes;
@@ -26,7 +27,7 @@ export class Calls {
     #clock;
     /** The offset of the nodes' clocks from this device's clock, in milliseconds. */
     #ahead = 0;
-    /** Whether all requests fail without being sent, to simulate a missing network. */
+    /** Whether all HTTP requests fail without being sent, to simulate a missing network. */
     isCut = false;
 
     /**
@@ -40,13 +41,13 @@ export class Calls {
         this.#clock = clock;
     }
 
-    /** The nodes' time by the latest response; before the first response, this device's time. */
+    /** The nodes' time in ms since 1970; before the first response, this device's time. */
     get now() {
         return this.#clock.now() + this.#ahead;
     }
 
     /**
-     * Sends a request, retrying until a node answers or all attempts are used up.
+     * Sends an HTTP request to one node after another until a node answers or all attempts failed.
      *
      * @param {Call} call
      * @param {{accessToken: (refused?: string) => Promise<string>}} [session] provides the
@@ -95,7 +96,7 @@ export class Calls {
         const patience = isFile ? FILE_MILLISECONDS : ANSWER_MILLISECONDS;
         try {
             const answer = await this.#transport.fetch(node, call, patience);
-            // A response for a file may come from the cache and then has an outdated `Date`.
+            // A file may come from the browser's cache; its response then has an outdated `Date`.
             if (!isFile && answer.at) this.#ahead = answer.at - this.#clock.now();
             return answer;
         } catch {

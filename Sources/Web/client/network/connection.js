@@ -5,20 +5,24 @@ import { noAnswer } from "./failures.js";
 
 /** @typedef {{status: number, body: any}} SocketAnswer */
 
-/** Milliseconds between two checks for request timeouts and a silent connection. */
+/**
+ * Milliseconds between two checks of the WebSocket for timed-out requests and for a silent node.
+ */
 const LOOK_MILLISECONDS = 500;
-/** Milliseconds without a message from the node before the client sends a keep-alive request. */
+/**
+ * Milliseconds without a message from a node before the client sends a keep-alive request to it.
+ */
 const QUIET_MILLISECONDS = 10_000;
-/** The initial request timeout, in milliseconds; a write may wait up to 1 s for other replicas. */
+/** The initial request timeout in milliseconds; nodes may wait up to 1 s to replicate a write. */
 const PATIENCE_MILLISECONDS = 3_000;
-/** The maximum request timeout, in milliseconds; the timeout doubles when a request times out. */
+/** The longest request timeout in milliseconds; the timeout doubles when a request times out. */
 const PATIENCE_MILLISECONDS_MAX = 48_000;
-/** The initial connect timeout, in milliseconds; it doubles after each round over all nodes. */
+/** The initial connect timeout in milliseconds; it doubles each time that all nodes have failed. */
 const DIAL_MILLISECONDS = 900;
 const DIAL_MILLISECONDS_MAX = 15_000;
 /** The longest pause between two connection attempts, in milliseconds. */
 const PAUSE_MILLISECONDS_MAX = 5_000;
-/** Milliseconds online after which a connection is stable and earlier failures are forgotten. */
+/** Milliseconds after which an open connection is stable, so that the failure count is reset. */
 const GOOD_MILLISECONDS = 3_000;
 /** The most requests in flight on a WebSocket; a node accepts at most 256. */
 const REQUESTS_MAX = 200;
@@ -40,7 +44,9 @@ export class Connection {
     #socket;
     #node = "";
     #accessToken = "";
-    /** The number of the current socket, by which late callbacks of earlier sockets are ignored. */
+    /**
+     * The number of the current WebSocket, by which callbacks of earlier WebSockets are ignored.
+     */
     #generation = 0;
     #isStarted = false;
     #number = 0;
@@ -89,14 +95,14 @@ export class Connection {
         this.#setStatus(status);
     }
 
-    /** Connects at once if no socket is open, for example when the network has returned. */
+    /** Connects to a node at once if no WebSocket is open, for example when the network returns. */
     retry() {
         if (!this.#isStarted || this.#socket) return;
         this.#failures = 0;
         this.#dial();
     }
 
-    /** Drops the current connection and connects to the next node. */
+    /** Closes the WebSocket to the current node and connects to the next node. */
     giveUp() {
         if (this.#socket) this.#fail();
     }
@@ -118,7 +124,8 @@ export class Connection {
     }
 
     /**
-     * Sends a request without waiting for its response; does nothing while offline.
+     * Sends a request over the WebSocket without waiting for its response. The request is dropped
+     * while the client is offline or too many requests are in flight.
      *
      * @param {string} method
      * @param {string} path
@@ -166,7 +173,7 @@ export class Connection {
         const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
         const answer = await this.#send("GET", `/v1/events${query}`);
         if (generation !== this.#generation || !answer) return;
-        // The node rejected the resume token: the client subscribes to events without one.
+        // The node rejected the token of the last event, so the client subscribes without it.
         if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
         if (answer.status !== 200) return this.#fail();
         this.#onlineAt = this.#parts.clock.now();
@@ -204,7 +211,7 @@ export class Connection {
         if (generation === this.#generation && this.#isStarted) this.#dial();
     }
 
-    /** Drops the connection if a request timed out; sends a keep-alive if the node is silent. */
+    /** Closes the WebSocket if a request timed out; sends a keep-alive request to a silent node. */
     #look() {
         const now = this.#parts.clock.now();
         for (const { sentAt } of this.#requests.values()) {
@@ -235,8 +242,8 @@ export class Connection {
     }
 
     /**
-     * Drops the connection and schedules a connection to the next node: at once after the first
-     * failure, then with exponential backoff.
+     * Closes the WebSocket and connects to the next node: at once after the first failure, with
+     * exponential backoff after further failures.
      */
     #fail() {
         const now = this.#parts.clock.now();
@@ -253,7 +260,7 @@ export class Connection {
             ? 0
             : Math.min(100 * 2 ** Math.min(this.#failures - 2, 10), PAUSE_MILLISECONDS_MAX) *
                 spread;
-        // Browsers hide why a WebSocket was rejected; an HTTP request tests the access token.
+        // Browsers hide why a node rejected a WebSocket, so an HTTP request tests the access token.
         if (isRoundOver) this.#parts.verify().catch(() => {});
         this.#setTimer(pause, () => this.#dial());
     }

@@ -1,19 +1,19 @@
 /** @typedef {import("../types.js").Failure} Failure */
 
-/** The HTTP status codes after which a retry would fail the same way. */
+/** The HTTP status codes of permanent failures, after which a retry would fail the same way. */
 const finalCodes = new Set([400, 403, 404, 405, 409, 413]);
 
-/** Seconds before a retry if the response has no `Retry-After`. */
+/** Seconds before a failed request is sent again if the response has no `Retry-After`. */
 const RETRY_SECONDS = 1;
 
-/** The longest wait before a retry, in seconds, even if `Retry-After` is longer. */
+/** The longest wait before a failed request is sent again, in seconds; it caps `Retry-After`. */
 const RETRY_SECONDS_MAX = 60;
 
 /** The failure of a request that no node answered. */
 export const noAnswer = Object.freeze({ code: 0, message: "No node answers" });
 
 /**
- * Whether a failure is permanent: a retry of the same request would fail the same way.
+ * Whether an HTTP status code is a permanent failure, so that a retry would fail the same way.
  *
  * @param {number} code
  */
@@ -22,7 +22,7 @@ export function isFinal(code) {
 }
 
 /**
- * Returns the failure that an error response describes.
+ * Returns the status code and the error message of a node's response as a `Failure`.
  *
  * @param {number} status
  * @param {unknown} body
@@ -44,7 +44,7 @@ export function asFailure(error) {
 
 /**
  * @param {number | undefined} retryAfterSeconds the response's `Retry-After`
- * @returns {number} milliseconds to wait
+ * @returns {number} milliseconds to wait before the failed request is sent again
  */
 export function pause(retryAfterSeconds) {
     return Math.min(retryAfterSeconds ?? RETRY_SECONDS, RETRY_SECONDS_MAX) * 1000;

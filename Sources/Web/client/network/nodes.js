@@ -1,4 +1,4 @@
-/** The addresses of the cluster's nodes, and the one in use; any node accepts any request. */
+/** The addresses of the cluster's nodes, and the address in use; any node accepts any request. */
 export class NodeList {
     #nodes;
     #index = 0;
@@ -9,7 +9,7 @@ export class NodeList {
         this.#nodes = nodes.map((node) => node.replace(/\/+$/, ""));
     }
 
-    /** The address of the node in use. */
+    /** The address of the node to which the client currently sends requests. */
     get current() {
         return this.#nodes[this.#index];
     }
@@ -19,8 +19,8 @@ export class NodeList {
     }
 
     /**
-     * Switches to the next node if `failed` is still in use: of two requests that fail at the same
-     * node, only the first switches.
+     * Switches to the next node if the client still uses the node `failed`. So, if two requests
+     * fail at one node, only the first failure switches.
      *
      * @param {string} failed
      */

@@ -2,8 +2,8 @@
 /** @typedef {{method: string, path: string, body?: unknown}} Request */
 
 /**
- * Returns the HTTP request for an action. The request is idempotent: the client assigns the ids of
- * new objects.
+ * Returns the HTTP request that performs a user's action, such as sending a message. The request is
+ * idempotent, because the client and not the node assigns the ids of new objects.
  *
  * @param {Action} action
  * @returns {Request}

@@ -4,9 +4,10 @@ import { asFailure, noAnswer } from "./failures.js";
 /** @import { Clock, Store, Tabs } from "../types.js" */
 
 /**
- * The stored sign-in of this device.
+ * The user's sign-in as this device stores it: the user, the tokens, and the expiry of the access
+ * token.
  *
- * `renewal` is the idempotency id of the request that replaces the refresh token. It is stored
+ * `renewal` is the idempotency id of the request that replaces the refresh token. The id is stored
  * before the request is sent, so that a retry after a crash or a lost response sends the same id;
  * nodes end the sign-in if a refresh token is used again with a different id.
  *
@@ -15,13 +16,17 @@ import { asFailure, noAnswer } from "./failures.js";
  */
 
 const KEY = "session";
-/** The store key of the last access token, kept to prove that this device was signed in. */
+/**
+ * The key in the local store of the last access token, which proves that this device was signed in.
+ */
 const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";
 /** Milliseconds before expiry at which an access token is renewed, since a request takes time. */
 const EARLY_MILLISECONDS = 30_000;
 
-/** The tokens of the signed-in user, shared by all tabs through the store. */
+/**
+ * The access and refresh tokens of the signed-in user, shared by all tabs through the local store.
+ */
 export class Session {
     /** @type {SignIn | undefined} */
     #signIn;
@@ -51,13 +56,13 @@ export class Session {
         return this.#signIn?.email;
     }
 
-    /** Rereads the sign-in from the store, since another tab may have changed it. */
+    /** Rereads the user's tokens from the local store, since another tab may have changed them. */
     async restore() {
         this.#signIn = await this.#read();
     }
 
     /**
-     * Stores the tokens of a sign-in or renewal response.
+     * Stores the tokens of a node's response to a sign-in or to a renewal of the tokens.
      *
      * @param {unknown} body
      * @param {string} email
@@ -68,8 +73,8 @@ export class Session {
             (body);
         const expiresAt = this.#parts.clock.now() + tokens.expiresIn * 1000;
         const { user, accessToken, refreshToken } = tokens;
-        // The refresh token is stored before the access token is used: without it, a used access
-        // token cannot be renewed.
+        // The refresh token is stored before the access token is used. If it were lost, the expired
+        // access token could not be renewed.
         await this.#write({ user, email, accessToken, refreshToken, expiresAt });
     }
 
@@ -91,7 +96,7 @@ export class Session {
     }
 
     /**
-     * Returns the last access token of this device, which has usually expired.
+     * Returns the last access token that this device received, which has usually expired.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -102,9 +107,9 @@ export class Session {
     }
 
     /**
-     * Runs a request that ends or replaces the sign-in, holding the renewal lock. No tab can renew
-     * tokens meanwhile: nodes would reject the renewal, and the page would report that the sign-in
-     * was ended elsewhere.
+     * Runs a request that ends or replaces the sign-in, while holding the lock for renewing tokens.
+     * Without the lock, another tab could send a renewal meanwhile. Nodes would reject it, and the
+     * page would report that the sign-in was ended elsewhere.
      *
      * @param {(session: {accessToken: (refused?: string) => Promise<string>}) => Promise<void>}
      *     action sends the request, and calls `end` or `accept`
@@ -116,7 +121,7 @@ export class Session {
         });
     }
 
-    /** Removes the tokens from memory and from the store. */
+    /** Removes the user's tokens from memory and from the local store. */
     async end() {
         this.#signIn = undefined;
         await this.#parts.store.write([{ key: KEY, value: undefined }]);
@@ -130,7 +135,7 @@ export class Session {
     }
 
     /**
-     * Renews the tokens in one tab at a time; the other tabs read the new tokens from the store.
+     * Renews the user's tokens in one tab at a time; other tabs read the new tokens from the store.
      *
      * @param {string | undefined} refused
      */
@@ -142,7 +147,8 @@ export class Session {
     }
 
     /**
-     * Returns an access token, renewing it if necessary; the caller holds the renewal lock.
+     * Returns an access token, renewing it if necessary. The caller must hold the lock that lets
+     * only one tab renew tokens.
      *
      * @param {string} [refused]
      */
@@ -152,7 +158,9 @@ export class Session {
         return this.#signIn.accessToken;
     }
 
-    /** Renews the tokens; the caller holds the renewal lock. */
+    /**
+     * Renews the user's tokens; the caller must hold the lock that lets only one tab renew them.
+     */
     async #renewHere() {
         const signIn = /** @type {SignIn} */ (this.#signIn);
         const id = signIn.renewal ?? this.#parts.makeID();

@@ -46,7 +46,7 @@ export class ChatActions {
     }
 
     /**
-     * Hides a chat in the user's own list until a later message arrives in it.
+     * Hides a chat in the user's own chat list until a new message arrives in the chat.
      *
      * @param {string} conversation
      */

@@ -7,7 +7,7 @@ import { request } from "../network/requests.js";
 /** @import { Session } from "../network/session.js" */
 /** @import { Operation } from "../types.js" */
 
-/** The delivery of one operation to a node, after the upload of the message's files. */
+/** The sender of one user operation to a node; the files of a message are uploaded before it. */
 export class Delivery {
     #parts;
 
@@ -36,7 +36,7 @@ export class Delivery {
             if (blob) await files.upload(conversation, blob);
         }
         if (action.kind !== "create") return connection.request(method, path, body);
-        // Conversations are created over plain HTTP, where a node looks up users by e-mail address.
+        // Conversations are created by HTTP requests, where nodes look up users by e-mail address.
         return calls.send({ method, path, body }, session);
     }
 }

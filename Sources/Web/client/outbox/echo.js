@@ -4,7 +4,8 @@ import { lastPinChange } from "../views/message.js";
 /** @typedef {import("../store/confirmed.js").ConfirmedState} ConfirmedState */
 
 /**
- * Whether an event was caused by the given action of the user, on this or another device.
+ * Whether an event from the cluster reports the given action of the user, made on this or another
+ * device.
  *
  * @param {any} event
  * @param {Action} action
@@ -39,8 +40,8 @@ export function isEcho(event, action, user) {
 }
 
 /**
- * Whether the confirmed state already includes the effect of an acknowledged operation, which then
- * can leave the overlay.
+ * Whether the data reported by nodes already includes the effect of an operation that the cluster
+ * has acknowledged. If so, the client need not apply the operation to the view any more.
  *
  * @param {ConfirmedState} confirmed
  * @param {import("../types.js").Operation} operation
@@ -88,8 +89,9 @@ export function isShown(confirmed, { acknowledged, action }) {
 }
 
 /**
- * Returns the event that an acknowledged deletion must have caused, to apply if the event is
- * missed; undefined for other actions, whose effects responses show.
+ * Returns the event that an acknowledged deletion of a message must have caused, to be applied if
+ * the event does not arrive. Returns undefined for other actions, whose effects are visible in
+ * nodes' responses.
  *
  * @param {Action} action
  * @param {string} at

@@ -8,13 +8,15 @@ import { subjectOf } from "../sync/entries.js";
 /** @typedef {import("../sync/entries.js").Entry} Entry */
 /** @typedef {import("../types.js").Action} Action */
 
-/** Milliseconds without an echo event after which an acknowledged operation's state is reloaded. */
+/** Milliseconds to wait for the event of an acknowledged operation before its data is reloaded. */
 const ECHO_MILLISECONDS = 20_000;
 
-/** The tracker of acknowledged operations that the confirmed state does not include yet. */
+/** The tracker of acknowledged operations whose effects no event or response has shown yet. */
 export class Echoes {
     #parts;
-    /** Whether the confirmed state has been restored from the store. */
+    /**
+     * Whether the chats and messages that nodes have confirmed were restored from the local store.
+     */
     isOpen = false;
 
     /**
@@ -33,8 +35,8 @@ export class Echoes {
     }
 
     /**
-     * Matches an event with the pending operations: an echo of a sent operation acknowledges it,
-     * even if the response is lost.
+     * Matches an event from the cluster with the user's pending operations. An event that a sent
+     * operation caused acknowledges the operation, even if the node's response is lost.
      *
      * @param {any} event
      */
@@ -51,7 +53,7 @@ export class Echoes {
         this.release();
     }
 
-    /** Releases the acknowledged operations whose effects the confirmed state includes. */
+    /** Removes the acknowledged operations whose effects the data reported by nodes includes. */
     release() {
         if (!this.isOpen) return;
         const confirmed = this.#parts.confirmed();
@@ -59,8 +61,8 @@ export class Echoes {
         for (const entry of this.#parts.entries.all) {
             const subject = subjectOf(entry.operation);
             if (entry.phase === "acknowledged") {
-                // An earlier operation on the same object may still hide this one's effect in the
-                // confirmed state.
+                // An object is compared only with the first pending operation on it, because an
+                // earlier operation may still hide the effect of a later one.
                 const isFirst = !unreleased.has(subject);
                 const isOver = entry.isEchoed && hasOwnEcho(entry.operation.action) ||
                     isFirst && isShown(confirmed, entry.operation);
@@ -74,13 +76,13 @@ export class Echoes {
         }
     }
 
-    /** @param {Entry} entry an acknowledged entry */
+    /** @param {Entry} entry the entry of an acknowledged operation */
     expect(entry) {
         entry.acknowledgedAt = this.#parts.clock.now();
         this.#parts.clock.setTimer(ECHO_MILLISECONDS, () => this.release());
     }
 
-    /** Restarts the echo timeouts after a reconnect, since missed echoes arrive from now on. */
+    /** Restarts the timeouts of acknowledged operations, whose events arrive after a reconnect. */
     onOnline() {
         for (const entry of this.#parts.entries.all) {
             if (entry.phase === "acknowledged") this.expect(entry);
@@ -91,7 +93,8 @@ export class Echoes {
     #checkOverdue(entry) {
         const now = this.#parts.clock.now();
         if (!this.#parts.isOnline() || now < entry.acknowledgedAt + ECHO_MILLISECONDS) return;
-        // An acknowledged message stays in the overlay until the confirmed state includes it.
+        // An accepted message stays in the view until data from nodes includes it, without a
+        // timeout.
         if (entry.isOverdue && entry.operation.action.kind !== "send") {
             return this.#parts.onShown(entry);
         }
@@ -102,8 +105,8 @@ export class Echoes {
 }
 
 /**
- * Whether an action causes an event of its own; events about action items carry only the item's new
- * state.
+ * Whether an action causes an event that reports exactly this action. Events about action items
+ * carry only the item's new state.
  *
  * @param {Action} action
  */

@@ -1,4 +1,4 @@
-/** The outbox lane of action items, which belong to no conversation. */
+/** The name of the queue (outbox lane) for changes of action items, which have no conversation. */
 export const ITEMS = "items";
 
 /** The user's actions on action items: add, edit, complete and delete. */
@@ -28,7 +28,7 @@ export class ItemActions {
 
     /**
      * @param {string} item
-     * @param {import("../types.js").ItemChanges} changes null clears a field
+     * @param {import("../types.js").ItemChanges} changes the changed fields; null clears a field
      */
     edit(item, changes) {
         return this.#outbox.perform(ITEMS, { kind: "editItem", item, changes });

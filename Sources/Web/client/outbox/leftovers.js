@@ -6,10 +6,12 @@ import { removals } from "./operation-store.js";
 
 /** @typedef {import("../types.js").Operation} Operation */
 
-/** Milliseconds between two checks for operations left by closed tabs. */
+/** Milliseconds between two checks for pending operations that closed browser tabs left behind. */
 const LOOK_MILLISECONDS = 5_000;
 
-/** The recovery of operations left by earlier openings of the page and by closed tabs. */
+/**
+ * The recovery of pending operations that closed tabs, or earlier runs of the page, have not sent.
+ */
 export class Leftovers {
     #parts;
     #stopWatching = () => {};
@@ -28,7 +30,7 @@ export class Leftovers {
         this.#parts = parts;
     }
 
-    /** Reads all operations left by closed tabs, from the log and the store. */
+    /** Reads the pending operations of closed tabs from the write-ahead log and the local store. */
     async restore() {
         await this.#takeIn();
         const { entries, stored } = this.#parts;
@@ -39,9 +41,9 @@ export class Leftovers {
     }
 
     /**
-     * Removes finished operations from the store. The earlier sending tab may have been closed
-     * before it removed them or learned of a rejection, and a non-sending tab may store an
-     * acknowledged operation after it has finished.
+     * Removes finished operations from the local store. They are left there if the tab that sent
+     * them was closed before it removed them or learned of a rejection, or if another tab stored an
+     * acknowledged operation again after the operation had finished.
      */
     async #removeOver() {
         const { entries, onOver, stored } = this.#parts;
@@ -50,7 +52,7 @@ export class Leftovers {
         if (over.length > 0) onOver(over.flatMap(removals));
     }
 
-    /** Recovers operations of closed tabs, and removes finished ones from the store, every 5 s. */
+    /** Recovers operations of closed tabs and removes stored finished operations, every 5 s. */
     watch() {
         this.#removeOver();
         this.#stopWatching = this.#parts.clock.setTimer(LOOK_MILLISECONDS, () => {

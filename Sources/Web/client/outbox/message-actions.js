@@ -49,7 +49,8 @@ export class MessageActions {
     }
 
     /**
-     * Sends a picture, a voice recording, or another file as a text message that contains its name.
+     * Sends a picture, a voice recording, or another file as a text message that contains the
+     * file's name.
      *
      * @param {string} conversation
      * @param {Blob} file at most 25 MiB
@@ -73,7 +74,7 @@ export class MessageActions {
     }
 
     /**
-     * Returns all versions of a message's text, the current one last.
+     * Returns all versions of a message's text, the current version last.
      *
      * @param {string} conversation
      * @param {string} message
@@ -166,7 +167,8 @@ export class MessageActions {
     }
 
     /**
-     * Adds a file to the memory cache, and returns its id and the write that stores it.
+     * Adds a file to the cache in memory. Returns the file's id and the write that stores the file
+     * on this device.
      *
      * @param {Blob} file
      * @returns {[string, import("../types.js").Write]}

@@ -5,7 +5,7 @@ import { WriteAheadLog } from "./write-ahead-log.js";
 
 const PREFIX = "operation/";
 
-/** The stored operations, shared by all tabs. */
+/** The user's pending operations as they are stored on this device, shared by all browser tabs. */
 export class OperationStore {
     #store;
     #log;
@@ -17,7 +17,9 @@ export class OperationStore {
         this.#log = new WriteAheadLog(parts);
     }
 
-    /** Whether files are being written to the store; closing the page now would lose them. */
+    /**
+     * Whether attached files are still being written to IndexedDB; closing the page now loses them.
+     */
     get isStoringFiles() {
         return this.#storing > 0;
     }
@@ -28,12 +30,12 @@ export class OperationStore {
     }
 
     /**
-     * Stores an operation of this tab.
+     * Stores an operation that the user made in this browser tab.
      *
      * @param {string} user
      * @param {Operation} operation
-     * @param {Write[]} files stored in the same transaction
-     * @returns {Promise<void>} rejects if the store is full
+     * @param {Write[]} files files to store in the operation's transaction
+     * @returns {Promise<void>} rejects if the local store is full
      */
     add(user, operation, files) {
         if (files.length > 0) return this.#addWithFiles(operation, files);
@@ -43,7 +45,8 @@ export class OperationStore {
     }
 
     /**
-     * Stores an operation with its files, bypassing the log, which holds only strings.
+     * Stores an operation with its files in IndexedDB, without the write-ahead log, which can store
+     * only strings.
      *
      * @param {Operation} operation
      * @param {Write[]} files
@@ -64,8 +67,8 @@ export class OperationStore {
     }
 
     /**
-     * Stores operations that closed tabs left in the log, and returns those that other tabs may not
-     * know.
+     * Moves operations of closed tabs from the write-ahead log to the local store, and returns the
+     * operations that other tabs may not know.
      *
      * @param {string} user
      * @returns {Promise<Operation[]>}
@@ -74,7 +77,7 @@ export class OperationStore {
         return this.#log.takeIn(user, write);
     }
 
-    /** @param {Operation[]} operations the operations to overwrite in the store */
+    /** @param {Operation[]} operations the operations to overwrite in the local store */
     put(operations) {
         return this.#store.write(operations.map(write));
     }
@@ -84,7 +87,7 @@ export class OperationStore {
         await this.#store.write(operations.flatMap(removals));
     }
 
-    /** Removes all operations from the log and the store, after a sign-out. */
+    /** Removes all operations from the write-ahead log and the local store, after a sign-out. */
     async clear() {
         this.#log.clear();
         await this.remove(await this.read());
@@ -96,7 +99,7 @@ export class OperationStore {
 }
 
 /**
- * Returns the writes that remove an operation and its files from the store.
+ * Returns the writes that remove an operation and its files from the local store.
  *
  * @param {Operation} operation
  * @returns {Write[]}

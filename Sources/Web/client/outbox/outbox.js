@@ -17,12 +17,13 @@ import { Sender } from "./sender.js";
 /** @typedef {import("../types.js").Operation} Operation */
 /** @typedef {import("../types.js").Write} Write */
 
-/** The most pending operations; further ones are rejected. */
+/** The most operations of the user that may be pending; further operations are rejected. */
 const OPERATIONS_MAX = 1_000;
 
 /**
- * The user's operations that the confirmed state does not include yet. Each operation is stored
- * before it is sent, and is sent, by one tab at a time, until the cluster answers.
+ * The user's operations whose effects the data reported by nodes does not include yet. Each
+ * operation is stored before it is sent. One browser tab at a time sends the operations, and
+ * repeats each until the cluster answers.
  */
 export class Outbox {
     #parts;
@@ -50,8 +51,8 @@ export class Outbox {
      *   onUnavailable: () => void,
      *   onOver: (writes: Write[]) => void,
      *   onSender: () => Promise<void>,
-     * }} parts `onOver` removes an operation from the store and stores the state that includes its
-     *   effect in one transaction, so that a crash cannot separate the two
+     * }} parts `onOver` removes an operation from the local store and stores the confirmed data
+     *   that includes its effect in one transaction, so that a crash cannot separate the two writes
      */
     constructor(parts) {
         this.#parts = parts;
@@ -79,7 +80,7 @@ export class Outbox {
         });
     }
 
-    /** Whether this tab currently sends the operations. */
+    /** Whether this browser tab is the one that currently sends the user's pending operations. */
     get isSender() {
         return this.#sender.isActive;
     }
@@ -88,12 +89,12 @@ export class Outbox {
         return this.#stored.isStoringFiles;
     }
 
-    /** A counter raised with every change of the operations. */
+    /** A counter that increases whenever a pending operation is added, changed or removed. */
     get version() {
         return this.#entries.version;
     }
 
-    /** The pending operations, ordered by id. */
+    /** The user's pending operations, ordered by operation id. */
     get operations() {
         return this.#entries.all.map(({ operation }) => operation);
     }
@@ -104,26 +105,29 @@ export class Outbox {
     }
 
     /**
-     * Reads the stored operations. The caller reads the confirmed state afterwards: one transaction
-     * removes an operation from the store and stores the state that includes it.
+     * Reads the pending operations from the local store. The caller must read the stored chats and
+     * messages afterwards: since one transaction removes an operation and stores the data that
+     * includes its effect, the other order could miss both.
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
         await this.#leftovers.restore();
     }
 
-    /** Waits to become the tab that sends the operations. */
+    /**
+     * Waits until this browser tab becomes the only one that sends the user's pending operations.
+     */
     open() {
         this.#echoes.isOpen = true;
         this.#sender.open();
     }
 
     /**
-     * Adds an operation and shows it in the view at once.
+     * Adds an operation of the user and shows its effect in the view at once.
      *
      * @param {string} lane
      * @param {Action} action
-     * @param {Write[]} [files] stored in the same transaction
+     * @param {Write[]} [files] the files to store in the operation's transaction
      * @returns {Promise<void>} settles when the cluster has answered
      * @throws {Failure} 401 without a signed-in user, 429 if too many operations are pending
      */
@@ -143,7 +147,7 @@ export class Outbox {
     }
 
     /**
-     * Adds an operation like `add`, but rejects instead of throwing.
+     * Adds an operation like `add`, but returns a rejected promise where `add` throws.
      *
      * @param {string} lane
      * @param {Action} action
@@ -163,14 +167,14 @@ export class Outbox {
         this.#sender.pump();
     }
 
-    /** Removes the acknowledged operations whose effects the confirmed state includes. */
+    /** Removes the acknowledged operations whose effects the data reported by nodes includes. */
     release() {
         this.#echoes.release();
     }
 
     /**
-     * Handles another tab's message about an operation that it stored, acknowledged, sent or rolled
-     * back.
+     * Handles a message in which another tab reports that an operation was stored, sent,
+     * acknowledged or rolled back.
      *
      * @param {any} message
      */
@@ -186,8 +190,8 @@ export class Outbox {
     }
 
     /**
-     * Stops sending and releases this tab's locks: another tab, or the next opening of the page,
-     * sends the remaining operations.
+     * Stops sending operations and releases this tab's locks, so that another tab, or the next
+     * start of the page, sends the remaining operations.
      */
     close() {
         this.#sender.close();
@@ -195,7 +199,7 @@ export class Outbox {
         this.#stored.close();
     }
 
-    /** Removes all operations and rejects their promises, after a sign-out. */
+    /** Removes all pending operations and rejects their promises, after a sign-out. */
     async clear() {
         for (const entry of this.#entries.all) entry.settled.reject(refusals.notSignedIn);
         this.#entries.clear();
@@ -208,10 +212,11 @@ export class Outbox {
     }
 
     #onActive() {
-        // The earlier sending tab removed operations that its state, but maybe not this one, has.
+        // The tab that sent operations before removed acknowledged ones from the local store. This
+        // tab may not have received their effects, so it stores them again.
         const acknowledged = this.operations.filter((operation) => operation.acknowledged);
         this.#put(acknowledged);
-        // A tab that was opened in between has read the operations before their acknowledgement.
+        // Tabs that read the operations before the acknowledgement are notified of it.
         for (const operation of acknowledged) {
             this.#parts.tabs.post({ kind: "operation", operation });
         }
@@ -266,7 +271,7 @@ export class Outbox {
     #onAnswer(entry, answer) {
         const { acknowledged, id, lane } = entry.operation;
         if (this.#entries.get(id) !== entry || acknowledged) {
-            // The echo event arrived before the response and acknowledged the operation.
+            // The event that the operation caused arrived before this response and acknowledged it.
         } else if (answer.status === 200) {
             this.#acknowledge(entry, { at: answer.body?.at });
         } else if (isFinal(answer.status)) {
@@ -293,13 +298,13 @@ export class Outbox {
     /** @param {Operation[]} operations the acknowledged operations */
     #put(operations) {
         this.#stored.put(operations).catch(() => {
-            // The operations are sent again after the next opening; they are idempotent.
+            // If this write fails, the idempotent operations are sent again after the next start.
         });
     }
 
     /**
-     * Removes an applied operation; the sending tab, which stores the confirmed state, also removes
-     * it from the store.
+     * Removes an operation whose effect nodes have confirmed. The tab that sends the operations
+     * also removes it from the local store.
      *
      * @param {Entry} entry
      */

@@ -10,12 +10,14 @@ import { compare, lastPinChange, retracted, union } from "../views/message.js";
 /** @typedef {StoredMessage & {waits?: Operation, isSent?: boolean}} LaidMessage */
 
 /*
- * The view is a pure function of the confirmed state and the pending operations. Removing an
- * operation rolls its change back, and keeps everything that has arrived meanwhile.
+ * What the user sees is a pure function of the data that nodes have confirmed and the user's
+ * pending operations. Removing an operation therefore rolls its change back, and keeps all other
+ * changes that have arrived meanwhile.
  */
 
 /**
- * Returns the messages that a user sees, in conversation order; unsent ones are last.
+ * Returns the messages that the user sees in a conversation, in order; messages that no node has
+ * accepted yet are last.
  *
  * @param {ConversationState} conversation
  * @param {readonly Operation[]} operations the conversation's operations, in order
@@ -37,7 +39,7 @@ export function messages(conversation, operations, user) {
 }
 
 /**
- * Returns the pinned messages, the newest pin first.
+ * Returns the pinned messages of a conversation, the most recently pinned message first.
  *
  * @param {ConversationState} conversation
  * @param {readonly Operation[]} operations
@@ -121,7 +123,7 @@ function layOne(conversation, laid, operation, user) {
 function laySend(conversation, laid, operation, user) {
     const { action, acknowledged } = operation;
     if (action.kind !== "send") return;
-    // The confirmed message has the same id and replaces the pending one.
+    // A message that a node has reported has the same id and replaces the pending message.
     if (conversation.hasPlace(action.message) || laid.has(action.message)) return;
     if (conversation.tombstones.has(action.message)) return;
     const { message: id, type, text, blob, preview } = action;
@@ -134,7 +136,8 @@ function laySend(conversation, laid, operation, user) {
 }
 
 /**
- * Returns the conversation's entry in the chat list; undefined if the list does not show it.
+ * Returns a conversation's entry in the chat list; undefined if the chat list does not show the
+ * conversation.
  *
  * @param {ConversationState} conversation
  * @param {readonly Operation[]} operations the conversation's operations, in order
@@ -177,8 +180,8 @@ function created(operations, user) {
 }
 
 /**
- * Returns the newest message that is not deleted for everyone, so that the chat list and the
- * conversation view agree.
+ * Returns the last message to show for a conversation in the chat list: the newest one that is not
+ * deleted for everyone, so that the chat list agrees with the conversation view.
  *
  * @param {ConversationState} conversation
  * @param {import("../views/conversation.js").ChatRow} row
@@ -197,8 +200,8 @@ function lastShown(conversation, row, list) {
 }
 
 /**
- * Returns the number of others' messages after the user's read mark; the node's count if the mark's
- * message is not loaded.
+ * Returns the number of messages of others after the last message that the user has read; if the
+ * message read last is not loaded, returns the node's count.
  *
  * @param {ConversationState} conversation
  * @param {number} told
@@ -219,7 +222,7 @@ function unreadOf(conversation, told, user, list, read) {
 }
 
 /**
- * Returns the action items, ordered by due time; items without one are last.
+ * Returns the action items, ordered by due time; items without a due time are last.
  *
  * @param {Iterable<import("../store/confirmed.js").StoredItem>} base
  * @param {readonly Operation[]} operations
@@ -265,7 +268,8 @@ function layItem(laid, { action, acknowledged }) {
 }
 
 /**
- * Returns, for each participant, the last message read and the last one received.
+ * Returns, for each participant of a conversation, the last message that the participant has read
+ * and the last message that the participant has received.
  *
  * @param {ConversationState} conversation
  */

@@ -8,8 +8,8 @@ import { subjectOf } from "../sync/entries.js";
 /** @typedef {import("../types.js").Failure} Failure */
 
 /**
- * The rollback of rejected operations. Each tab removes them from its view; the tab that made or
- * recovered the operation notifies its listeners.
+ * The rollback of operations that the cluster has rejected. Each browser tab removes a rejected
+ * operation from its view; the tab that made or recovered it also notifies its listeners.
  */
 export class Rollback {
     #parts;
@@ -27,7 +27,8 @@ export class Rollback {
     }
 
     /**
-     * Rolls back an operation and the operations that depend on the object it would have created.
+     * Rolls back a rejected operation. If it would have created a message or a conversation, the
+     * other pending operations on that object are rolled back, too.
      *
      * @param {Entry} entry
      * @param {Failure} refusal
@@ -47,7 +48,7 @@ export class Rollback {
     }
 
     /**
-     * Rolls back an operation of whose rejection another tab has learned.
+     * Rolls back an operation after another tab has reported that the cluster rejected it.
      *
      * @param {{id: string, failure: Failure, isQuiet: boolean}} message
      */
@@ -77,7 +78,7 @@ export class Rollback {
         const { entries, onRefused, stored } = this.#parts;
         entries.remove(entry);
         stored.remove([entry.operation]).catch(() => {
-            // If the removal fails, the operation is sent and rejected again at the next opening.
+            // If this removal fails, the operation is sent and rejected again after the next start.
         });
         entry.settled.reject(refusal);
         if (entry.isOwn && !isQuiet) onRefused(entry.operation, refusal);

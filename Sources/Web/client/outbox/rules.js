@@ -1,7 +1,8 @@
 import { noAnswer } from "../network/failures.js";
 
 /**
- * The errors that the client raises without a request, mostly with the nodes' codes and messages.
+ * The errors that the client reports without sending a request, mostly with the status codes and
+ * messages that nodes use.
  */
 export const refusals = {
     notSignedIn: { code: 401, message: "User not authenticated" },

@@ -8,21 +8,26 @@ import { asFailure, noAnswer, pause } from "../network/failures.js";
 /** @typedef {{status: number, body: any, retryAfterSeconds?: number}} SendAnswer */
 
 const LOCK = "grapevine-outbox";
-/** The most lanes with an operation in flight at the same time. */
+/** The most lanes (conversations, action items, profile) with an operation in flight at a time. */
 const LANES_MAX = 16;
-/** Milliseconds before an operation that no node has answered is retried. */
+/** Milliseconds before an operation that no node has answered is sent again. */
 const REPEAT_MILLISECONDS = 100;
 
 /**
- * The sender of operations, active in one tab at a time; it sends the operations of each lane in
- * order, one at a time.
+ * The sender of the user's pending operations, active in one browser tab at a time. It sends the
+ * operations of each lane (a conversation, the action items or the profile) in order, one at a
+ * time.
  */
 export class Sender {
-    /** Whether this tab currently sends the operations. */
+    /** Whether this browser tab is the one that currently sends the user's pending operations. */
     isActive = false;
     #parts;
     #closing = new AbortController();
-    /** The retry times of lanes whose operation failed temporarily. @type {Map<string, number>} */
+    /**
+     * For each lane (such as a conversation) whose last operation failed temporarily, the time of
+     * the next attempt.
+     * @type {Map<string, number>}
+     */
     #pauses = new Map();
 
     /**
@@ -43,19 +48,19 @@ export class Sender {
         this.#parts = parts;
     }
 
-    /** Requests the lock for sending, and begins to send when this tab holds it. */
+    /** Waits for the lock that lets only one tab send operations, and then begins to send them. */
     open() {
         const lock = this.#parts.tabs.lock(LOCK, () => this.#take(), this.#closing.signal);
         lock.catch(() => {/* The tab was closed while waiting for the lock. */});
     }
 
-    /** Releases the lock, so that another tab sends. */
+    /** Stops sending, and releases the lock so that another tab sends the pending operations. */
     close() {
         this.isActive = false;
         this.#closing.abort();
     }
 
-    /** Sends the first pending operation of each lane that is neither busy nor paused. */
+    /** Sends the first operation of each lane (such as a chat) that is not in flight or paused. */
     pump() {
         const { clock, entries, isOnline } = this.#parts;
         if (!this.isActive || !isOnline()) return;
@@ -65,7 +70,7 @@ export class Sender {
         for (const entry of all) {
             const { lane } = entry.operation;
             if (entry.phase === "acknowledged" || busy.has(lane)) continue;
-            // Only the first operation of a lane is sent, to keep the order of the user's actions.
+            // Only a lane's (such as a chat's) first operation is sent, to keep the user's order.
             busy.add(lane);
             const isPaused = clock.now() < (this.#pauses.get(lane) ?? 0);
             if (entry.isUnderWay || entry.phase === "added" || isPaused) continue;
@@ -76,7 +81,8 @@ export class Sender {
     }
 
     /**
-     * Retries the first operation of a lane after a pause.
+     * Sends the first operation of a lane (such as a conversation) again after a pause, because a
+     * node rejected it temporarily or did not answer.
      *
      * @param {string} lane
      * @param {SendAnswer} answer
@@ -92,7 +98,7 @@ export class Sender {
             if (until <= clock.now()) this.#pauses.delete(lane);
             this.pump();
         });
-        // Another node may be able to execute the operation.
+        // The client switches to another node, which may be able to execute the operation.
         if (answer.status >= 500) this.#parts.onUnavailable();
     }
 

@@ -5,9 +5,11 @@ import { aborted } from "../network/aborted.js";
 
 const PREFIX = "grapevine-log/";
 const LOCK = "grapevine-log-";
-/** The prefix of the store keys that hold the id of each tab's last stored operation. */
+/** The prefix of the IndexedDB keys under which each tab's last stored operation id is recorded. */
 const STORED = "stored/";
-/** The most UTF-16 code units in the log of a tab; browsers allow an origin about five million. */
+/**
+ * The most UTF-16 code units in a tab's write-ahead log; `localStorage` allows about five million.
+ */
 const LETTERS_MAX = 1_000_000;
 /** The most tabs for which the id of the last stored operation is kept. */
 const TABS_MAX = 100;
@@ -19,30 +21,34 @@ const TABS_MAX = 100;
  * IndexedDB completes a write some 10 ms after it is started, and browsers do not wait for it when
  * they close a page. The log is in `localStorage`, which is written synchronously.
  *
- * The invariant: an operation that was shown is in the log, in the store, or finished; it enters
- * the store exactly once, and is sent only from there.
+ * The invariant: an operation that was shown to the user is in the log, in the store (IndexedDB),
+ * or finished; it enters the store exactly once, and is sent only from the store.
  *
  * - An operation is written to the log before it is shown. Its transaction in the store also sets
  *   the mark of its tab: the id of the tab's last stored operation. Ids of a tab ascend, and its
  *   transactions keep their order. After the transaction, the operation is removed from the log.
  * - Another tab stores the operations that a closed tab left in the log and whose ids are greater
- *   than its mark, in one transaction with the new mark. An operation up to the mark was already
- *   stored: the tab was closed between the transaction and the removal from the log, or a machine
- *   failure undid the removal, since `localStorage` is not synced to disk. Such an operation is
- *   still in the store, or was sent and is finished.
+ *   than the closed tab's mark, in one transaction with the new mark. An operation up to the mark
+ *   was already stored: the tab was closed between the transaction and the removal from the log, or
+ *   a machine failure undid the removal, since `localStorage` is not synced to disk. Such an
+ *   operation is still in the store, or was sent and is finished.
  * - A tab holds a lock while it is open. No other tab touches the log of an open tab, and only one
  *   tab at a time recovers the log of a closed one.
  *
  * The log holds only strings, so it excludes messages with files, and operations beyond
- * `LETTERS_MAX` or the browser's quota. Excluded operations are safe only once they are stored.
+ * `LETTERS_MAX` or the browser's quota. Excluded operations are safe only once IndexedDB has stored
+ * them.
  */
 export class WriteAheadLog {
     #entries;
     #store;
     #tabs;
-    /** The name of this tab, set once its lock is held. @type {string | undefined} */
+    /** The name of this tab, set once the tab holds its lock. @type {string | undefined} */
     #tab;
-    /** The lengths of this tab's logged operations, by id. @type {Map<string, number>} */
+    /**
+     * The lengths in UTF-16 units of this tab's log entries, by id.
+     * @type {Map<string, number>}
+     */
     #letters = new Map();
     #closing = new AbortController();
 
@@ -60,7 +66,7 @@ export class WriteAheadLog {
     }
 
     /**
-     * Acquires the lock that marks this tab as open.
+     * Acquires the lock by which other browser tabs recognize that this tab is open.
      *
      * @param {string} tab the unique, never reused name of this tab
      */
@@ -72,14 +78,14 @@ export class WriteAheadLog {
                 resolve(undefined);
                 return aborted(signal);
             }, signal);
-            // Without the lock, the tab keeps no log: other tabs could not tell whether it is open.
+            // Without the lock, other tabs cannot detect this tab, so it keeps no write-ahead log.
             lock.catch(resolve);
         });
         await this.#forgetMarks();
     }
 
     /**
-     * Writes an operation to the log.
+     * Writes an operation to the write-ahead log.
      *
      * @param {string} user
      * @param {Operation} operation
@@ -102,7 +108,8 @@ export class WriteAheadLog {
     }
 
     /**
-     * Removes an operation of this tab from the log, once it is stored or rejected.
+     * Removes an operation of this tab from the write-ahead log, once IndexedDB has stored it or
+     * failed to store it.
      *
      * @param {string} id
      */
@@ -112,11 +119,11 @@ export class WriteAheadLog {
     }
 
     /**
-     * Moves the operations of closed tabs from the log to the store.
+     * Moves the operations of closed browser tabs from the write-ahead log to IndexedDB.
      *
      * @param {string} user the signed-in user; other users' operations are removed
      * @param {(operation: Operation) => Write} write
-     * @returns {Promise<Operation[]>} the recovered operations that are in the store; some may have
+     * @returns {Promise<Operation[]>} the recovered operations that are in IndexedDB; some may have
      *     been stored before without the other tabs knowing
      */
     async takeIn(user, write) {
@@ -132,7 +139,7 @@ export class WriteAheadLog {
         return taken;
     }
 
-    /** Removes all operations from the log, after a sign-out. */
+    /** Removes all operations from the write-ahead log, after a sign-out. */
     clear() {
         for (const name of [...this.#entries.keys()]) {
             if (name.startsWith(PREFIX)) this.#entries.delete(name);
@@ -140,7 +147,7 @@ export class WriteAheadLog {
         this.#letters.clear();
     }
 
-    /** Releases this tab's lock, so that other tabs can recover its log. */
+    /** Releases this tab's lock, so that other tabs can recover the tab's write-ahead log. */
     close() {
         this.#closing.abort();
     }
@@ -169,7 +176,7 @@ export class WriteAheadLog {
         return (await this.#store.read(key)).find(([name]) => name === key)?.[1];
     }
 
-    /** Removes the oldest tabs' marks beyond `TABS_MAX`. */
+    /** Removes the recorded ids of last stored operations for the oldest tabs beyond `TABS_MAX`. */
     async #forgetMarks() {
         const marks = await this.#store.read(STORED);
         marks.sort(([, a], [, b]) => String(a) < String(b) ? 1 : -1);
@@ -187,7 +194,8 @@ function key(tab, id) {
 }
 
 /**
- * Returns the operation in a log entry; undefined if it belongs to another user or is malformed.
+ * Returns the operation in an entry of the write-ahead log; undefined if the entry belongs to
+ * another user or is malformed.
  *
  * @param {string | undefined} text
  * @param {string} user
@@ -198,7 +206,7 @@ function parsed(text, user) {
         const entry = JSON.parse(text ?? "");
         return entry.user === user ? entry.operation : undefined;
     } catch {
-        // The entry was written by another version of the page, or by another program.
+        // The log entry was written by another version of the page, or by another program.
         return undefined;
     }
 }

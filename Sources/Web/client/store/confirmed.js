@@ -5,12 +5,12 @@ import { retracted, storedMessage } from "../views/message.js";
 /** @typedef {{id: string, title: string, due?: string, priority?: "low" | "medium" | "high",
  *   chat?: string, message?: string, done?: boolean, changed: number}} StoredItem */
 
-/** The most ids of deleted action items that are kept. */
+/** The most ids of deleted action items that are kept, so that no late response restores them. */
 const ITEM_TOMBSTONES_MAX = 1_000;
 
 /**
- * The state confirmed by the cluster's events and responses. The user's own changes are never
- * written here before the cluster has accepted them.
+ * The user's chats, messages, action items and profiles as the cluster's events and responses
+ * report them. The user's own changes are included only after the cluster has accepted them.
  */
 export class ConfirmedState {
     /** @type {Map<string, ConversationState>} */
@@ -21,15 +21,18 @@ export class ConfirmedState {
     deletedItems = new Set();
     /** @type {Map<string, Profile>} */
     profiles = new Map();
-    /** The resume token of the last event. @type {string | undefined} */
+    /**
+     * The token of the last event, for resuming the event stream.
+     * @type {string | undefined}
+     */
     token;
     /** Whether the lists of chats and action items have been loaded completely. */
     isLoaded = false;
-    /** The number of the last event received. */
+    /** The number of events received so far, which is also the number of the last event. */
     events = 0;
-    /** The number of the last event that the token includes. */
+    /** The number of the last event that the resume token includes. */
     covered = 0;
-    /** Ids of conversations whose chat row has to be read again after an event. */
+    /** Ids of conversations whose row of the chat list must be requested again after an event. */
     staleRows = /** @type {Set<string>} */ (new Set());
     staleHistories = /** @type {Set<string>} */ (new Set());
     stalePins = /** @type {Set<string>} */ (new Set());
@@ -47,14 +50,14 @@ export class ConfirmedState {
     }
 
     /**
-     * Applies an event to the confirmed state.
+     * Applies an event from the cluster to the chats, messages, action items and profiles.
      *
      * @param {any} event
      * @returns {{isNew: boolean}} whether the event added a new message
      */
     apply(event) {
         this.events += 1;
-        // Events replayed at the start of a resumed stream carry the token it was resumed with.
+        // Replayed events carry the token of the resume request, so they do not change `covered`.
         if (event.token && event.token !== this.token) this.covered = this.events;
         if (event.token) this.token = event.token;
         if (event.kind === "action") this.#applyItem(event);
@@ -135,7 +138,8 @@ export class ConfirmedState {
     #applyMessage(conversation, event) {
         const told = storedMessage(event, this.events);
         if (event.at <= conversation.clearedAt && !conversation.messages.has(event.id)) {
-            // The message was hidden, unless the node that hid the conversation lacked it.
+            // The user hid the conversation after this message. The message is visible only if the
+            // node that hid the conversation lacked it, so the history is read again.
             this.staleHistories.add(conversation.id);
             return false;
         }
@@ -144,8 +148,8 @@ export class ConfirmedState {
         const isNew = conversation.add(told, this.events);
         const merged = conversation.messages.get(told.id);
         if (merged && !told.pinnedAt && merged.pinnedAt) {
-            // A resumed stream sends a message's current state, not each change. The node may lack
-            // a pin that the token includes, so the pins are read again.
+            // A resumed event stream sends a message's current state, not each change. A state
+            // without a pin may come from a node that lacks the pin, so the pins are read again.
             conversation.set({ ...merged, pinnedBy: undefined, pinnedAt: undefined });
             this.stalePins.add(conversation.id);
         }
@@ -225,7 +229,7 @@ export class ConfirmedState {
             pinChangedAt: event.at,
         };
         if (!known) {
-            // The message is not loaded, so the list of pins is read again.
+            // The message is not loaded, so the list of pins is requested from a node again.
             this.stalePins.add(conversation.id);
             conversation.keepPin(event.id, pin);
             return;
@@ -249,7 +253,7 @@ export class ConfirmedState {
     }
 
     /**
-     * Merges the chat list of a response.
+     * Merges the rows of the chat list from a node's response.
      *
      * @param {any[]} rows
      * @param {number} asked
@@ -259,7 +263,8 @@ export class ConfirmedState {
     }
 
     /**
-     * Merges a chat row of a response, unless an event has changed it since the request.
+     * Merges a row of the chat list from a node's response, unless an event has changed the chat
+     * since the request.
      *
      * @param {any} row
      * @param {number} asked
@@ -268,7 +273,7 @@ export class ConfirmedState {
     mergeRow(row, asked) {
         const conversation = this.conversation(row.id);
         if (conversation.rowChanged > asked) return false;
-        // The user has hidden the chat, and no message has arrived since.
+        // A row is marked as hidden if the user hid the chat and no message has arrived since.
         conversation.row = row.hidden ? undefined : row;
         conversation.version += 1;
         this.staleRows.delete(row.id);
@@ -276,7 +281,7 @@ export class ConfirmedState {
     }
 
     /**
-     * Merges the list of action items of a response.
+     * Merges the list of action items from a node's response.
      *
      * @param {any[]} items
      * @param {number} asked

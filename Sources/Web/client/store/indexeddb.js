@@ -3,7 +3,7 @@
 const TABLE = "entries";
 
 /**
- * The local store in the browser's IndexedDB.
+ * The device's key-value store in the browser's IndexedDB.
  *
  * A write is durable some 10 ms after it is started. A page that is closed earlier loses the write,
  * so operations stay in the write-ahead log until then.
@@ -33,7 +33,7 @@ export class IndexedDBStore {
      */
     async read(prefix) {
         const table = this.#database.transaction(TABLE, "readonly").objectStore(TABLE);
-        // Keys never contain U+FFFF, so it bounds the range of keys with the prefix.
+        // Keys never contain U+FFFF, so this character bounds the range of keys with the prefix.
         const range = IDBKeyRange.bound(prefix, prefix + "\uffff");
         const [keys, values] = await Promise.all([
             result(table.getAllKeys(range)),

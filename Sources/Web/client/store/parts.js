@@ -33,7 +33,8 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
 const ID_LETTERS = 20;
 
 /**
- * Returns the options, with the browser's facilities as defaults for missing ones.
+ * Returns the client's options, with the browser's store, network and clock as defaults for missing
+ * options.
  *
  * @param {Options} options
  */
@@ -58,8 +59,8 @@ async function openStore() {
     try {
         return await IndexedDBStore.open(NAME);
     } catch (error) {
-        // Some browsers have no IndexedDB in private windows: the state lasts while the page is
-        // open.
+        // Some browsers have no IndexedDB in private windows. The client's data then lasts only
+        // while the page is open.
         console.warn("This device stores nothing:", error);
         return new MemoryStore();
     }

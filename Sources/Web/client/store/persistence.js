@@ -2,27 +2,30 @@ import { ConfirmedState } from "./confirmed.js";
 
 /** @typedef {import("../types.js").Write} Write */
 
-/** Milliseconds during which changes are batched before they are stored. */
+/** Milliseconds during which changes are collected before one write to the local store. */
 const GATHER_MILLISECONDS = 300;
 const PREFIX = "state/";
 
 /**
- * The confirmed state of the user, and its snapshot in the local store. A snapshot and the token of
- * its last event are written in one transaction, so that the event stream resumes where the
- * snapshot ends. Only one tab writes.
+ * The user's chats, messages, action items and profiles as nodes have confirmed them, and their
+ * snapshot in the local store. A snapshot and the token of its last event are written in one
+ * transaction, so that the event stream resumes where the snapshot ends. Only one browser tab
+ * writes the snapshot.
  */
 export class Persistence {
     confirmed = new ConfirmedState("");
     #store;
     #clock;
     #isWriter;
-    /** The values last written to the store, by key; undefined if the stored value is unknown. */
+    /**
+     * The values last written to the local store, by key; undefined if the stored value is unknown.
+     */
     #written = /** @type {Map<string, unknown>} */ (new Map());
     #isScheduled = false;
     /** @type {Promise<void>} */
     #writing = Promise.resolve();
     #isClosed = false;
-    /** Removals to write together with the next snapshot. @type {Write[]} */
+    /** Removals of stored entries to write together with the next snapshot. @type {Write[]} */
     #more = [];
 
     /**
@@ -37,7 +40,7 @@ export class Persistence {
     }
 
     /**
-     * Replaces the confirmed state with an empty one.
+     * Replaces the chats, messages, action items and profiles in memory with an empty state.
      *
      * @param {string} user
      */
@@ -46,7 +49,8 @@ export class Persistence {
     }
 
     /**
-     * Restores the confirmed state from the stored snapshot.
+     * Restores the chats and messages that nodes have confirmed from the snapshot in the local
+     * store.
      *
      * @param {string} user
      */
@@ -72,15 +76,15 @@ export class Persistence {
         return confirmed;
     }
 
-    /** Makes the next write replace all entries that another tab has written. */
+    /** Makes the next snapshot replace all entries of the snapshot that another tab has stored. */
     async takeOver() {
         const entries = await this.#store.read(PREFIX);
         this.#written = new Map(entries.map(([key]) => [key, undefined]));
     }
 
     /**
-     * Schedules a write of the snapshot, together with the removal of entries that it makes
-     * obsolete.
+     * Schedules a write of the snapshot to the local store, together with the removal of entries
+     * that the snapshot makes obsolete, such as finished operations.
      *
      * @param {Write[]} [removals]
      */
@@ -95,7 +99,7 @@ export class Persistence {
         });
     }
 
-    /** Removes the stored snapshot. */
+    /** Removes the snapshot of the user's chats and messages from the local store. */
     async clear() {
         await this.#writing;
         const entries = await this.#store.read(PREFIX);
@@ -115,16 +119,16 @@ export class Persistence {
         try {
             await this.#store.write(writes);
         } catch (error) {
-            // The store is full or unavailable. After a restart, nodes resend the events since the
-            // stored token.
+            // The local store is full or unavailable. After a restart, nodes send the events since
+            // the last stored token again.
             console.warn("The local copy could not be stored:", error);
             for (const { key } of writes) this.#written.set(key, undefined);
         }
     }
 
     /**
-     * Returns the writes of new and changed entries and the removals of missing ones, compared with
-     * the last write, and remembers the entries as written.
+     * Returns the writes and removals that turn the snapshot written last into the given entries,
+     * and remembers these entries as written.
      *
      * @param {Map<string, unknown>} entries
      */
@@ -145,7 +149,8 @@ export class Persistence {
 }
 
 /**
- * Returns the store entries of a state; an unchanged entry is the same object as before.
+ * Returns the snapshot of the confirmed data as entries of the local store; the entry of an
+ * unchanged object is the same object as in the last snapshot.
  *
  * @param {ConfirmedState} confirmed
  */
@@ -154,7 +159,7 @@ function entriesOf(confirmed) {
     const entries = new Map();
     const { user, token, isLoaded } = confirmed;
     const deletedItems = [...confirmed.deletedItems];
-    // The stale flags are stored, so that the next opening reloads the stale state.
+    // The ids of stale conversations are stored, so that the client reloads them after a restart.
     const { staleHistories, stalePins, staleRows } = confirmed;
     const stale = [[...staleRows], [...staleHistories], [...stalePins]];
     entries.set(`${PREFIX}whole`, { user, token, isLoaded, deletedItems, stale });
@@ -173,8 +178,8 @@ function entriesOf(confirmed) {
 }
 
 /**
- * Returns the value to store, with `changed` reset to 0, since event numbers restart at 0 when the
- * page is opened.
+ * Returns the value to store, with `changed`, the number of an event, reset to 0, since event
+ * numbers restart at 0 when the page is opened.
  *
  * @param {unknown} value
  */

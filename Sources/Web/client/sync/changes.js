@@ -1,8 +1,8 @@
 /** @typedef {import("../types.js").Change} Change */
 
 /**
- * The listeners of a client and the pending change notifications; equal changes of one event-loop
- * turn are sent once.
+ * The listeners of a chat client, and the notifications to send to them. Equal notifications are
+ * sent once per iteration of the event loop.
  */
 export class Changes {
     /** @type {Set<(change: Change) => void>} */
@@ -11,14 +11,14 @@ export class Changes {
     #waiting = new Map();
     #filter;
 
-    /** @param {(change: Change) => boolean} isVisible whether to notify listeners */
+    /** @param {(change: Change) => boolean} isVisible whether to notify listeners of a change */
     constructor(isVisible) {
         this.#filter = isVisible;
     }
 
     /**
      * @param {(change: Change) => void} listener
-     * @returns {() => void} ends the subscription
+     * @returns {() => void} a function that ends the subscription
      */
     subscribe(listener) {
         this.#listeners.add(listener);

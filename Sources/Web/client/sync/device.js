@@ -13,8 +13,8 @@
 /** @import { Views } from "../views/views.js" */
 
 /**
- * The lifecycle of a user's data on this device: restored at sign-in, kept when the sign-in ends or
- * expires, and removed when the user signs out or another user signs in.
+ * The lifecycle of a user's data on this device: the data is restored at sign-in, kept when the
+ * sign-in ends or expires, and removed when the user signs out or another user signs in.
  */
 export class Device {
     #parts;
@@ -42,7 +42,7 @@ export class Device {
         this.#parts = parts;
     }
 
-    /** Reads the stored sign-in and resumes it. */
+    /** Reads the sign-in stored on this device, and connects if a user is signed in. */
     async open() {
         const { push, session } = this.#parts;
         await session.restore();
@@ -50,15 +50,15 @@ export class Device {
         if (session.user !== undefined) await this.#start(session.user);
     }
 
-    /** Starts the client after the user has signed in in this tab. */
+    /** Starts the chat client after the user has signed in in this browser tab. */
     async onSignedIn() {
         this.tellTabs();
         await this.#start(this.#parts.session.user ?? "");
     }
 
     /**
-     * Disconnects after the cluster has ended the sign-in; pending operations are kept until the
-     * same user signs in again.
+     * Disconnects after the cluster has ended the sign-in. The user's pending operations are kept
+     * until the same user signs in again.
      *
      * @param {import("../types.js").Failure} reason
      */
@@ -81,12 +81,14 @@ export class Device {
         changes.add({ kind: "session" });
     }
 
-    /** Tells the other tabs to reread the sign-in, for example after its tokens were renewed. */
+    /**
+     * Notifies the other browser tabs that the stored sign-in has changed, so that they reread it.
+     */
     tellTabs() {
         this.#parts.tabs.post({ kind: "session" });
     }
 
-    /** Adopts the sign-in that another tab has changed. */
+    /** Rereads the stored sign-in after another tab has changed it, and switches to its user. */
     async onPost() {
         const { changes, connection, persistence, session, views } = this.#parts;
         const before = session.user;

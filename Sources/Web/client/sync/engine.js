@@ -17,17 +17,18 @@ import { Views } from "../views/views.js";
 /** @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>} CompleteOptions */
 
 /**
- * The number of attempts to read state that includes all received events, before a stale response
- * is accepted; a node may take 1 s per attempt to catch up.
+ * The number of requests for data that includes all received events, before a stale response is
+ * accepted; for each request, a node may take 1 s to catch up.
  */
 const SINCE_TRIES = 2;
 
 /**
- * The parts of a client and their wiring.
+ * The parts of the chat client and the connections between them.
  *
- * The network passes events to the feed, which applies them to the confirmed state. The user's
- * operations stay in the outbox until the confirmed state includes them. The views apply the
- * pending operations on top of the confirmed state, and `Changes` notifies the listeners.
+ * The network passes the cluster's events to the feed, which applies them to the confirmed state
+ * (the data that nodes have reported). The user's operations stay in the outbox until the confirmed
+ * state includes their effects. The views apply the pending operations on top of the confirmed
+ * state, and `Changes` notifies the listeners.
  */
 export class Engine {
     #options;
@@ -75,7 +76,7 @@ export class Engine {
         tabs.onPost((message) => this.#onPost(message));
     }
 
-    /** Closes the client; pending operations are sent after the next opening. */
+    /** Closes the chat client. Unsent changes stay stored and are sent after the next start. */
     close() {
         this.#isClosed = true;
         this.outbox.close();

@@ -2,10 +2,11 @@
 /** @typedef {import("../types.js").Operation} Operation */
 
 /**
- * A pending operation and its progress. An "added" operation is not stored yet; a "stored" one may
- * be sent; a "sent" one may have been applied by the cluster; an "acknowledged" one was applied,
- * and stays until the confirmed state includes it. An `isOwn` operation was made in this tab or in
- * a closed one: this tab reports its rejection.
+ * A pending operation of the user and its progress. An "added" operation is not stored yet; a
+ * "stored" one may be sent; a "sent" one may have been applied by the cluster; an "acknowledged"
+ * one was applied, and stays until the data reported by nodes includes its effect. An `isOwn`
+ * operation was made in this browser tab or in a closed one, so this tab notifies the user if the
+ * cluster rejects it.
  *
  * @typedef {{
  *   operation: Operation,
@@ -19,10 +20,12 @@
  * }} Entry
  */
 
-/** The most ids of finished operations that are remembered. */
+/**
+ * The most ids of finished operations that are remembered, to ignore late messages of other tabs.
+ */
 const OVER_MAX = 1_000;
 
-/** The pending operations, ordered by id, and the ids of finished operations. */
+/** The user's pending operations, ordered by id, and the ids of finished operations. */
 export class Entries {
     /** @type {Map<string, Entry>} */
     #entries = new Map();
@@ -30,7 +33,7 @@ export class Entries {
     #over = new Set();
     #lastID = "";
     #parts;
-    /** A counter raised with every change of the entries. */
+    /** A counter that increases whenever a pending operation is added, changed or removed. */
     version = 0;
 
     /**
@@ -48,7 +51,7 @@ export class Entries {
         return this.#entries.size;
     }
 
-    /** A copy of all entries, so that entries may be removed during an iteration. */
+    /** A copy of the list of pending operations, so that a loop over it may remove operations. */
     get all() {
         return [...this.#entries.values()];
     }
@@ -71,7 +74,7 @@ export class Entries {
     insert(operation, { phase = operation.acknowledged ? "acknowledged" : "stored", isOwn }) {
         /** @type {PromiseWithResolvers<void>} */
         const settled = Promise.withResolvers();
-        // Avoids an unhandled rejection if the page ignores the promise: listeners are notified.
+        // Prevents an error report if the page ignores the promise; listeners are notified instead.
         settled.promise.catch(() => {});
         /** @type {Entry} */
         const entry = {
@@ -118,7 +121,9 @@ export class Entries {
         this.version += 1;
     }
 
-    /** Returns an operation id greater than all others, even if the device's clock was set back. */
+    /**
+     * Returns an id greater than those of all earlier operations, even if the clock was set back.
+     */
     nextID() {
         const now = Math.max(this.#parts.clock.now(), Number(this.#lastID.slice(0, 15)) + 1);
         return `${String(Math.floor(now)).padStart(15, "0")}-${this.#parts.makeID().slice(0, 8)}`;

@@ -17,7 +17,7 @@ import { ITEMS } from "../outbox/item-actions.js";
 /**
  * The dispatcher of events and responses from the cluster: it applies events to the confirmed
  * state, and after an event, a response or a change of the connection it notifies the outbox, the
- * loader, the store and the views.
+ * loader, the local store and the views.
  */
 export class Feed {
     #parts;
@@ -77,8 +77,8 @@ export class Feed {
     onWatching(token, isResumed) {
         const { loader, persistence, screen } = this.#parts;
         if (!isResumed) {
-            // Earlier events were missed, so the state is loaded anew; the views stay until the
-            // responses arrive.
+            // The event stream was not resumed, so events were missed and all data is loaded again;
+            // the page shows the old data until the responses arrive.
             if (this.#confirmed.isLoaded) persistence.reset(this.#user);
             this.#confirmed.token = token;
         }
@@ -103,7 +103,10 @@ export class Feed {
         changes.add({ kind: "connection" });
     }
 
-    /** @param {string} [conversation] the conversation that was loaded; all if omitted */
+    /**
+     * @param {string} [conversation] the conversation that was loaded; if omitted, all
+     * conversations
+     */
     onLoaded(conversation) {
         const { changes, outbox, persistence } = this.#parts;
         outbox.release();
@@ -127,8 +130,8 @@ export class Feed {
     }
 
     /**
-     * Reloads the object that an acknowledged operation changed, since its echo event has not
-     * arrived.
+     * Reloads the object that an acknowledged operation changed, since no event has reported the
+     * change in time.
      *
      * @param {Operation} operation
      */
@@ -159,7 +162,8 @@ export class Feed {
      */
     #markDelivered(conversation, message, isNew) {
         const { marks, outbox, screen } = this.#parts;
-        // A read mark implies delivery; only the tab that sends operations reports deliveries.
+        // A message on screen is marked as read, which implies its delivery. Of several tabs, only
+        // the tab that sends operations reports deliveries.
         if (isNew && !screen.shows(conversation) && outbox.isSender) {
             marks.setDelivered(conversation, message);
         }

@@ -5,7 +5,9 @@
 /** The most bytes of files cached in memory. */
 const KEPT_BYTES_MAX = 32 << 20;
 
-/** The files of messages: pending uploads, and a memory cache of recently used files. */
+/**
+ * The files attached to messages: pending uploads, and a cache in memory of recently used files.
+ */
 export class Files {
     #store;
     #calls;
@@ -41,8 +43,8 @@ export class Files {
     }
 
     /**
-     * Returns a file: from the memory cache, from the store while its upload is pending, or from a
-     * node.
+     * Returns a message's file: from the cache in memory, from the local store while its upload is
+     * pending, or from a node.
      *
      * @param {string} conversation
      * @param {string} id
@@ -56,7 +58,8 @@ export class Files {
     }
 
     /**
-     * Uploads a pending file; repeating the upload of the same bytes under the same id is harmless.
+     * Uploads a file from the local store to a node; repeating the upload of the same bytes under
+     * the same id is harmless.
      *
      * @param {string} conversation
      * @param {string} id
@@ -93,7 +96,7 @@ export class Files {
     }
 }
 
-/** @param {string} id the id of a file whose upload is pending in the store */
+/** @param {string} id the id of a file that is in the local store until it is uploaded */
 export function key(id) {
     return `file/${id}`;
 }

@@ -4,24 +4,24 @@ import { compare } from "../views/message.js";
 /** @typedef {import("../store/confirmed.js").ConfirmedState} ConfirmedState */
 /** @typedef {import("../views/conversation.js").ConversationState} ConversationState */
 
-/** The number of messages requested per page. */
+/** The number of messages requested at a time when the history of a conversation is loaded. */
 export const PAGE_COUNT = 50;
-/** The most messages in one response. */
+/** The most messages that a node returns in one response. */
 const ANSWER_MAX = 1_000;
-/** The most reads of a history for a missing message, which may be older than the response. */
+/** The most reads of a history while it lacks a message of which an event reported the deletion. */
 const TRIES_MAX = 8;
-/** Milliseconds before a history is read again; they double each time, up to about a minute. */
+/** Milliseconds before an incomplete history is read again; the pause doubles with each read. */
 const TRY_MILLISECONDS = 1_000;
-/** Milliseconds during which events are batched before stale state is reloaded. */
+/** Milliseconds during which events are collected before the data they made stale is reloaded. */
 const GATHER_MILLISECONDS = 150;
-/** Milliseconds after which nodes that lagged behind the received events are asked again. */
+/** Milliseconds for which stale responses are accepted after all nodes lacked recent events. */
 const BEHIND_MILLISECONDS = 10_000;
-/** The most profiles in one request. */
+/** The most user profiles requested at a time. */
 const PROFILES_MAX = 50;
 
 /**
- * The loader that completes the confirmed state with read requests: at the first sign-in, when a
- * conversation is opened, and when an event leaves state stale.
+ * The loader of chats, messages, action items and profiles from nodes: at the first sign-in, when a
+ * conversation is opened, and when an event has made loaded data stale.
  */
 export class Loader {
     #parts;
@@ -31,14 +31,14 @@ export class Loader {
     /** The ids of conversations for which nodes last answered 403 or 404. @type {Set<string>} */
     #unknown = new Set();
     /**
-     * The failed reads of each history: their count, the time of the next, and the event number at
-     * the last.
+     * The incomplete reads of each conversation's history: their count, the time of the next read,
+     * and the number of events received before the last read.
      * @type {Map<string, {count: number, until: number, events: number}>}
      */
     #tries = new Map();
     /** Users whose profiles have been requested since the page was opened. */
     #askedUsers = /** @type {Set<string>} */ (new Set());
-    /** The time until which all nodes are assumed to lag behind the received events. */
+    /** The time until which all nodes are assumed to lack some of the events that were received. */
     #behindUntil = 0;
 
     /**
@@ -50,7 +50,7 @@ export class Loader {
      *   readSince: (path: string) => Promise<{body: any}>,
      *   isOpen: (conversation: string) => boolean,
      *   onChange: (conversation?: string) => void,
-     * }} parts `readSince` reads state that includes the last received event
+     * }} parts `readSince` reads data that includes the effect of the last received event
      */
     constructor(parts) {
         this.#parts = parts;
@@ -68,7 +68,7 @@ export class Loader {
             if (confirmed !== this.#parts.confirmed()) return;
             confirmed.mergeRows(chats.chats, asked);
             confirmed.mergeItems(items.items, asked);
-            // A partial response lacks unreachable shards; the lists are then loaded again.
+            // A partial response lacks data of unreachable shards; the lists are then loaded again.
             confirmed.isLoaded = !chats.partial;
             this.#parts.onChange();
             this.schedule();
@@ -76,8 +76,8 @@ export class Loader {
     }
 
     /**
-     * Reads the lists and all loaded histories again, after the user has unblocked somebody: the
-     * nodes now also return that user's messages.
+     * Reads the lists and the messages of all loaded conversations again after the user has
+     * unblocked somebody, because nodes now also return the unblocked user's messages.
      */
     reload() {
         const { conversations, staleHistories } = this.#parts.confirmed();
@@ -89,8 +89,8 @@ export class Loader {
     }
 
     /**
-     * Whether nodes last answered that the user has no access to the conversation, or that it does
-     * not exist.
+     * Whether the last response for a conversation was that the user has no access to it, or that
+     * it does not exist.
      *
      * @param {string} id
      */
@@ -99,7 +99,7 @@ export class Loader {
     }
 
     /**
-     * Reads a conversation's newest messages, pins, marks, joins and leaves.
+     * Reads a conversation's newest messages, pins, read and delivery marks, joins and leaves.
      *
      * @param {string} id
      */
@@ -108,7 +108,7 @@ export class Loader {
             const [conversation, path] = this.#conversation(id);
             const { epoch } = conversation;
             const asked = this.#parts.confirmed().events;
-            // The stale message may be anywhere in the loaded range, so all of it is read again.
+            // Any loaded message may be stale, so all loaded messages are read again.
             const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
             const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
             const [history, pins, marks, changes] = await Promise.all([
@@ -129,7 +129,7 @@ export class Loader {
             if (!conversation.mergeAnswer(messages, { asked, epoch, isSure })) return;
             const first = messages[0];
             const isCut = messages.length >= limit || next !== undefined;
-            // A loaded range that reaches further back than the response keeps its `hasEarlier`.
+            // If the loaded messages reach further back than the response, `hasEarlier` is kept.
             if (!conversation.isLoaded || !known || first && compare(first, known) < 0) {
                 conversation.hasEarlier = isCut;
             }
@@ -140,7 +140,7 @@ export class Loader {
             for (const mark of marks.body.marks) conversation.mergeMark(mark);
             if (changes) conversation.takeChanges(changes.body.changes, changes.isSure);
             this.#settleHistory(conversation);
-            // A row of the chat list has only the first participants, so the full row is loaded.
+            // The list of all chats has only the first participants; a single chat's row has all.
             const { participants, participantCount = 0 } = conversation.row ?? {};
             if (participants && participants.length < participantCount) this.#loadRow(id);
             this.#parts.onChange(id);
@@ -149,8 +149,9 @@ export class Loader {
     }
 
     /**
-     * Removes unsure messages that an up-to-date response does not contain. Unsure messages before
-     * its range are read again with a higher limit, or removed if the limit is at its maximum.
+     * Removes messages known only from possibly stale responses if an up-to-date response lacks
+     * them. Those earlier than the response's first message are read again with a higher limit, or
+     * removed if the limit is at its maximum.
      *
      * @param {ConversationState} conversation
      * @param {any} first the response's first message if earlier messages exist
@@ -162,8 +163,9 @@ export class Loader {
     }
 
     /**
-     * Marks the history as up to date, unless the response lacks a message that was deleted for
-     * everyone: the node may lag behind the one that sent the event.
+     * Marks a conversation's history as up to date, unless the response lacks a message that an
+     * event reported as deleted for everyone. In this case the node may lag behind the node that
+     * sent the event, and the history is read again.
      *
      * @param {ConversationState} conversation
      */
@@ -175,7 +177,7 @@ export class Loader {
         );
         const { count, until } = this.#tries.get(id) ?? { count: 0, until: 0 };
         const now = this.#parts.clock.now();
-        // A read triggered by an event before the retry time does not count as an attempt.
+        // A read triggered by an event before the next planned read does not count as an attempt.
         const next = now < until ? count : count + 1;
         if (isOpen && next < TRIES_MAX && confirmed.staleHistories.has(id)) {
             const end = now < until ? until : now + TRY_MILLISECONDS * 2 ** count;
@@ -188,7 +190,8 @@ export class Loader {
     }
 
     /**
-     * Whether a history read failed, its retry time has not come, and no event has arrived since.
+     * Whether the last read of a history was incomplete, the time of the next read has not come,
+     * and no event has arrived since.
      *
      * @param {string} id
      */
@@ -199,7 +202,7 @@ export class Loader {
     }
 
     /**
-     * Reads the page of messages before the loaded range.
+     * Reads the page of messages that precede the loaded messages of a conversation.
      *
      * @param {string} id
      */
@@ -237,7 +240,7 @@ export class Loader {
                 throw error;
             });
             if (!this.#isCurrent(conversation)) return;
-            // The response may lack events that the token does not include yet.
+            // The response may lack events received after the one that the resume token includes.
             if (!isSure || covered < asked) stalePins.add(id);
             if (!isSure) return;
             conversation.mergePins(body.messages, { asked, covered, epoch });
@@ -246,7 +249,7 @@ export class Loader {
     }
 
     /**
-     * Reads the profiles of users that have not been requested yet.
+     * Reads the profiles of the given users, except those that have been requested before.
      *
      * @param {Iterable<string>} users
      */
@@ -263,7 +266,7 @@ export class Loader {
         if (wanted.length > 0) this.#parts.onChange();
     }
 
-    /** Schedules a reload of all stale state. */
+    /** Schedules a reload of all chats, messages and pins that events have made stale. */
     schedule() {
         if (this.#isScheduled) return;
         this.#isScheduled = true;
@@ -352,13 +355,14 @@ export class Loader {
     }
 
     /**
-     * Reads a resource in a state that includes the last received event, if a node can guarantee
-     * that.
+     * Reads a resource from a node, including the effect of the last received event if a node can
+     * guarantee that.
      *
-     * A stale response may contain messages that were deleted or unpinned since. Its node sends
-     * those events once it receives them; but a client that switches to another node before then
-     * has a token that includes the events already, and does not receive them again. If no node has
-     * the latest state, a stale response is used, and its messages are read again later.
+     * A stale response may contain messages that have been deleted or unpinned. The node that sent
+     * it reports these changes as events once it receives them. But if the client switches to
+     * another node before, the events are not sent again, because the client's resume token already
+     * includes them. If no node has the latest state, a stale response is used, and its messages
+     * are read again later.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}
@@ -378,8 +382,8 @@ export class Loader {
     }
 
     /**
-     * Runs a named request unless it is already in progress. After a temporary failure, stale state
-     * is reloaded later; the returned promise rejects.
+     * Runs a request unless one of the same name is in progress. After a temporary failure, the
+     * returned promise rejects, and the stale data is reloaded later.
      *
      * @param {string} name
      * @param {() => Promise<void>} action

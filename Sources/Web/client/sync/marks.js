@@ -4,20 +4,24 @@ import { isFinal } from "../network/failures.js";
 /** @import { ConfirmedState } from "../store/confirmed.js" */
 /** @import { Clock, Store } from "../types.js" */
 
-/** Milliseconds during which marks of one conversation are batched into one request. */
+/** Milliseconds during which read marks are collected; only a conversation's last mark is sent. */
 const GATHER_MILLISECONDS = 200;
 const PREFIX = "read/";
 
 /**
- * The read and delivery marks that this device sets in each conversation. A mark never moves back,
- * so only the last one per conversation is kept and sent. Unsent read marks are stored.
+ * The read and delivery marks that this device sets in each conversation: the ids of the last
+ * message read and received. A mark never moves back, so only the last one is kept and sent. Unsent
+ * read marks are stored on this device.
  */
 export class Marks {
     #parts;
-    /** The id of the last message read here, by conversation. @type {Map<string, string>} */
+    /**
+     * The id of the last message read on this device, by chat.
+     * @type {Map<string, string>}
+     */
     #read = new Map();
     /**
-     * The marks to send, by request path.
+     * The read and delivery marks that have to be sent to a node, by request path.
      * @type {Map<string, {conversation: string, id: string}>}
      */
     #waiting = new Map();
@@ -84,7 +88,7 @@ export class Marks {
         this.#wait(conversation, "delivered", id);
     }
 
-    /** Schedules the sending of the marks in 200 ms. */
+    /** Schedules the sending of all unsent read and delivery marks in 200 ms. */
     schedule() {
         if (this.#isScheduled) return;
         this.#isScheduled = true;
@@ -124,7 +128,7 @@ export class Marks {
         if (!path.endsWith("/read")) return;
         const key = PREFIX + mark.conversation;
         this.#parts.store.write([{ key, value: undefined }]).catch(() => {
-            // If the removal fails, the next opening sends the mark again, which is harmless.
+            // If the removal fails, the mark is sent again after the next start, which is harmless.
         });
     }
 }

@@ -1,9 +1,13 @@
-/** The most messages whose notifications can still be withdrawn. */
+/** The most messages that are remembered so that their notifications can be withdrawn. */
 const NOTICES_MAX = 200;
-/** Milliseconds after which a message is too old to notify of, for example when catching up. */
+/**
+ * Milliseconds after which a message is too old for a notification, for example after a reconnect.
+ */
 const NEW_MILLISECONDS = 60_000;
 
-/** The notification requests to the page, for new messages and for withdrawals. */
+/**
+ * The requests to the page to notify the user of a new message, or to withdraw the notification.
+ */
 export class Notices {
     /** @type {Map<string, string>} */
     #told = new Map();

@@ -1,10 +1,10 @@
 /** @import { ConfirmedState } from "../store/confirmed.js" */
 /** @import { Outbox } from "../outbox/outbox.js" */
 
-/** The outbox lane of the user's own profile. */
+/** The name of the queue (outbox lane) for changes of the user's own profile. */
 const LANE = "profile";
 
-/** The users' profiles; the user's own one includes its pending change. */
+/** The profiles of all known users; the signed-in user's profile includes unconfirmed changes. */
 export class Profiles {
     #outbox;
     #confirmed;

@@ -4,12 +4,20 @@
 
 const KEY = "device";
 
-/** This device's registration for push notifications, and its report of the viewed conversation. */
+/**
+ * This device's registration for push notifications, and its reports of the conversation on screen.
+ */
 export class Push {
     #parts;
-    /** The id of this device; undefined while notifications are off. @type {string | undefined} */
+    /**
+     * The id of this device's push registration, if there is one.
+     * @type {string | undefined}
+     */
     #device;
-    /** The push subscription as JSON, the device's push token. @type {string | undefined} */
+    /**
+     * The browser's push subscription as JSON (the push token).
+     * @type {string | undefined}
+     */
     #token;
 
     /**
@@ -31,8 +39,8 @@ export class Push {
     }
 
     /**
-     * Returns the key with which a browser subscribes to pushes; undefined if the cluster does not
-     * push.
+     * Returns the cluster's key with which a browser subscribes to push notifications; undefined if
+     * the cluster sends no push notifications.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -59,12 +67,15 @@ export class Push {
         this.#token = token;
     }
 
-    /** Registers this device again, since replacing the sign-in removed the registration. */
+    /**
+     * Registers this device for push notifications again after the cluster replaced the sign-in,
+     * which removed the registration.
+     */
     async renew() {
         if (this.#token) await this.enable(JSON.parse(this.#token));
     }
 
-    /** Removes the stored device id, since the end of the sign-in removed the registration. */
+    /** Removes the stored device id after the end of this device's push registration. */
     async forget() {
         await this.#parts.store.write([{ key: KEY, value: undefined }]);
         this.#device = this.#token = undefined;
@@ -78,7 +89,7 @@ export class Push {
     }
 
     /**
-     * Tells the cluster which conversation is on screen, so that it sends no notifications for it.
+     * Reports the conversation on screen to the cluster, which then sends no notifications for it.
      *
      * @param {string | undefined} conversation
      */

@@ -8,8 +8,8 @@
 /** @import { Views } from "../views/views.js" */
 
 /**
- * The conversations that are open on the page, and whether the page is visible. Messages on screen
- * are marked as read.
+ * The conversations that are open on the page, and whether the page is visible. Messages of open
+ * conversations are marked as read while the page is visible.
  */
 export class Screen {
     #parts;
@@ -63,7 +63,7 @@ export class Screen {
     }
 
     /**
-     * Loads a conversation, and marks it as read while the page is visible.
+     * Loads a conversation, and marks its messages as read while the page is visible.
      *
      * @param {string} id
      */
@@ -105,7 +105,9 @@ export class Screen {
         if (last && marks.setRead(id, last.id)) changes.addConversation(id);
     }
 
-    /** Tells the cluster which conversation is on screen, to suppress its notifications. */
+    /**
+     * Reports the conversation on screen to the cluster, which then sends no notifications for it.
+     */
     tellViewing() {
         this.#parts.push.setViewing(this.#isVisible ? this.open.at(-1) : undefined);
     }

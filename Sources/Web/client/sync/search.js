@@ -4,7 +4,7 @@
 /** @typedef {import("../types.js").Chat} Chat */
 /** @typedef {import("../types.js").Message} Message */
 
-/** The search in loaded chats and messages. */
+/** The search in the chats and messages that this device has loaded. */
 export class Search {
     #views;
     #profiles;
@@ -19,10 +19,10 @@ export class Search {
     }
 
     /**
-     * Returns the chats and messages that contain all the words.
+     * Returns the loaded chats and messages that contain all searched words.
      *
      * @param {string} words
-     * @returns {{chats: Chat[], messages: Message[]}} the latest first
+     * @returns {{chats: Chat[], messages: Message[]}} the matches, the latest first
      */
     find(words) {
         const matches = matcher(words);
@@ -38,7 +38,7 @@ export class Search {
 }
 
 /**
- * Returns a predicate: whether a text contains all words, ignoring case and accents.
+ * Returns a function that reports whether a text contains all words, ignoring case and accents.
  *
  * @param {string} words
  * @returns {(text: string) => boolean}

@@ -48,7 +48,8 @@ export class BrowserTabs {
 }
 
 /**
- * Tab coordination for a single tab: locks exclude only callers in it, and messages go nowhere.
+ * Tab coordination for a single tab: a lock excludes only other callers in this tab, and messages
+ * are dropped.
  *
  * @implements {Tabs}
  */

@@ -1,4 +1,4 @@
-/** Milliseconds without an event after which a typing indicator expires; at nodes it is 6 s. */
+/** Milliseconds without an event after which a user's typing indicator expires; nodes use 6 s. */
 const SHOWN_MILLISECONDS = 7_000;
 /** Milliseconds after which a typing notification is repeated while the user keeps typing. */
 const REPEAT_MILLISECONDS = 3_000;
@@ -7,11 +7,14 @@ const REPEAT_MILLISECONDS = 3_000;
 export class Typing {
     #parts;
     /**
-     * Cancels the expiry timers of indicators, by conversation and user.
+     * The functions that cancel the expiry timers of typing indicators, by conversation and user.
      * @type {Map<string, Map<string, () => void>>}
      */
     #typists = new Map();
-    /** When the last typing notification was sent, by conversation. @type {Map<string, number>} */
+    /**
+     * The time of the last typing notification, by conversation.
+     * @type {Map<string, number>}
+     */
     #told = new Map();
 
     /**
@@ -27,7 +30,7 @@ export class Typing {
     }
 
     /**
-     * Tells the other participants whether the user is typing.
+     * Notifies the other participants of a conversation whether the user is typing.
      *
      * @param {string} conversation
      * @param {boolean} isTyping
@@ -47,7 +50,8 @@ export class Typing {
     }
 
     /**
-     * Clears the user's typing state after a message was sent, since nodes then end it themselves.
+     * Forgets that the user is typing after a message was sent, since nodes then end the typing
+     * indicator themselves.
      *
      * @param {string} conversation
      */
@@ -73,7 +77,7 @@ export class Typing {
         this.#parts.onChange(conversation);
     }
 
-    /** Clears all typing state after the connection is lost. */
+    /** Removes the typing indicators of all users after the connection to the node is lost. */
     clear() {
         this.#told.clear();
         for (const [conversation, typists] of [...this.#typists]) {

@@ -28,18 +28,19 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  */
 
 /**
- * The context of a read request: `asked` and `epoch` are the last event's number and the epoch when
- * it was sent; `isApart` marks messages outside the loaded range; `isSure` means that the response
- * includes all events received before the request.
+ * The context of a request for messages: `asked` is the number of the last event received before
+ * the request; `epoch` counts how often the user had hidden the conversation by then; `isApart`
+ * means that the messages may lie outside the range of loaded messages; `isSure` means that the
+ * response includes all events received before the request.
  *
  * @typedef {{asked: number, epoch: number, isApart?: boolean, isSure: boolean}} Question
  */
 
-/** The most tombstones kept for messages that have not been loaded. */
+/** The most deletions remembered per conversation for messages that have not been loaded. */
 const TOMBSTONES_MAX = 1_000;
-/** The most edits kept for messages that have not been loaded. */
+/** The most edits remembered per conversation for messages that have not been loaded. */
 const EDITS_MAX = 100;
-/** The most pins and unpins kept for messages that have not been loaded. */
+/** The most pins and unpins remembered per conversation for messages that have not been loaded. */
 const PINS_MAX = 100;
 /** The most joins and leaves kept per conversation; a node keeps as many. */
 const CHANGES_MAX = 100;
@@ -49,34 +50,34 @@ const NONE = [];
 export const MESSAGES_KEPT_MAX = 500;
 
 /**
- * The confirmed state of one conversation: a contiguous range of messages up to the newest, and the
- * chat's row in the chat list.
+ * One conversation as nodes have reported it: a contiguous range of messages up to the newest, and
+ * the conversation's row in the chat list.
  *
- * Responses only add messages and never remove any: deletions arrive as events, of which none is
- * missing.
+ * A response removes only messages that are known from a possibly stale response; other deletions
+ * arrive as events, of which none is missing.
  */
 export class ConversationState {
     /** @type {Map<string, StoredMessage>} */
     messages = new Map();
     /**
-     * Deletions of messages that are not loaded and may still arrive.
+     * Deletions of messages that are not loaded, but that a later response may contain.
      * @type {Map<string, Tombstone>}
      */
     tombstones = new Map();
     /**
-     * Edits of messages that have not been loaded and may be in a pending response.
+     * Edits of messages that have not been loaded, but that a pending response may contain.
      * @type {Map<string, {text: string, edited: string}>}
      */
     edits = new Map();
     /** Pins and unpins of messages that have not been loaded. @type {Map<string, Pin>} */
     pins = new Map();
     /**
-     * Ids of messages known only from a possibly stale response: the node may have lacked their
-     * deletion.
+     * Ids of messages known only from a possibly stale response; they may have been deleted, since
+     * the responding node may have lacked their deletion.
      * @type {Set<string>}
      */
     unsure = new Set();
-    /** Whether a response has a pin that a message changed by a later event lacks. */
+    /** Whether a response contradicts an event about a pin, so that the pins must be read again. */
     arePinsOpen = false;
     /** @type {Map<string, Mark>} */
     marks = new Map();
@@ -84,15 +85,15 @@ export class ConversationState {
     changes = [];
     /** @type {ChatRow | undefined} */
     row;
-    /** The number of the last event that changed the chat's row. */
+    /** The number of the last event that changed the conversation's row in the chat list. */
     rowChanged = 0;
     isLoaded = false;
     hasEarlier = false;
-    /** When the user hid the conversation; older messages are shown only if a response has them. */
+    /** The time when the user hid the chat. Only a response makes older messages visible again. */
     clearedAt = "";
-    /** Raised when the user hides the conversation; responses to earlier requests are ignored. */
+    /** The number of times the user hid the chat; responses to requests sent before are ignored. */
     epoch = 0;
-    /** A counter raised with every change, for invalidating derived views. */
+    /** A counter that increases with every change of the conversation, to invalidate its views. */
     version = 0;
     /** @type {{version: number, list: StoredMessage[]} | undefined} */
     #sorted;
@@ -107,7 +108,7 @@ export class ConversationState {
         this.id = id;
     }
 
-    /** The messages of the loaded range, including hidden ones, in order. */
+    /** The loaded messages without gaps up to the newest, in order, including hidden messages. */
     get stretch() {
         if (this.#sorted?.version !== this.version) {
             const list = [...this.messages.values()].filter((message) => !message.isApart);
@@ -116,7 +117,7 @@ export class ConversationState {
         return this.#sorted.list;
     }
 
-    /** The stored form of everything but the messages; the same object until something changes. */
+    /** The conversation without its messages, as it is stored; a change replaces this object. */
     get record() {
         if (this.#record?.version !== this.version) {
             const { row, isLoaded, hasEarlier, clearedAt, changes, version } = this;
@@ -144,11 +145,12 @@ export class ConversationState {
     }
 
     /**
-     * Merges a response with messages or pins into the state.
+     * Merges a node's response with messages or pins into the conversation.
      *
      * @param {any[]} list
      * @param {Question} question
-     * @returns {boolean} whether the response was merged; it is ignored if its epoch is outdated
+     * @returns {boolean} whether the response was merged; it is ignored if the user has hidden the
+     *     conversation since the request
      */
     mergeAnswer(list, { asked, epoch, isApart, isSure }) {
         if (epoch !== this.epoch) return false;
@@ -156,7 +158,7 @@ export class ConversationState {
             const told = { ...storedMessage(fields, 0), isApart };
             if (isSure) this.unsure.delete(told.id);
             else if (!this.messages.has(told.id)) this.unsure.add(told.id);
-            // A stale response may show a pin whose unpin event has already been received.
+            // A stale response's pins are ignored, since an unpin event may have arrived already.
             this.add(isSure ? told : { ...told, pinnedBy: undefined, pinnedAt: undefined }, asked);
         }
         this.version += 1;
@@ -164,8 +166,8 @@ export class ConversationState {
     }
 
     /**
-     * Removes unsure messages after an up-to-date response that contains all messages from `first`
-     * on.
+     * Removes messages known only from possibly stale responses, from `first` on, because an
+     * up-to-date response that contains all messages from `first` on lacks them.
      *
      * @param {StoredMessage} [first] undefined if the response contains all messages
      */
@@ -180,7 +182,7 @@ export class ConversationState {
     }
 
     /**
-     * Removes all messages of the loaded range before `first`.
+     * Removes all loaded messages of the conversation that precede `first`.
      *
      * @param {StoredMessage} first
      */
@@ -194,7 +196,8 @@ export class ConversationState {
     }
 
     /**
-     * Merges the list of all pinned messages, which includes all events up to number `covered`.
+     * Merges a node's list of all pinned messages of the conversation, which includes the effects
+     * of all events up to number `covered`.
      *
      * @param {any[]} list
      * @param {{asked: number, covered: number, epoch: number}} question
@@ -210,8 +213,8 @@ export class ConversationState {
     }
 
     /**
-     * Adds a message or merges it into the known one, and applies edits, pins and deletions
-     * received earlier.
+     * Adds a message reported by a node, or merges it into the known message of the same id, and
+     * applies edits, pins and deletions that were received before the message.
      *
      * @param {StoredMessage} told
      * @param {number} asked
@@ -247,7 +250,7 @@ export class ConversationState {
     }
 
     /**
-     * Whether a message precedes the loaded range of a conversation that has earlier messages.
+     * Whether a message precedes all loaded messages of a conversation that has earlier messages.
      *
      * @param {StoredMessage} message
      */
@@ -257,8 +260,8 @@ export class ConversationState {
     }
 
     /**
-     * Whether a message is confirmed at its position in the view, or outside the view: hidden, or
-     * before the loaded range.
+     * Whether a node has reported the message with this id, and the message is at its final
+     * position in the view, hidden, or earlier than the loaded messages.
      *
      * @param {string} id
      */
@@ -269,7 +272,7 @@ export class ConversationState {
     }
 
     /**
-     * Keeps a tombstone for a message that has not been loaded.
+     * Remembers the deletion of a message that has not been loaded.
      *
      * @param {string} id
      * @param {Tombstone} deletion
@@ -285,7 +288,7 @@ export class ConversationState {
     }
 
     /**
-     * Keeps the edit of a message that has not been loaded.
+     * Remembers the edit of a message that has not been loaded.
      *
      * @param {string} id
      * @param {{text: string, edited: string}} edit
@@ -296,7 +299,7 @@ export class ConversationState {
     }
 
     /**
-     * Keeps the pin or unpin of a message that has not been loaded.
+     * Remembers the pin or unpin of a message that has not been loaded.
      *
      * @param {string} id
      * @param {Pin} pin
@@ -324,7 +327,7 @@ export class ConversationState {
     }
 
     /**
-     * Removes the oldest messages beyond `MESSAGES_KEPT_MAX`.
+     * Removes the oldest loaded messages beyond `MESSAGES_KEPT_MAX`.
      *
      * @returns {string[]} the ids of the removed messages
      */
@@ -338,15 +341,15 @@ export class ConversationState {
         return excess.map(({ id }) => id);
     }
 
-    /** The joins and leaves to show, ordered by time, without those of initial participants. */
+    /** The joins and leaves to show, ordered by time, without the joins of initial participants. */
     get shownChanges() {
         const { row } = this;
         return row ? this.changes.filter(({ at }) => at !== row.createdAt) : NONE;
     }
 
     /**
-     * Merges a response with joins and leaves, the latest first. Changes known only from events are
-     * kept if they are later than the response, or if the response may be stale.
+     * Merges a node's list of joins and leaves, the latest first. Joins and leaves known only from
+     * events are kept if they are later than the list, or if the list may be stale.
      *
      * @param {MemberChange[]} answer
      * @param {boolean} isSure
@@ -357,7 +360,7 @@ export class ConversationState {
         this.#setChanges([...told, ...answer]);
     }
 
-    /** @param {MemberChange} change from an event */
+    /** @param {MemberChange} change the join or leave that an event reported */
     addChange(change) {
         if (change.at > this.clearedAt) this.#setChanges([...this.changes, change]);
     }
@@ -388,8 +391,8 @@ export class ConversationState {
     }
 
     /**
-     * Whether a mark is at or after the known one: compared by message order if both messages are
-     * loaded, otherwise by the times at which the marks were set.
+     * Whether a read or delivery mark is at or after the known mark. Marks are compared by message
+     * order if both messages are loaded, otherwise by the times at which they were set.
      *
      * @param {string} id
      * @param {string | undefined} known
@@ -404,7 +407,8 @@ export class ConversationState {
 }
 
 /**
- * Removes the oldest entry above the limit; it is the least likely one to be in a pending response.
+ * Removes the oldest entry of a map above the limit, since a pending response is least likely to
+ * contain the message of the oldest entry.
  *
  * @param {Map<string, unknown>} map
  * @param {number} count the most entries

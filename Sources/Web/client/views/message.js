@@ -1,4 +1,4 @@
-/** The text shown for a message that was deleted for everyone. */
+/** The text shown in place of a message that was deleted for everyone. */
 export const DELETED_TEXT = "[Message deleted]";
 
 /**
@@ -54,7 +54,8 @@ export function storedMessage(fields, changed) {
 }
 
 /**
- * Returns when a message was last pinned or unpinned, as far as known; an empty string if never.
+ * Returns the time at which a message was last pinned or unpinned, as far as this device knows; an
+ * empty string if never.
  *
  * @param {StoredMessage} [message]
  */
@@ -65,8 +66,9 @@ export function lastPinChange(message) {
 /**
  * Merges a known message with the version in a response, which may be older.
  *
- * Deletions and marks only grow and are united; of edits and pins, the later one wins. Only events
- * remove a pin, since the response may come from a node that lacks it.
+ * A deletion for everyone is permanent, and the lists of users who received or read the message are
+ * united. Of edits and pins, the later one wins. A response without a pin does not remove the known
+ * pin, since the node may lack the pin.
  *
  * @param {StoredMessage} known
  * @param {StoredMessage} told
@@ -77,7 +79,7 @@ export function merge(known, told, isLate) {
     const text = (told.edited ?? "") >= (known.edited ?? "") ? told : known;
     const pinnedAt = told.pinnedAt ?? "";
     const pinChangedAt = lastPinChange(known);
-    // A pin that was removed without an unpin event is restored by a newer response.
+    // A newer response restores a pin that was removed without an unpin event.
     const isBack = !isLate && !known.pinnedAt && pinnedAt === pinChangedAt;
     const isPinNewer = isBack || pinnedAt > pinChangedAt;
     const pin = isPinNewer ? told : known;
@@ -103,7 +105,8 @@ export function merge(known, told, isLate) {
 }
 
 /**
- * Returns the earlier time and sequence number of a message that two nodes may both have accepted.
+ * Returns the earlier of the two times and sequence numbers that a message may have, because two
+ * nodes may both have accepted it.
  *
  * @param {StoredMessage} a
  * @param {StoredMessage} b
@@ -115,7 +118,7 @@ function firstPlace(a, b) {
 }
 
 /**
- * Returns a message in the state after its deletion for everyone, which is permanent.
+ * Returns a message as it is after its deletion for everyone, which is permanent.
  *
  * @template {StoredMessage} M
  * @param {M} message

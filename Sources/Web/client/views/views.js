@@ -11,14 +11,18 @@ import * as overlay from "../outbox/overlay.js";
 /** @typedef {{key: string, messages: Message[], pins: Message[], chat: Chat | undefined}} View */
 
 /**
- * The views derived from the confirmed state and the pending operations. An unchanged value is
- * returned as the same object, so that a page detects changes with `===`.
+ * The chats, messages and action items as the user sees them, computed from the data that nodes
+ * have confirmed and the user's pending operations. An unchanged value is returned as the same
+ * object, so that a page detects changes with `===`.
  */
 export class Views {
     #parts;
     /** @type {Map<string, View>} */
     #views = new Map();
-    /** The last state that listeners know, by kind of change. @type {Map<string, unknown>} */
+    /**
+     * The views last reported to listeners, by kind of change.
+     * @type {Map<string, unknown>}
+     */
     #told = new Map();
     /** @type {{version: number, lanes: Map<string, Operation[]>} | undefined} */
     #lanes;
@@ -59,7 +63,7 @@ export class Views {
         return view;
     }
 
-    /** Returns all chats, the latest first. */
+    /** Returns all chats, the chat with the latest message first. */
     chats() {
         const ids = new Set(this.#parts.confirmed().conversations.keys());
         for (const lane of this.#allLanes().keys()) ids.add(lane);
@@ -85,8 +89,8 @@ export class Views {
     }
 
     /**
-     * Whether a view has changed since the listeners were last notified. The echo of the user's own
-     * change does not alter the view, so listeners are not notified of it.
+     * Whether a view has changed since the listeners were last notified. An event that only
+     * confirms the user's own change does not alter the view, so listeners are not notified of it.
      *
      * @param {import("../types.js").Change} change
      */
@@ -143,7 +147,8 @@ export class Views {
 }
 
 /**
- * Returns the list with each unchanged element replaced by the equal object of the previous list.
+ * Returns a list in which each element that equals one of the previous list is that previous
+ * object, so that a page detects changes with `===`.
  *
  * @template {{id: string}} T
  * @param {T[] | undefined} before
