@@ -1,5 +1,6 @@
 import { Session } from "../../Sources/Web/client/network/session.js";
 import { MemoryStore } from "../../Sources/Web/client/store/store.js";
+import { Push } from "../../Sources/Web/client/sync/push.js";
 import { SingleTab } from "../../Sources/Web/client/sync/tabs.js";
 import { assertEquals, assertRefused } from "./assertions.js";
 import { VirtualClock } from "./clock.js";
@@ -7,12 +8,13 @@ import { VirtualClock } from "./clock.js";
 /** The sign-in of a device whose nodes have ended it: they refuse to renew it. */
 class Device {
     ends = /** @type {unknown[]} */ ([]);
+    store = new MemoryStore();
     session;
 
     constructor() {
         const calls = { send: () => Promise.reject({ code: 401, message: "It was ended" }) };
         this.session = new Session({
-            store: new MemoryStore(),
+            store: this.store,
             tabs: new SingleTab(),
             clock: new VirtualClock(),
             calls: /** @type {any} */ (calls),
@@ -49,4 +51,32 @@ Deno.test("one that the user ends is not, though nodes refuse its token before t
     });
     await assertRefused(/** @type {Promise<string>} */ (refused), 401);
     assertEquals(device.ends, []);
+});
+
+Deno.test("the push device and the access token keep entries of their own", async () => {
+    const device = new Device();
+    await device.signIn();
+    /** @type {string[]} */
+    const paths = [];
+    /** Returns the part of the client that a page opens after it was loaded. */
+    const open = async () => {
+        const push = new Push({
+            store: device.store,
+            makeID: () => "phone",
+            calls: /** @type {any} */ ({ send: () => Promise.resolve({}) }),
+            session: device.session,
+            post: (_, path) => paths.push(path),
+        });
+        await push.open();
+        return push;
+    };
+    await (await open()).enable({ endpoint: "https://push.example.org" });
+    assertEquals(await device.session.device(), "a");
+    await device.session.accept(
+        { user: "alice", accessToken: "b", refreshToken: "r", expiresIn: 900 },
+        "alice@example.org",
+    );
+    (await open()).setViewing("lunch");
+    assertEquals(paths, ["/v1/devices/phone/viewing"]);
+    assertEquals(await device.session.device(), "b");
 });

@@ -2,7 +2,7 @@
 /** @import { Session } from "../network/session.js" */
 /** @import { Store } from "../types.js" */
 
-const KEY = "device";
+const KEY = "push";
 
 /**
  * This device's registration for push notifications, and its reports of the conversation on screen.
