@@ -96,7 +96,8 @@ package final class Connection: LoopHandle, @unchecked Sendable {
 
     /// Stops reading, so that the peer's bytes fill the kernel's buffers and slow the peer down.
     ///
-    /// Writing goes on. While nothing is read or written, a peer's death goes unnoticed too.
+    /// Writing goes on. While nothing is read or written, only `closeIfReset` notices that the peer
+    /// has reset the connection.
     package func pauseReading() {
         isPaused = true
         updateReading()
@@ -105,6 +106,12 @@ package final class Connection: LoopHandle, @unchecked Sendable {
     package func resumeReading() {
         isPaused = false
         updateReading()
+    }
+
+    /// Closes the connection if reading is paused and the peer has reset the connection; costs a
+    /// system call while reading is paused.
+    func closeIfReset() {
+        if isPaused, !isReading, !isClosing, isReset { close(because: .reset) }
     }
 
     /// Ends the output after all that was written; reading goes on.

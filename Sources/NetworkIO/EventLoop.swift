@@ -256,6 +256,18 @@ extension EventLoop {
         closeLoop()
     }
 
+    /// The milliseconds between two calls of `closeResetConnections`.
+    package static let resetCheckMilliseconds: UInt64 = 1_000
+
+    /// Closes the connections that their peers have reset while reading was paused; libuv notices a
+    /// reset only while it reads or writes.
+    ///
+    /// The call costs a system call for each connection whose reading is paused.
+    package func closeResetConnections() {
+        checkConfined()
+        for handle in openHandles() { (handle as? Connection)?.closeIfReset() }
+    }
+
     private func openHandles() -> [LoopHandle] {
         var handles: [LoopHandle] = []
         withUnsafeMutablePointer(to: &handles) { handles in

@@ -49,6 +49,14 @@ extension Connection {
             descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
     }
 
+    /// Whether the kernel has ended the connection because the peer reset it or vanished.
+    var isReset: Bool {
+        var info = tcp_info()
+        var size = socklen_t(MemoryLayout<tcp_info>.size)
+        let code = getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size)
+        return code == 0 && Int(info.tcpi_state) == TCP_CLOSE
+    }
+
     var descriptor: Int32 {
         var descriptor: Int32 = -1
         uv_fileno(base, &descriptor)

@@ -128,6 +128,9 @@ package struct Server {
             host.assumeIsolated { $0.continueEnd() }
             database.reader.endTurn()
         }
+        _ = Timer(on: loop, everyMilliseconds: EventLoop.resetCheckMilliseconds) {
+            loop.closeResetConnections()
+        }
         _ = Timer(on: loop, everyMilliseconds: Node.tickMilliseconds) {
             node.assumeIsolated { $0.onTick() }
             host.assumeIsolated {

@@ -111,4 +111,29 @@ import Testing
             #expect(gone == nil)
         }
     }
+
+    @Test func `a reset is noticed while reading is paused, and a half-closed peer is kept`()
+        async throws
+    {
+        try await withLoop { loop in
+            let (reset, halfClosed) = (try await Pair(on: loop), try await Pair(on: loop))
+            try await loop.perform {
+                for pair in [reset, halfClosed] {
+                    pair.client.pauseReading()
+                    pair.server.pauseReading()
+                    pair.server.write([33])
+                }
+                halfClosed.client.endWriting()
+            }
+            // The server's byte is unread when the client closes, so the kernel resets.
+            try await reset.serverSees.seen.wait { $0.drains.last == 0 }
+            try await loop.perform { reset.client.close() }
+            for _ in 0..<500 where reset.serverSees.seen.state.closes.isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+                try await loop.perform { loop.closeResetConnections() }
+            }
+            #expect(reset.serverSees.seen.state.closes == [.reset])
+            #expect(halfClosed.serverSees.seen.state.closes.isEmpty)
+        }
+    }
 }
