@@ -35,8 +35,8 @@ extension ShardReplica {
         // of a peer is expensive.
         let sources = peers.indices.filter { now >= peers[$0].pullableFrom }
         let source =
-            sources.first(where: holdsMore) ?? sources.first { peers[$0].wanted != nil }
-            ?? toBeHeard(of: sources) ?? (needsPull ? sources.first(where: vouches) : nil)
+            sources.first { holdsMore($0) } ?? sources.first { peers[$0].wanted != nil }
+            ?? toBeHeard(of: sources) ?? (needsPull ? sources.first { vouches($0) } : nil)
         if let source { open(from: peers[source].name, beyond: current.vector, now: now) }
     }
 

@@ -149,7 +149,11 @@ package actor Shard {
         return HybridTimestamp(milliseconds: now - min(now, age))
     }
 
-    var hasFilesToTend: Bool { machine.hasFilesToTend(now: ports.clock.milliseconds) }
+    var hasFilesToTend: Bool {
+        // The clock is read first: a call between the load of the machine and its use copies it.
+        let now = ports.clock.milliseconds
+        return machine.hasFilesToTend(now: now)
+    }
 
     /// Purges parts of closed files, and closes files that were not sent within `age` milliseconds
     /// or by users who have deleted their accounts.
