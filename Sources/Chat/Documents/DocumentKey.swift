@@ -128,6 +128,15 @@ public struct DocumentKey: Hashable, Sendable {
         return (file, part)
     }
 
+    /// The name of the user whose document this is; nil for documents that belong to no user.
+    var user: String? {
+        switch kind {
+        case .profile, .device, .blocks: partition
+        case .participantState, .item: id
+        default: nil
+        }
+    }
+
     /// The most bytes of a file's name: a point and the name of a part follow it in a name.
     public static let fileNameBytesMax = nameBytesMax - FilePart.nameBytes - 1
 

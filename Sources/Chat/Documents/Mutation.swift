@@ -11,11 +11,13 @@ public final class Mutation: Sendable {
     public let user: UserID
     public let action: any DocumentAction
 
-    /// - Parameter key: that of a document of the kind that the action changes.
+    /// - Parameter key: the key of a document of the kind that the action changes; where the key
+    ///   contains the name of a user, this is `user`.
     public init<Action: DocumentAction>(
         _ action: Action, at key: DocumentKey, by user: UserID
     ) {
         precondition(key.kind == Action.Content.kind, "an action has a kind of document")
+        precondition(key.user.map { $0 == user.text } ?? true, "users change their own documents")
         self.key = key
         self.user = user
         self.action = action

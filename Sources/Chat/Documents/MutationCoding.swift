@@ -21,6 +21,12 @@ extension Mutation: WireValue {
         let key = try DocumentKey(
             namesOf: entry.document, in: partition.text, of: user, from: &reader)
         let action = try entry.readAction(kind: kind, from: &reader)
+        guard key.kind != .signing || key.partition == DocumentKey.signingPartition else {
+            throw .invalid("a subject of the action")
+        }
+        guard !key.kind.isOfUser || key.partition == user.text else {
+            throw .invalid("what is the user's own")
+        }
         self.init(action, at: key, by: user)
         guard key.kind == .conversation, let creation = action as? CreateConversation else {
             return
@@ -48,12 +54,6 @@ extension DocumentKey {
     init(
         namesOf kind: Kind, in partition: String, of user: UserID, from reader: inout ByteReader
     ) throws(WireError) {
-        guard kind != .signing || partition == DocumentKey.signingPartition else {
-            throw .invalid("a subject of the action")
-        }
-        guard !kind.isOfUser || partition == user.text else {
-            throw .invalid("what is the user's own")
-        }
         let id =
             switch kind {
             case .message, .device: try reader.readName(MessageID.self).text

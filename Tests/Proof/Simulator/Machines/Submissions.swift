@@ -77,7 +77,7 @@ extension World {
         let fresh = file.changedBy.dots.filter { !submission.known.contains($0) }
         guard let dot = fresh.first, fresh.count == 1,
             let action = submission.mutation.changeOfFiles,
-            file.key.kind == .file
+            file.key.kind == .file, file.key.partition == submission.mutation.partition
         else {
             throw Violation(
                 invariant: .oneDot,
