@@ -71,7 +71,8 @@ package protocol AppHost: AnyObject, Sendable {
     func makeID() -> String
     /// The keys that verify access tokens; nil if nobody can sign in to this node.
     var keys: KeySet? { get }
-    /// The cluster's own accounts; nil if users sign in with tokens of an app, or nobody does.
+    /// The accounts that the cluster itself manages; nil if users sign in with access tokens of an
+    /// app, and if no user can sign in.
     var accounts: Accounts? { get }
     /// The public VAPID key with which browsers subscribe to pushes; nil if this cluster pushes
     /// nothing.

@@ -237,7 +237,8 @@ package actor PushWorker {
         enqueue(target)
     }
 
-    /// Closes the session that watched a user's events and has ended; the next scan opens another.
+    /// Closes the session that watched a user's events, because the node has ended its stream; the
+    /// next scan of the users' devices opens another session.
     func onWatchEnded(of name: UserID) {
         guard let watch = users[name]?.watch else { return }
         users[name]?.watch = nil
@@ -248,7 +249,8 @@ package actor PushWorker {
 
     // MARK: Pushes
 
-    /// The push state of a device; nil if the device now has another push token.
+    /// What is known of the pushes to a device and its push token; nil if the device has replaced
+    /// this token.
     private subscript(target: Target) -> PushedDevice? {
         get {
             let state = users[target.user]?.devices[target.device]

@@ -78,7 +78,7 @@ struct PushedDevice {
     /// The time at which the device's notification list is read again even if it has not changed,
     /// in milliseconds; nil if no push is pending.
     private var wakeAt: UInt64?
-    /// The first of the notifications that were last removed from the device's list.
+    /// The first notification of the batch that was most recently removed from the device's list.
     private var takenFirst: NotificationID?
 
     init(token: String, server: String, registeredAt: UInt64) {

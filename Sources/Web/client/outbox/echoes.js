@@ -105,8 +105,8 @@ export class Echoes {
 }
 
 /**
- * Whether an action causes an event that reports exactly this action. Events about action items
- * carry only the item's new state.
+ * Whether the event that a user's operation causes tells which operation caused it. Events about
+ * action items do not: they contain only the item's new state.
  *
  * @param {Action} action
  */
