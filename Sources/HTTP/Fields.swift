@@ -23,7 +23,10 @@ public struct Fields: Hashable, Sendable {
     ///
     /// - Parameter name: the name, in lower case.
     public func values(of name: String) -> [String] {
-        fields.filter { $0.name == name }.map(\.value)
+        // Most lookups find nothing, and then allocate nothing.
+        var values: [String] = []
+        for field in fields where field.name == name { values.append(field.value) }
+        return values
     }
 
     /// Returns the value of the only header field with a name; nil if there is none.
@@ -31,11 +34,14 @@ public struct Fields: Hashable, Sendable {
     /// - Parameter name: the name, in lower case.
     /// - Throws: 400 for several fields, because programs differ in which of them they use.
     public func only(_ name: String) throws(HTTPError) -> String? {
-        let found = values(of: name)
-        guard found.count <= 1 else {
-            throw HTTPError(.badRequest, "The header field \(name) may be given once only")
+        var found: String?
+        for field in fields where field.name == name {
+            guard found == nil else {
+                throw HTTPError(.badRequest, "The header field \(name) may be given once only")
+            }
+            found = field.value
         }
-        return found.first
+        return found
     }
 
     /// Returns the elements of the comma-separated lists in the header fields with a name, in lower
@@ -69,14 +75,14 @@ extension Fields {
         guard !name.isEmpty, behind.first == .colon else {
             throw HTTPError(.badRequest, "A header field has a name, a colon and a value")
         }
-        let value = behind.dropFirst()
+        let value = trimmed(UnsafeRawBufferPointer(rebasing: behind.dropFirst()))
         guard value.allSatisfy(\.isValueCharacter),
             let text = String(validating: value, as: UTF8.self)
         else {
             throw HTTPError(
                 .badRequest, "A header field has to be UTF-8 without control characters")
         }
-        append(String(decoding: name, as: UTF8.self).lowercased(), String(trimmed(text[...])))
+        append(String(decoding: name, as: UTF8.self).lowercased(), text)
     }
 }
 
@@ -88,6 +94,14 @@ func trimmed(_ text: Substring) -> Substring {
     while bytes.first == .space || bytes.first == .tab { bytes.removeFirst() }
     while bytes.last == .space || bytes.last == .tab { bytes.removeLast() }
     return Substring(bytes)
+}
+
+/// Returns bytes without spaces and tabs at their ends.
+private func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    func isBlank(_ byte: UInt8) -> Bool { byte == .space || byte == .tab }
+    let start = bytes.firstIndex { !isBlank($0) } ?? bytes.endIndex
+    let end = bytes.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? bytes.endIndex
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
 }
 
 /// Returns the non-empty parts of a text between the bytes of a separator.

@@ -29,7 +29,9 @@ public struct ResponseHead: Hashable, Sendable {
     ///
     /// - Parameter name: the name of the field, spelt as it is sent.
     public mutating func add(_ name: StaticString, _ value: String) {
-        let isPlain = value.utf8.allSatisfy(\.isValueCharacter)
+        let isPlain =
+            value.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(\.isValueCharacter) }
+            ?? value.utf8.allSatisfy(\.isValueCharacter)
         let value =
             isPlain
             ? value

@@ -13,7 +13,10 @@ public let nameBytesMax = 64
 extension Name {
     /// Creates a name from a text; nil where the text is not a valid name.
     public init?(_ text: String) {
-        guard isName(text.utf8) else { return nil }
+        let isValid =
+            text.utf8.withContiguousStorageIfAvailable { isName(UnsafeRawBufferPointer($0)) }
+            ?? isName(text.utf8)
+        guard isValid else { return nil }
         self.init(checked: text)
     }
 

@@ -202,12 +202,8 @@ extension AppConnection {
     private func accessToken(_ head: RequestHead, onSocket: Bool) throws(LineError) -> String {
         let values = head.fields.values(of: "authorization")
         if let value = values.first {
-            // The value is split as bytes: to split characters takes 1 µs for each 100 of them.
-            let words = value.utf8.split(separator: UInt8(ascii: " ")).map(Substring.init)
-            guard values.count == 1, words.count == 2, words[0].lowercased() == "bearer" else {
-                throw .tokenMissing
-            }
-            return String(words[1])
+            guard values.count == 1, let token = bearer(in: value) else { throw .tokenMissing }
+            return token
         }
         guard onSocket else { throw .tokenMissing }
         // `Fields.elements` is not used, because it converts values to lower case.
@@ -219,6 +215,17 @@ extension AppConnection {
         }
         throw .tokenMissing
     }
+}
+
+/// Returns the token of an `Authorization` field: the word behind `Bearer`; nil if there is none.
+private func bearer(in value: String) -> String? {
+    // The value is read as bytes: to split it into characters takes 1 µs for each 100 of them.
+    let space = UInt8(ascii: " ")
+    guard let end = value.utf8.firstIndex(of: space), value[..<end].lowercased() == "bearer" else {
+        return nil
+    }
+    let token = value.utf8[end...].drop { $0 == space }
+    return token.isEmpty || token.contains(space) ? nil : String(Substring(token))
 }
 
 extension LineError {
