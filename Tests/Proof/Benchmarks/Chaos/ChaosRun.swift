@@ -128,6 +128,8 @@ import NetworkIO
         switch step.act {
         case .kill:
             load.excused.insert(step.node)
+            // Its output may say that it was ready, which would end the excuse of a dead node.
+            stopped.stopExpecting(step.node)
             distrust(step.node)
             node.kill()
         case .wipe:
