@@ -47,12 +47,27 @@ extension Device? {
     }
 }
 
+/// An action whose only parameter is the token with which a push service addresses the device.
+public protocol TokenAction: DeviceAction {
+    var token: FieldText { get }
+
+    init(_ token: FieldText)
+}
+
+extension TokenAction {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        self.init(try FieldText(from: &reader))
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { token.encode(into: &writer) }
+
+    public func nameBytes(by user: UserID) -> Int { ChatLimits.titleBytesMax }
+}
+
 // MARK: Additions
 
 /// An action that adds a device, or replaces its token.
-public protocol DeviceAddition: DeviceAction {
-    var token: FieldText { get }
-}
+public protocol DeviceAddition: DeviceAction {}
 
 extension DeviceAddition {
     public func stampsOverwritten(in content: Device) -> [Stamp?]? {
@@ -71,18 +86,12 @@ extension DeviceAddition {
 }
 
 /// An action that adds a device, or replaces its token, and says nothing of its sign-in.
-public struct AddDevice: DeviceAddition {
+public struct AddDevice: DeviceAddition, TokenAction {
     public static let codes = [ActionCode(30, 1)]
 
     public let token: FieldText
 
     public init(_ token: FieldText) { self.token = token }
-
-    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
-        token = try FieldText(from: &reader)
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { token.encode(into: &writer) }
 
     public func judge(
         _ device: Device?, by user: UserID, in circumstances: Circumstances
@@ -91,8 +100,6 @@ public struct AddDevice: DeviceAddition {
     }
 
     public func apply(to device: inout Device, at stamp: Stamp) { device.add(token, at: stamp) }
-
-    public func nameBytes(by user: UserID) -> Int { ChatLimits.titleBytesMax }
 }
 
 /// An action that adds a device, or replaces its token, for a sign-in or for none.
@@ -190,26 +197,18 @@ public struct RemoveSignedOut: DeviceRemoval {
 }
 
 /// An action that removes a device if it still has a token.
-public struct RemoveToken: DeviceRemoval {
+public struct RemoveToken: DeviceRemoval, TokenAction {
     public static let codes = [ActionCode(30, 8)]
 
     public let token: FieldText
 
     public init(_ token: FieldText) { self.token = token }
 
-    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
-        token = try FieldText(from: &reader)
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { token.encode(into: &writer) }
-
     public func judge(
         _ device: Device?, by user: UserID, in circumstances: Circumstances
     ) throws(Refusal) -> Bool {
         haveSameBytes(try device.found.token, token.text)
     }
-
-    public func nameBytes(by user: UserID) -> Int { ChatLimits.titleBytesMax }
 }
 
 // MARK: Changes of a registered device

@@ -190,7 +190,25 @@ extension FileSettlement {
         changes(try file.found)
     }
 
+    // All but an attachment leave little or nothing of the file.
+    public var growth: ActionGrowth { .empties }
+    public var deletes: Bool { true }
     public var isForOperators: Bool { true }
+}
+
+/// An action whose only parameter is a message with which the file is sent.
+public protocol FileMessageAction: FileAction {
+    var message: MessageID { get }
+
+    init(_ message: MessageID)
+}
+
+extension FileMessageAction {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        self.init(try reader.readName())
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(message) }
 }
 
 /// An action that closes a file, whatever messages name it.
@@ -208,9 +226,6 @@ public struct CloseFile: FileSettlement, PlainAction {
     public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
         file.close(at: author.stamp.time)
     }
-
-    public var growth: ActionGrowth { .empties }
-    public var deletes: Bool { true }
 }
 
 /// An action that closes the uploads of a file that began before a time and were not sent: those of
@@ -233,24 +248,15 @@ public struct ExpireUpload: FileSettlement {
     public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
         file.expire(before: deadline, of: user == Mutation.cluster ? nil : user)
     }
-
-    public var growth: ActionGrowth { .empties }
-    public var deletes: Bool { true }
 }
 
 /// An action that records that a file is sent with a message.
-public struct AttachFile: FileSettlement {
+public struct AttachFile: FileSettlement, FileMessageAction {
     public static let codes = [ActionCode(42, 5)]
 
     public let message: MessageID
 
     public init(_ message: MessageID) { self.message = message }
-
-    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
-        message = try reader.readName()
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { writer.write(message) }
 
     public var precedesMessage: Bool { true }
 
@@ -259,30 +265,22 @@ public struct AttachFile: FileSettlement {
     }
 
     public var growth: ActionGrowth { .settles }
+    public var deletes: Bool { false }
 }
 
 /// An action that records that a message that names the file is deleted for everyone.
-public struct DetachFile: FileSettlement {
+public struct DetachFile: FileSettlement, FileMessageAction {
     public static let codes = [ActionCode(42, 6)]
 
     public let message: MessageID
 
     public init(_ message: MessageID) { self.message = message }
 
-    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
-        message = try reader.readName()
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { writer.write(message) }
-
     public func changes(_ file: File) -> Bool { file.namingMessages.contains(message) }
 
     public func apply(to file: inout File, by user: UserID, _ author: Authorship) {
         file.detach(message)
     }
-
-    public var growth: ActionGrowth { .empties }
-    public var deletes: Bool { true }
 }
 
 /// An action that records that no part is left of a closed file, and that none can arrive any more.
@@ -294,7 +292,4 @@ public struct PurgeFile: FileSettlement, PlainAction {
     public func changes(_ file: File) -> Bool { file.isDue }
 
     public func apply(to file: inout File, by user: UserID, _ author: Authorship) { file.purge() }
-
-    public var growth: ActionGrowth { .empties }
-    public var deletes: Bool { true }
 }

@@ -14,6 +14,23 @@ extension MessageAction {
     public var roughBytes: Int { newText?.utf8.count ?? 0 }
 }
 
+/// An action whose only parameter is the text of a message.
+public protocol MessageTextAction: MessageAction {
+    var text: String { get }
+
+    init(text: String)
+}
+
+extension MessageTextAction {
+    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
+        self.init(text: try reader.readText(limit: ChatLimits.textBytesMax))
+    }
+
+    public func encodeRest(into writer: inout ByteWriter) { writer.write(text) }
+
+    public var newText: String? { text }
+}
+
 extension Mutation {
     public convenience init(
         _ action: some MessageAction, of message: MessageID, in conversation: ConversationID,
@@ -139,20 +156,12 @@ public struct SendMessage: MessageSending {
 }
 
 /// An action that sends a message of the sample data, which notifies nobody.
-public struct SeedMessage: MessageSending {
+public struct SeedMessage: MessageSending, MessageTextAction {
     public static let codes: [ActionCode] = [21]
 
     public let text: String
 
     public init(text: String) { self.text = text }
-
-    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
-        text = try reader.readText(limit: ChatLimits.textBytesMax)
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { writer.write(text) }
-
-    public var newText: String? { text }
 
     public var attachment: Attachment? { nil }
 
@@ -202,20 +211,12 @@ extension MessageChange {
 }
 
 /// An action that replaces the text of a message.
-public struct EditMessage: MessageChange {
+public struct EditMessage: MessageChange, MessageTextAction {
     public static let codes: [ActionCode] = [3]
 
     public let text: String
 
     public init(text: String) { self.text = text }
-
-    public init(code: ActionCode, from reader: inout ByteReader) throws(WireError) {
-        text = try reader.readText(limit: ChatLimits.textBytesMax)
-    }
-
-    public func encodeRest(into writer: inout ByteWriter) { writer.write(text) }
-
-    public var newText: String? { text }
 
     public func judge(
         _ message: Message, isDeleted: Bool, by user: UserID, _ judge: Judge
