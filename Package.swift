@@ -59,7 +59,7 @@ let package = Package(
         core("ChatClient", ["LineProtocol"]),
         core("Manual", []),
         core("HTTP", ["Wire"]),
-        core("JSON", ["CSimdjson"]),
+        core("JSON", ["CSimdjson", "Wire"]),
         core("Crypto", ["COpenSSL", "CSodium", "Spelling"]),
         core("Compression", ["CZlib"]),
         core("Spelling", ["CIDN2", "CUnistring"]),

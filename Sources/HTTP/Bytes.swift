@@ -52,3 +52,16 @@ extension UInt8 {
         }
     }
 }
+
+extension UnsafeRawBufferPointer {
+    /// Returns the index of the first line feed from an index on; nil if there is none.
+    func lineEnd(from start: Int) -> Int? {
+        // A loop over the bytes costs a third of `firstIndex` of a slice.
+        var index = start
+        while index < count {
+            if self[index] == .lineFeed { return index }
+            index += 1
+        }
+        return nil
+    }
+}

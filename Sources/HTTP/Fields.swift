@@ -1,3 +1,5 @@
+import Wire
+
 /// The header fields of an HTTP request, in order.
 public struct Fields: Hashable, Sendable {
     /// The name and the value of an HTTP header field.
@@ -76,9 +78,7 @@ extension Fields {
             throw HTTPError(.badRequest, "A header field has a name, a colon and a value")
         }
         let value = trimmed(UnsafeRawBufferPointer(rebasing: behind.dropFirst()))
-        guard value.allSatisfy(\.isValueCharacter),
-            let text = String(validating: value, as: UTF8.self)
-        else {
+        guard value.allSatisfy(\.isValueCharacter), let text = String(utf8: value) else {
             throw HTTPError(
                 .badRequest, "A header field has to be UTF-8 without control characters")
         }

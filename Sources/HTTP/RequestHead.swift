@@ -148,16 +148,16 @@ private struct RequestLine {
 
 /// The lines of an HTTP head, each ended by CR LF.
 private struct HeadLines {
-    private var rest: Slice<UnsafeRawBufferPointer>
+    private let bytes: UnsafeRawBufferPointer
+    private var start = 0
 
-    init(_ bytes: UnsafeRawBufferPointer) { rest = bytes[...] }
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// Returns the next line without its CR LF; nil after the last line.
     mutating func next() -> Slice<UnsafeRawBufferPointer>? {
-        guard !rest.isEmpty else { return nil }
-        let end = rest.firstIndex(of: .lineFeed) ?? rest.endIndex
-        let line = rest[..<end].dropLast()
-        rest = rest[min(end + 1, rest.endIndex)...]
-        return line
+        guard start < bytes.count else { return nil }
+        let end = bytes.lineEnd(from: start) ?? bytes.count
+        defer { start = end + 1 }
+        return bytes[start..<max(start, end - 1)]
     }
 }

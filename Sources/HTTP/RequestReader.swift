@@ -76,6 +76,12 @@ public struct RequestReader: Sendable {
     private mutating func readHead(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> RequestHead? {
+        // Most heads arrive as a whole, and are parsed where they are.
+        if head.isEmpty, let count = completeHead(in: UnsafeRawBufferPointer(rebasing: bytes)) {
+            let head = bytes.prefix(count)
+            bytes = bytes.dropFirst(count)
+            return try parse(UnsafeRawBufferPointer(rebasing: head))
+        }
         while let end = bytes.firstIndex(of: .lineFeed) {
             let line = bytes[...end]
             bytes = bytes[(end + 1)...]
@@ -110,16 +116,33 @@ public struct RequestReader: Sendable {
 
     private mutating func finishHead() throws(HTTPError) -> RequestHead {
         let result = head.withUnsafeBytes { bytes in
-            Result { () throws(HTTPError) in
-                try RequestHead(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 2)]))
-            }
+            Result { () throws(HTTPError) in try parse(bytes) }
         }
-        let request = try result.get()
         head.removeAll(keepingCapacity: true)
+        return try result.get()
+    }
+
+    /// Parses a head that ends with an empty line, and expects its body next.
+    private mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> RequestHead {
+        let request = try RequestHead(UnsafeRawBufferPointer(rebasing: bytes.dropLast(2)))
         switch request.body {
         case .length(let length): state = .length(length)
         case .chunked: state = .chunked(ChunkReader())
         }
         return request
     }
+}
+
+/// Returns the number of bytes of the head that `bytes` begin with, its empty line included.
+///
+/// Returns nil for a head that has not arrived as a whole, has too many bytes, or has a line that
+/// does not end with CR LF; `RequestReader` then reads it line by line.
+private func completeHead(in bytes: UnsafeRawBufferPointer) -> Int? {
+    var start = 0
+    while let end = bytes.lineEnd(from: start), end < HTTPLimits.headBytesMax {
+        guard end > start, bytes[end - 1] == .carriageReturn else { return nil }
+        if end == start + 1 { return start > 0 ? end + 1 : nil }
+        start = end + 1
+    }
+    return nil
 }

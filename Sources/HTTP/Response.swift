@@ -16,12 +16,17 @@ public struct ResponseHead: Hashable, Sendable {
     public var body: Body
     /// Whether the connection is closed after the response.
     public var closes = false
-    private(set) var fields: [Fields.Field] = []
+    /// The lines of the header fields, each ended by CR LF.
+    private(set) var fields: [UInt8] = []
 
     public init(_ status: HTTPStatus, body: Body = .length(0)) {
         self.status = status
         self.body = body
+        fields.reserveCapacity(ResponseHead.fieldBytes)
     }
+
+    /// The bytes that most heads need for their fields.
+    private static let fieldBytes = 640
 
     /// Adds a header field to the response.
     ///
@@ -29,15 +34,14 @@ public struct ResponseHead: Hashable, Sendable {
     ///
     /// - Parameter name: the name of the field, spelt as it is sent.
     public mutating func add(_ name: StaticString, _ value: String) {
-        let isPlain =
-            value.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(\.isValueCharacter) }
-            ?? value.utf8.allSatisfy(\.isValueCharacter)
-        let value =
-            isPlain
-            ? value
-            : String(
-                decoding: value.utf8.map { $0.isValueCharacter ? $0 : .space }, as: UTF8.self)
-        fields.append(Fields.Field(name: name.description, value: value))
+        name.withUTF8Buffer { fields.append(contentsOf: $0) }
+        fields += ": ".utf8
+        let start = fields.count
+        fields += value.utf8
+        for index in start..<fields.count where !fields[index].isValueCharacter {
+            fields[index] = .space
+        }
+        fields += "\r\n".utf8
     }
 }
 
@@ -46,12 +50,16 @@ extension ByteWriter {
     ///
     /// - Parameter date: the time of the response in the format of RFC 9110, section 5.6.7.
     public mutating func write(_ head: ResponseHead, date: String) {
-        write(ascii: "HTTP/1.1 \(head.status.rawValue) \(head.status.reason)\r\n")
+        write(ascii: "HTTP/1.1 ")
+        write(ascii: String(head.status.rawValue))
+        write(ascii: " ")
+        write(ascii: head.status.reason)
+        write(ascii: "\r\n")
         write(field: "Date", date)
-        for field in head.fields { write(field: field.name, field.value) }
+        head.fields.withUnsafeBytes { write(raw: $0) }
         switch head.body {
         case .length(let length) where !head.status.isWithoutBody:
-            write(field: "Content-Length", "\(length)")
+            write(field: "Content-Length", String(length))
         case .length, .upgrade: break
         case .chunked: write(field: "Transfer-Encoding", "chunked")
         }

@@ -1,4 +1,5 @@
 import CSimdjson
+import Wire
 
 /// A JSON value (RFC 8259).
 public enum JSONValue: Hashable, Sendable {
@@ -87,7 +88,7 @@ extension JSONValue {
     /// is an error.
     private static func text(_ text: csimdjson_text) throws(JSONError) -> String {
         let bytes = UnsafeRawBufferPointer(start: text.bytes, count: text.count)
-        guard !bytes.contains(0), let valid = String(validating: bytes, as: UTF8.self) else {
+        guard !bytes.contains(0), let valid = String(utf8: bytes) else {
             throw .noText
         }
         return valid

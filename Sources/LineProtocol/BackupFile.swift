@@ -41,7 +41,7 @@ extension ParsedLine {
     ///
     /// - Throws: 400 for a name or path that is not allowed.
     func backupFile(_ index: Int) throws(LineError) -> String {
-        guard let text = LineProtocol.text(bytes(ofArgument: index)), BackupFile.isAllowed(text)
+        guard let text = String(utf8: bytes(ofArgument: index)), BackupFile.isAllowed(text)
         else {
             throw refused(
                 "<file> must be a name, or an absolute path ending in "

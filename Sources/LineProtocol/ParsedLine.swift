@@ -1,3 +1,5 @@
+import Wire
+
 /// The arguments, options and text of one request, split as its verb's row prescribes.
 ///
 /// A parsed line points into the bytes of the request, so the line must not outlive those bytes.
@@ -127,7 +129,7 @@ extension ParsedLine {
     /// length.
     func word() throws(LineError) -> String {
         let raw = UnsafeRawBufferPointer(rebasing: line[textStart...])
-        guard let text = LineProtocol.text(raw) else { throw .notUTF8 }
+        guard let text = String(utf8: raw) else { throw .notUTF8 }
         return text
     }
 
@@ -142,8 +144,7 @@ extension ParsedLine {
         let hasEscape =
             isEscaped && firstIndex(of: UInt8(ascii: "\\"), in: raw, from: 0) != nil
         let bytes = hasEscape ? unescapedText(raw) : []
-        let text =
-            hasEscape ? String(validating: bytes, as: UTF8.self) : LineProtocol.text(raw)
+        let text = hasEscape ? bytes.withUnsafeBytes { String(utf8: $0) } : String(utf8: raw)
         guard let text else { throw .notUTF8 }
         guard text.utf8.count <= LineLimits.textBytesMax else { throw .textTooLong }
         return text
@@ -155,7 +156,7 @@ extension ParsedLine {
             values[slot].isPresent
         else { return nil }
         let raw = UnsafeRawBufferPointer(rebasing: line[values[slot].range])
-        guard let text = values[slot].isQuoted ? unquoted(raw) : LineProtocol.text(raw) else {
+        guard let text = values[slot].isQuoted ? unquoted(raw) : String(utf8: raw) else {
             throw refusedOption("Bad escape or broken UTF-8 in \(option.name)=")
         }
         guard !text.utf8.contains(0) else { throw .holdsNUL }

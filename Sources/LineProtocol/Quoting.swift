@@ -1,3 +1,5 @@
+import Wire
+
 /// The escapes and quotes of values in data lines and options, and of texts in requests.
 
 /// Returns a value as a line contains it: in quotes if the value needs quotes.
@@ -146,7 +148,7 @@ func endOfQuoted(in bytes: UnsafeRawBufferPointer, open: Int) -> Int? {
 /// The result is nil for an unknown escape and for bytes that are not UTF-8.
 func unquoted(_ inside: UnsafeRawBufferPointer) -> String? {
     guard firstIndex(of: UInt8(ascii: "\\"), in: inside, from: 0) != nil else {
-        return text(inside)
+        return String(utf8: inside)
     }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inside.count)
@@ -170,7 +172,7 @@ func unquoted(_ inside: UnsafeRawBufferPointer) -> String? {
             return nil
         }
     }
-    return String(validating: bytes, as: UTF8.self)
+    return bytes.withUnsafeBytes { String(utf8: $0) }
 }
 
 /// Reads the character between the braces of `\u{…}`: 1–6 hexadecimal digits.
@@ -237,11 +239,6 @@ func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         index += 1
     }
     return true
-}
-
-/// Returns the bytes as a string; nil if the bytes are not UTF-8.
-func text(_ bytes: UnsafeRawBufferPointer) -> String? {
-    String(validating: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
 }
 
 extension String {

@@ -1,3 +1,5 @@
+import Wire
+
 /// A line of a reply, parsed by a client.
 public enum ReplyLine: Hashable, Sendable {
     case data(noun: String, ReplyFields)
@@ -15,7 +17,7 @@ public enum ReplyLine: Hashable, Sendable {
     /// Parses a line without its line end; returns nil if the line is no reply of this protocol.
     public init?(_ line: UnsafeRawBufferPointer) {
         guard let head = nextWord(in: line, from: 0), head.lowerBound == 0,
-            let word = text(UnsafeRawBufferPointer(rebasing: line[head]))
+            let word = String(utf8: UnsafeRawBufferPointer(rebasing: line[head]))
         else { return nil }
         if word == "ERR" {
             guard let error = Self.error(line, from: head.upperBound) else { return nil }
@@ -42,8 +44,9 @@ public enum ReplyLine: Hashable, Sendable {
     private static func error(_ line: UnsafeRawBufferPointer, from start: Int) -> LineError? {
         guard let word = nextWord(in: line, from: start), let code = decimal(line[word]),
             (100...999).contains(code),
-            let sentence = text(
-                UnsafeRawBufferPointer(rebasing: line[min(word.upperBound + 1, line.count)...]))
+            let sentence = String(
+                utf8: UnsafeRawBufferPointer(
+                    rebasing: line[min(word.upperBound + 1, line.count)...]))
         else { return nil }
         return LineError(code, sentence)
     }
@@ -107,6 +110,6 @@ public struct ReplyFields: Hashable, Sendable {
     }
 
     private static func text(_ line: UnsafeRawBufferPointer, _ range: Range<Int>) -> String? {
-        LineProtocol.text(UnsafeRawBufferPointer(rebasing: line[range]))
+        String(utf8: UnsafeRawBufferPointer(rebasing: line[range]))
     }
 }

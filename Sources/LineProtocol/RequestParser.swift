@@ -87,7 +87,7 @@ extension ParsedLine {
 extension ParsedLine {
     /// Returns the secret as the client sent it, unchecked: the node compares it with its keys.
     func secret(_ index: Int) throws(LineError) -> Secret {
-        guard let text = LineProtocol.text(bytes(ofArgument: index)) else { throw .notUTF8 }
+        guard let text = String(utf8: bytes(ofArgument: index)) else { throw .notUTF8 }
         return Secret(text)
     }
 }

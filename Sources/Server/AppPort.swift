@@ -153,7 +153,9 @@ actor AppPort: AppHost {
         }
     }
 
-    nonisolated var isEncrypted: Bool { assumeIsolated { $0.encryption != nil } }
+    nonisolated var isEncrypted: Bool {
+        assumeIsolated(with: ()) { port, _ in port.encryption != nil }
+    }
 
     /// - Parameter hasPlace: whether the process has a place for another client.
     private func take(_ connection: Connection, hasPlace: Bool) {
@@ -322,7 +324,7 @@ extension AppPort {
     }
 
     nonisolated func askForTurn(of connection: UInt64) {
-        assumeIsolated { $0.awaitTurn(connection) }
+        assumeIsolated(with: connection) { $0.awaitTurn($1) }
     }
 
     private func awaitTurn(_ connection: UInt64) {
@@ -343,10 +345,12 @@ extension AppPort {
         loop.post {}
     }
 
-    nonisolated var hasTimeToRead: Bool { assumeIsolated { $0.microsecondsLeft > 0 } }
+    nonisolated var hasTimeToRead: Bool {
+        assumeIsolated(with: ()) { port, _ in port.microsecondsLeft > 0 }
+    }
 
     nonisolated func subtract(used: UInt64) {
-        assumeIsolated { $0.microsecondsLeft -= min(used, $0.microsecondsLeft) }
+        assumeIsolated(with: used) { $0.microsecondsLeft -= min($1, $0.microsecondsLeft) }
     }
 
     /// Gives connections the turns that they have asked for, until the time that a turn of the loop
@@ -400,14 +404,18 @@ extension AppPort {
     }
 
     nonisolated var httpDate: String {
-        assumeIsolated { $0.date.text(of: clock.wallMilliseconds) }
+        assumeIsolated(with: clock.wallMilliseconds) { $0.date.text(of: $1) }
     }
 
-    nonisolated func makeID() -> String { assumeIsolated { $0.node?.mintID() ?? "" } }
+    nonisolated func makeID() -> String {
+        assumeIsolated(with: ()) { port, _ in port.node?.mintID() ?? "" }
+    }
 
     nonisolated var keys: KeySet? { assumeIsolated { $0.currentKeys } }
 
-    nonisolated var accounts: Accounts? { assumeIsolated { $0.ownAccounts } }
+    nonisolated var accounts: Accounts? {
+        assumeIsolated(with: ()) { port, _ in port.ownAccounts }
+    }
 
     var currentKeys: KeySet? {
         keySet ?? ownAccounts?.assumeIsolated { $0.keySet }

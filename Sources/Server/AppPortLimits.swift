@@ -1,19 +1,23 @@
 import Chat
 import Gateway
 import LineProtocol
+import Node
 import Wire
 
 /// The limits of what users and addresses may send.
 extension AppPort {
     nonisolated func admits(_ user: UserID) -> Bool {
-        assumeIsolated {
-            guard $0.userRates.isLimited else { return true }
-            return $0.userRates.admits(user.text, milliseconds: clock.milliseconds)
+        assumeIsolated(with: user) { port, user in
+            guard port.userRates.isLimited else { return true }
+            return port.userRates.admits(user.text, milliseconds: port.clock.milliseconds)
         }
     }
 
     nonisolated func admits(from address: String) -> Bool {
-        assumeIsolated { $0.addressRates.admits(address, milliseconds: clock.milliseconds) }
+        assumeIsolated(with: address) { port, address in
+            guard port.addressRates.isLimited else { return true }
+            return port.addressRates.admits(address, milliseconds: port.clock.milliseconds)
+        }
     }
 
     nonisolated func checkUpload(

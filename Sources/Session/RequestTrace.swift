@@ -11,9 +11,9 @@ struct RequestTrace: Sendable {
     /// The time at which the request was read, in microseconds.
     let readAt: UInt64
     /// Whether the request was a line, so that the response is sent as lines.
-    var isLine = true
+    private(set) var isLine = true
     /// Whether the node's metrics count the request; requests of the node itself are not counted.
-    var isCounted = true
+    private(set) var isCounted = true
     /// The error code of the response; nil for a success.
     var code: UInt16?
 
@@ -27,6 +27,15 @@ struct RequestTrace: Sendable {
             case (_, .reads): .read
             case (_, .operates), (_, nil): .other
             }
+    }
+
+    /// The trace of a request that was submitted as a value.
+    ///
+    /// - Parameter traits: the traits of the request's verb; nil for a request of the node itself.
+    init(submitted request: Request, _ traits: Verb.Traits?, readAt: UInt64) {
+        self.init(of: request, traits, readAt: readAt)
+        isLine = false
+        isCounted = traits != nil
     }
 
     /// - Parameter traits: the traits of the line's verb; nil for a line without a known verb.

@@ -16,6 +16,8 @@ package actor Session: ReplySink, SessionInput {
     private let ackLevel: Replication.AckLevel
     let clock: any Clock
     let output: any SessionOutput
+    /// Whether the client sends lines, and no requests are submitted as values.
+    private let isOfLines: Bool
     /// The memory budget of all sessions; nil if there is no limit.
     let memory: ClientMemory?
     var state: ConnectionState
@@ -63,6 +65,7 @@ package actor Session: ReplySink, SessionInput {
         self.node = node
         self.clock = clock
         self.output = output
+        isOfLines = !(output is any ValueOutput)
         self.executor = executor
         self.memory = memory
         self.ackLevel = ackLevel
@@ -93,14 +96,18 @@ package actor Session: ReplySink, SessionInput {
 
     /// Answers a request that was submitted as a value; the output receives the response.
     ///
-    /// - Parameter traits: the traits of the request's verb; nil for a request of the node itself,
-    ///   which is not counted.
-    package func submit(_ request: Request, _ traits: Verb.Traits?) {
+    /// - Parameters:
+    ///   - traits: the traits of the request's verb; nil for a request of the node itself, which is
+    ///     not counted.
+    ///   - isWithToken: whether the output receives the session token as another response.
+    package func submit(
+        _ request: Request, _ traits: Verb.Traits?, withToken isWithToken: Bool = false
+    ) {
         readAt = clock.microseconds
-        var asked = RequestTrace(of: request, traits, readAt: readAt)
-        asked.isLine = false
-        asked.isCounted = traits != nil
-        submitted.append((request, asked))
+        submitted.append((request, RequestTrace(submitted: request, traits, readAt: readAt)))
+        if isWithToken {
+            submitted.append((.token, RequestTrace(submitted: .token, nil, readAt: readAt)))
+        }
         beginShare()
         _ = takeBacklog()
         noteHeld()
@@ -113,7 +120,7 @@ package actor Session: ReplySink, SessionInput {
     ///   is then unchanged.
     package func startAnew() -> Bool {
         guard ring.isEmpty, !hasBacklog, crowdedOut == nil, !waiting.hasWatched, !isEnding,
-            !hasFinished, !node.assumeIsolated({ [id] in $0.hasReadBarriers(of: id) })
+            !hasFinished, !node.assumeIsolated(with: id, { $0.hasReadBarriers(of: $1) })
         else { return false }
         state = ConnectionState(ackLevel: ackLevel)
         return true
@@ -201,16 +208,19 @@ package actor Session: ReplySink, SessionInput {
 // MARK: Lines
 
 extension Session {
-    private var isFull: Bool {
-        isHeld || moving != nil || crowdedOut != nil || isTired
-            || ring.count >= SessionLimits.slotsMax || isHoldingMuch
+    private var isFull: Bool { moving != nil || isOverloaded }
+
+    private var isOverloaded: Bool {
+        isHeld || crowdedOut != nil || isTired || ring.count >= SessionLimits.slotsMax
+            || isHoldingMuch
     }
 
     /// Whether the session has used up its share of this iteration of the event loop.
     private var isTired: Bool { memory != nil && share.isSpent }
 
     private func beginShare() {
-        guard let grant = memory?.assumeIsolated({ $0.grant }) else { return }
+        guard let grant = memory?.assumeIsolated(with: (), { memory, _ in memory.grant })
+        else { return }
         share.begin(grant, now: clock.microseconds)
     }
 
@@ -327,7 +337,9 @@ extension Session {
     }
 
     private func updateReading() {
-        let isPaused = isFull || hasBacklog
+        // Most HTTP requests are followed by a request that delays later ones, for the token of
+        // the response; the connection's reading pauses only once there is a later request.
+        let isPaused = isOverloaded || hasBacklog || isOfLines && moving != nil
         guard isPaused != self.isPaused else { return }
         self.isPaused = isPaused
         output.setReadingPaused(isPaused)

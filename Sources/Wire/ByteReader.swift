@@ -111,13 +111,8 @@ public struct ByteReader: Sendable {
     }
 
     public mutating func readText(limit: Int = .max) throws(WireError) -> String {
-        let slice = try readBytes(limit: limit)
-        // Nearly all texts are ASCII; the general check takes many times as long.
-        let isPlain = slice.withUnsafeBytes { isASCII($0) }
-        if isPlain { return String(decoding: slice, as: UTF8.self) }
-        guard let text = String(validating: slice, as: UTF8.self) else {
-            throw .invalid("UTF-8")
-        }
+        let text = try readBytes(limit: limit).withUnsafeBytes { String(utf8: $0) }
+        guard let text else { throw .invalid("UTF-8") }
         return text
     }
 
@@ -139,18 +134,4 @@ public struct ByteReader: Sendable {
     public mutating func readHash() throws(WireError) -> Hash128 {
         Hash128(high: try readFixed(), low: try readFixed())
     }
-}
-
-/// Whether all bytes are ASCII, as those of nearly every text are.
-public func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var (bits, index) = (0 as UInt64, 0)
-    while index + 8 <= bytes.count {
-        bits |= bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        index += 8
-    }
-    while index < bytes.count {
-        bits |= UInt64(bytes[index])
-        index += 1
-    }
-    return bits & 0x8080_8080_8080_8080 == 0
 }

@@ -51,7 +51,7 @@ struct House {
             Room("ChatClient", .core, "LineProtocol"),
             Room("Manual", .core),
             Room("HTTP", .core, "Wire"),
-            Room("JSON", .core, "CSimdjson"),
+            Room("JSON", .core, "CSimdjson Wire"),
             Room("Crypto", .core, "COpenSSL CSodium Spelling"),
             Room("Compression", .core, "CZlib"),
             Room("Spelling", .core, "CIDN2 CUnistring"),

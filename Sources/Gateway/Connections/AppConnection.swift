@@ -129,7 +129,8 @@ package actor AppConnection: SessionInput {
     }
 
     package func onDrained() {
-        session?.assumeIsolated { $0.onDrained() }
+        // Only an event stream or a WebSocket is read as slowly as its session writes.
+        if bytesOfStream != nil { session?.assumeIsolated { $0.onDrained() } }
         if case .downloading(let download) = phase { fetch(download) }
         if case .responding(let remainder) = phase { send(remainder) }
         readOn()
@@ -202,46 +203,6 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Closes the connection after the current response, because the process is about to end.
-    package func drain() {
-        switch phase {
-        case .reading, .events: close()
-        case .answering(let exchange): exchange.closes = true
-        case .responding(let remainder): remainder.closes = true
-        case .awaiting, .storing: isDraining = true
-        case .downloading(let download): download.closes = true
-        case .socket: closeSocket(.goingAway, "The node stops; connect to another")
-        case .closing: break
-        }
-    }
-
-    /// Closes the connection, so that another client can connect within the limit of connections.
-    package func turnAway() {
-        switch phase {
-        case .reading: fail(HTTPError(.unavailable, LineError.noPlace.sentence))
-        case .socket: closeSocket(.tryAgainLater, LineError.noPlace.sentence)
-        case .answering, .responding, .awaiting, .storing, .downloading, .events, .closing: drain()
-        }
-    }
-
-    /// Returns the complete HTTP response (503) for a client that exceeds the limit of connections.
-    package static func refusal(at milliseconds: UInt64, isEncrypted: Bool) -> [UInt8] {
-        var response = AppResponse(.noPlace)
-        response.closes = true
-        var context = AnswerContext.unread
-        context.isEncrypted = isEncrypted
-        let date = HTTPDate.text(of: milliseconds)
-        return response.head(response.length, in: context, date: date) + response.body.joined()
-    }
-
-    /// Whether the connection has a request whose response is not completely sent.
-    package var isAnswering: Bool {
-        switch phase {
-        case .answering, .responding, .awaiting, .storing, .downloading: true
-        case .reading, .events, .socket, .closing: false
-        }
-    }
-
     /// Processes the received bytes, later if this event-loop iteration has no time left for input.
     private func readOn() {
         if !backlog.isEmpty, !host.hasTimeToRead { askForTurn() }
@@ -270,8 +231,9 @@ package actor AppConnection: SessionInput {
         case .closing: break
         // The client's further bytes are ignored, but the end of its connection is noticed.
         case .events: output.setReadingPaused(false)
+        // A client that awaits its response sends nothing, so most requests pause no reading.
         case .answering, .responding, .awaiting, .storing, .downloading:
-            output.setReadingPaused(true)
+            output.setReadingPaused(!backlog.isEmpty)
         case .socket:
             let isFull = output.queuedBytes >= AppConnection.queuedBytesMax
             output.setReadingPaused(isFull || isSessionFull || !backlog.isEmpty)
@@ -453,25 +415,6 @@ extension AppConnection {
     func send(_ bytes: [UInt8]) {
         written += UInt64(bytes.count)
         output.write(bytes)
-    }
-
-    /// Closes the connection once all queued bytes have been sent.
-    func close() {
-        endViewings()
-        phase = .closing
-        backlog = []
-        // The session ends in a later iteration, since its reply may have called this method.
-        askForTurn()
-        output.finish()
-    }
-
-    func abort() {
-        leavePlaces()
-        endViewings()
-        phase = .closing
-        backlog = []
-        askForTurn()
-        output.abort()
     }
 
     /// Opens a session for a user, or reuses the connection's last one if it was the same user's.

@@ -116,8 +116,8 @@ extension AppConnection {
     /// Submits a client's request to the session, and after it a request for the session token.
     private func submit(_ exchange: Exchange) {
         exchange.stage = .answer
-        submit(exchange.request, exchange.resource.traits)
-        submit(.token)
+        let (request, traits) = (exchange.request, exchange.resource.traits)
+        session?.assumeIsolated { $0.submit(request, traits, withToken: true) }
     }
 
     /// Submits a request to the connection's session.
@@ -199,12 +199,12 @@ extension AppConnection {
         respond(response, isHead: exchange.isHead)
     }
 
-    /// The number of unsent bytes of an event stream or WebSocket; a response to an HTTP request is
-    /// buffered whole and counted separately.
-    var bytesOfStream: Int {
+    /// The number of unsent bytes of an event stream or WebSocket; nil for HTTP requests, whose
+    /// responses are buffered whole and counted separately.
+    var bytesOfStream: Int? {
         switch phase {
         case .events, .socket: output.queuedBytes
-        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .closing: 0
+        case .reading, .answering, .responding, .awaiting, .storing, .downloading, .closing: nil
         }
     }
 

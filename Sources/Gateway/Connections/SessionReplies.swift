@@ -13,22 +13,28 @@ final class SessionReplies: ValueOutput {
     init(of connection: AppConnection) { self.connection = connection }
 
     func receive(_ response: Response) -> Int {
-        connection.assumeIsolated { connection in
-            connection.countingWritten { connection.onResponse(response) }
+        connection.assumeIsolated(with: response) { connection, response in
+            let before = connection.written
+            connection.onResponse(response)
+            return Int(connection.written - before)
         }
     }
 
     var eventForm: EventForm { .json }
 
     func write(_ events: [ToldEvent]) -> Int {
-        connection.assumeIsolated { connection in
-            connection.countingWritten { connection.onEvents(events) }
+        connection.assumeIsolated(with: events) { connection, events in
+            let before = connection.written
+            connection.onEvents(events)
+            return Int(connection.written - before)
         }
     }
 
     func flush() { connection.assumeIsolated { $0.output.flush() } }
 
-    var queuedBytes: Int { connection.assumeIsolated { $0.bytesOfStream } }
+    var queuedBytes: Int {
+        connection.assumeIsolated(with: ()) { connection, _ in connection.bytesOfStream ?? 0 }
+    }
 
     func setReadingPaused(_ isPaused: Bool) {
         connection.assumeIsolated { $0.onSessionFull(isPaused) }
@@ -37,13 +43,4 @@ final class SessionReplies: ValueOutput {
     func finish() { connection.assumeIsolated { $0.close() } }
 
     func abort() { connection.assumeIsolated { $0.abort() } }
-}
-
-extension AppConnection {
-    /// Returns the number of bytes that `work` writes to the connection.
-    func countingWritten(_ work: () -> Void) -> Int {
-        let before = written
-        work()
-        return Int(written - before)
-    }
 }
