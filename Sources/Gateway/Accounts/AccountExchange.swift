@@ -6,8 +6,8 @@ import LineProtocol
 import Session
 import Wire
 
-/// An HTTP request whose response comes asynchronously: from the account actor (`Accounts`), or
-/// after compression on another thread.
+/// The properties of an HTTP request that its response needs later: once the account actor has
+/// answered, another thread has compressed the response, or an upload is stored.
 struct AwaitedAnswer {
     let isHead: Bool
     let closes: Bool
@@ -27,7 +27,7 @@ struct AwaitedAnswer {
 }
 
 extension AppConnection {
-    /// Starts a request about an account, such as a sign-in, which `Accounts` answers later.
+    /// Starts a request about an account, such as a sign-in, which the account actor answers later.
     func begin(
         _ request: AppRequest, _ route: AccountRoute, by access: AccessToken?
     ) throws(LineError) {

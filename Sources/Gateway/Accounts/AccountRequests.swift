@@ -96,7 +96,8 @@ extension Accounts {
         try await end(signIn, of: token.user)
     }
 
-    /// Ends a sign-in; it is no error if the sign-in has already ended or is not known here yet.
+    /// Ends a sign-in; it is no error if the sign-in has already ended or is not known to this node
+    /// yet.
     func end(_ signIn: DeviceSignIn, of user: UserID) async throws(LineError) {
         let end = Mutation(
             EndSignIn(signIn.id, began: signIn.began), at: signIn.address, of: user)
@@ -221,7 +222,8 @@ extension Accounts {
         }
     }
 
-    /// Returns the accounts of an e-mail address, which are stored under either of two digests.
+    /// Returns the accounts with an e-mail address, each stored under the present digest of the
+    /// address or under that of earlier versions.
     ///
     /// An account under the digest that earlier versions used comes first, because another account
     /// may have signed up since under the digest that the present version uses.
@@ -292,7 +294,7 @@ extension Accounts {
     /// Begins a sign-in on an account, and returns its access token and its refresh token.
     ///
     /// - Parameter hash: the hash of the verified password; the sign-in is refused if the account
-    ///   now has another.
+    ///   has another password by now.
     private func begin(
         _ user: UserID, at address: AddressID, judgedBy hash: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {

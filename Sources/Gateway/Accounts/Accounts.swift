@@ -24,7 +24,7 @@ package protocol AccountHost: OwnRequestHost {
     func takeSigningNews() -> SigningNews?
     /// Whether this node creates the cluster's first signing key.
     var makesFirstKey: Bool { get }
-    /// Notifies the open connections that the keys or the revocations of tokens have changed.
+    /// Notifies open connections that the signing keys or the revocations of tokens have changed.
     func onKeysChanged()
     /// Writes a line, which must contain no secret, to the node's log.
     func log(_ line: String)
@@ -231,9 +231,9 @@ package actor Accounts {
 
     // MARK: Limits
 
-    /// Counts an attempt, such as a sign-in, against limits, such as those of a client address.
+    /// Counts an attempt, such as a sign-in, in several counters, such as that of a client address.
     ///
-    /// - Throws: 429 if one of the subjects has to wait before its next attempt.
+    /// - Throws: 429 if one of the counters permits no attempt now.
     func begin(_ subjects: [AttemptLimiter.Subject]) throws(LineError) {
         guard let seconds = attempts.begin(subjects, now: clock.milliseconds) else { return }
         throw .tooManyAttempts(seconds)
@@ -244,8 +244,9 @@ package actor Accounts {
     ///
     /// Checks from a device or an address where the user has signed in before are counted
     /// separately, so that other people's guesses do not lock the user out. A check that fails
-    /// before it compares a password counts only for this pair of account and source. The pause
-    /// after it is at most `AttemptLimiter.shortPause`, because the client was asked to try again.
+    /// before it compares a password is counted only for this pair of account and client. The pause
+    /// after such a check is at most `AttemptLimiter.shortPause`, because the client was told to
+    /// try again.
     ///
     /// - Throws: 429 if a limit is reached, or the error of `compare`.
     func guess(

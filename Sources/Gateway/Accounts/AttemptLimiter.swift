@@ -8,7 +8,7 @@ import Wire
 /// that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each node
 /// counts separately.
 struct AttemptLimiter: Sendable {
-    /// A counter of attempts with its limits; subjects with the same name share one counter.
+    /// The name and limits of a counter of attempts; subjects with the same name share one counter.
     struct Subject: Hashable, Sendable {
         let name: String
         /// The number of attempts that are allowed before pauses between attempts begin.
@@ -40,7 +40,8 @@ struct AttemptLimiter: Sendable {
 
     private var records: [String: Record] = [:]
 
-    /// Counts an attempt for all subjects, such as an account, if none of them has to wait.
+    /// Counts an attempt for all subjects, such as an account and a client address, if none of the
+    /// subjects has to wait.
     ///
     /// - Returns: the seconds that the client has to wait; nil if the attempt may be made now.
     mutating func begin(_ subjects: [Subject], now: UInt64) -> Int? {
@@ -100,26 +101,27 @@ struct AttemptLimiter: Sendable {
 }
 
 extension AttemptLimiter.Subject {
-    /// Guesses of an account's password from one client address.
+    /// The limit of guesses of one account's password from one client address.
     static func guesses(of account: String, from address: String) -> Self {
         Self(name: "guess \(account) from \(address)", free: 5)
     }
 
-    /// Guesses of an account's password by a device that has signed in to it before.
+    /// The limit of guesses of an account's password by one device that has signed in before.
     static func guesses(of account: String, by signIn: DeviceSignIn) -> Self {
         Self(name: "guess \(account) by \(signIn.id)", free: 5)
     }
 
-    /// Guesses of an account's password by all devices that have signed in to it before.
+    /// The limit of guesses of an account's password by all devices that have signed in before.
     static func guessesByDevices(of account: String) -> Self {
         Self(name: "guess \(account) by devices", free: 200)
     }
 
-    /// Guesses of an account's password by devices and from addresses that have not signed in to it
-    /// before.
+    /// The limit of guesses of an account's password by all devices and from all addresses that
+    /// have not signed in to the account before.
     static func guesses(of account: String) -> Self { Self(name: "guess \(account)", free: 200) }
 
-    /// Guesses of any account's password from one client address, which many users may share.
+    /// The limit of guesses of any account's password from one client address; the limit is high,
+    /// because many users may share the address.
     static func guesses(from source: String) -> Self { Self(name: "from \(source)", free: 100) }
 
     /// The limit of sign-ins to one account, even of those that fail in the end, because the
@@ -136,14 +138,14 @@ extension AttemptLimiter.Subject {
         Self(name: "up \(source)", free: 200, pauseMax: 60_000, forgiving: 10_000)
     }
 
-    /// Look-ups of other users by e-mail address; a person who chats does not reach the limit.
+    /// The limit of one user's look-ups of e-mail addresses; a person who chats does not reach it.
     static func lookUps(by user: UserID) -> Self {
         Self(
             name: "look \(user)", free: 30, pauseMin: 10_000, pauseMax: 10_000,
             forgiving: 10_000)
     }
 
-    /// Renewals of sign-ins from one client address whose refresh tokens were refused.
+    /// The limit of failed renewals of sign-ins from one client address.
     static func renewals(from source: String) -> Self {
         Self(name: "renew \(source)", free: 200, pauseMax: 60_000, forgiving: 1_000)
     }

@@ -4,7 +4,7 @@ import Chat
 struct AttemptSource: Sendable {
     /// The network address of the client.
     let address: String
-    /// The sign-in, perhaps ended, that the client's access token names; nil for no such token.
+    /// The sign-in, perhaps ended, that the client's access token names; nil without such a token.
     var signIn: DeviceSignIn?
 }
 

@@ -25,8 +25,8 @@ struct ClusterKeys: Sendable {
     static let settleMilliseconds: UInt64 = 1_000
     /// The age at which the newest signing key is replaced by another, in milliseconds (30 days).
     static let ageMaxMilliseconds: Int64 = 30 * 24 * 3_600_000
-    /// The maximum number of key names that tokens contain and this node does not know, and that
-    /// the node remembers; beyond it, tokens with other unknown keys are refused at once.
+    /// The maximum number of signing keys that tokens name, that this node lacks, and whose arrival
+    /// it expects; tokens that name further unknown keys are refused immediately.
     private static let unknownMax = 256
 
     /// The signing keys, in the order of their creation times.

@@ -11,7 +11,8 @@ package struct EmailAddress: Hashable, Sendable {
 
     /// The e-mail address as the user typed it.
     package let text: String
-    /// The SHA-256 digest of the normalised address, in base64url: an ID that does not reveal it.
+    /// The SHA-256 digest of the normalised address, in base64url: an ID that does not show the
+    /// address.
     package let digest: AddressID
 
     /// Checks the syntax of an e-mail address, but not whether the mailbox exists.

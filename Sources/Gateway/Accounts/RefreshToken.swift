@@ -76,10 +76,11 @@ package struct RefreshToken: Hashable, Sendable {
         SecretDigest(checked: Base64.encode(Digest.sha256(text.utf8)))
     }
 
-    /// Returns the secret of the refresh token that follows this one, derived from this one's
-    /// secret and the client's idempotency key.
+    /// Returns the secret of the refresh token that follows this one, derived from this token's
+    /// secret, the client's idempotency key and a signing key.
     ///
-    /// All nodes derive the same secret, so a client that missed the response may ask another node.
+    /// All nodes derive the same secret, so a client that missed the response may repeat the
+    /// request to another node.
     func nextSecret(for request: String, by key: ClusterKeys.Key) -> [UInt8] {
         Digest.hmacSHA256(
             "next\n\(signIn)\n\(secret)\n\(request)".utf8, key: key.secret)

@@ -7,13 +7,13 @@ import Wire
 /// The decision about an HTTP request, made from its request line and its header fields alone.
 enum Admission {
     case refused(AppResponse)
-    /// A response that needs no session, such as a web page or the public key for pushes.
+    /// A response that needs no session, such as a web page or the public key of Web Push.
     case answered(AppResponse)
     case resource(Route, UserID)
     /// A request about an account; its access token is nil on a route that needs no sign-in.
     case account(AccountRoute, AccessToken?)
     case blob(BlobRoute, UserID)
-    /// The OpenAPI description, for which nobody has to be signed in.
+    /// A request for the OpenAPI description, which needs no sign-in.
     case description
     case socket(AccessToken)
 }
@@ -70,7 +70,8 @@ extension AppConnection {
         }
     }
 
-    /// Returns the response to a request for a web page, without a sign-in; nil for other paths.
+    /// Returns the response to a request for a web page, which needs no sign-in; nil for any other
+    /// request.
     private func page(for head: RequestHead) -> Admission? {
         guard head.target.segments.first != AppConnection.pathOfEvents[0],
             let page = host.pages.assumeIsolated({ $0.answer(to: head) })
@@ -84,12 +85,12 @@ extension AppConnection {
         return .answered(AppResponse(page))
     }
 
-    /// The number of participants in a request that count as one request against the rate limit,
-    /// since the node looks each participant up.
+    /// The number of participants in a request that count as one more request against the user's
+    /// rate limit, because the node looks up each participant.
     private static let guestsOfRequest = 4
 
-    /// Counts a request that adds many participants to a conversation as several requests, if the
-    /// user has an account of the cluster.
+    /// Counts a request that adds many participants to a conversation as several requests against
+    /// the user's rate limit, if the user has an account of the cluster.
     ///
     /// - Throws: 429 if the user exceeds the rate limit.
     func admitGuests(in parameters: [JSONValue.Member], by user: UserID) throws(LineError) {
@@ -103,7 +104,8 @@ extension AppConnection {
 
     private static let methodsOfPages = "GET, HEAD, OPTIONS"
 
-    /// Returns the response with the public VAPID key, with which browsers subscribe to pushes.
+    /// Returns the response with the public VAPID key, which browsers need to subscribe to Web
+    /// Push.
     private func pushKey() -> Admission {
         guard let key = host.pushKey else {
             return .refused(AppResponse(LineError(404, "This cluster pushes nothing")))
@@ -151,8 +153,10 @@ extension AppConnection {
         return (methods + more).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Returns the allowed `Origin` of an HTTP request: the inner optional is nil for no origin or
-    /// for this node's own, the outer one for an origin that is not allowed.
+    /// Returns the `Origin` of an HTTP request, if web pages of this origin may use this node.
+    ///
+    /// The result is `.none` for an origin that is not allowed, and `.some(nil)` if the request has
+    /// no `Origin` or this node's own.
     ///
     /// A request from a page whose origin is not allowed is never executed, even where the browser
     /// would hide the response from the page.
@@ -168,7 +172,8 @@ extension AppConnection {
 
     /// Returns the verified access token of an HTTP request.
     ///
-    /// - Throws: 401 for an invalid token; 503 if its signing key may still propagate to this node.
+    /// - Throws: 401 for an invalid token; 503 if the key that signed the token may still arrive at
+    ///   this node.
     private func access(_ head: RequestHead, onSocket: Bool) throws(LineError) -> AccessToken {
         let token = try accessToken(head, onSocket: onSocket)
         let now = Int64(clamping: clock.wallMilliseconds)
@@ -219,7 +224,8 @@ extension AppConnection {
     }
 }
 
-/// Returns the token of an `Authorization` field: the word behind `Bearer`; nil if there is none.
+/// Returns the token of an `Authorization` field: the word behind `Bearer`; nil for a field without
+/// one token.
 private func bearer(in value: String) -> String? {
     var value = value
     // Characters of a string are slow: to split it into them takes 1 µs for each 100.

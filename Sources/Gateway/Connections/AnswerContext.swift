@@ -31,7 +31,7 @@ struct AnswerContext: Sendable {
 }
 
 extension ResponseHead {
-    /// Adds the CORS header fields that let a page of this origin read the response.
+    /// Adds the CORS header fields that let web pages of an origin read the response; none for nil.
     mutating func add(origin: String?) {
         guard let origin else { return }
         add("Access-Control-Allow-Origin", origin)

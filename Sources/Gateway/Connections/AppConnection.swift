@@ -6,12 +6,11 @@ import Node
 import Session
 import Wire
 
-/// A connection of a client to the port for apps (HTTP and WebSocket), without its socket.
+/// The protocol logic of a client's connection to the port for apps (HTTP and WebSocket).
 ///
-/// A session executes the requests, as for clients of the line protocol, one after the other. Each
-/// HTTP request gets a session without history, since proxies mix the requests of many users; the
-/// last session is reset and reused if it was the same user's. A WebSocket or event stream keeps
-/// one session.
+/// A `Session` object executes the requests, as for clients of the line protocol, one by one. Each
+/// HTTP request gets a new session, since a proxy mixes requests of many users; for the same user,
+/// the last session is reset and reused. A WebSocket or event stream keeps one session.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
@@ -21,7 +20,7 @@ package actor AppConnection: SessionInput {
         /// An uploaded file has arrived, and its last parts are being stored.
         case storing(Upload)
         case downloading(Download)
-        /// `Accounts` handles the request, or another thread compresses the response.
+        /// The account actor handles the request, or another thread compresses the response.
         case awaiting(AwaitedAnswer)
         case events(EventStream)
         case socket(Socket)
@@ -64,7 +63,7 @@ package actor AppConnection: SessionInput {
     private var sessionOwner: (user: UserID, signIn: DeviceSignIn?)?
     /// The last access token that the client sent, as text and with its verified claims.
     var signedIn: (token: String, access: AccessToken)?
-    /// When the connection's last request was answered, or the current one began, in milliseconds.
+    /// When the last request was answered, or the current request began, in milliseconds.
     var since: UInt64
     /// When the client last sent something, in milliseconds.
     var readAt: UInt64
@@ -73,9 +72,9 @@ package actor AppConnection: SessionInput {
     /// The memory use of this connection that was last reported to `ClientMemory`, in bytes.
     var notedBytes = 0
     var isTurnAwaited = false
-    /// The header values of the response to the current request, whichever response it is.
+    /// The header values that any response to the current request gets, even an error.
     private var context = AnswerContext.unread
-    /// Whether the connection's session accepts no more requests for now.
+    /// Whether the `Session` of this connection accepts no more requests for now.
     var isSessionFull = false
     private var hasEnded = false
     /// Whether the connection closes after the response to the current request.
@@ -84,7 +83,7 @@ package actor AppConnection: SessionInput {
     var upload: Upload?
     /// The error of a refused upload whose body is being read; nil for none.
     var uploadRefusal: LineError?
-    /// The request of an upload that has arrived as a whole and is not answered yet.
+    /// The response properties of an upload that has arrived and is not answered; nil for none.
     var stored: AwaitedAnswer?
 
     package init(
@@ -192,7 +191,7 @@ package actor AppConnection: SessionInput {
     }
 
     /// Drops the client's access token, and closes its event stream or WebSocket, if the token is
-    /// not valid with the changed keys.
+    /// not valid after a change of signing keys or revocations.
     package func onKeysChanged() {
         guard let (token, access) = signedIn, !access.isValid(token, host.keys) else { return }
         signedIn = nil
@@ -337,7 +336,7 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Sends a response, perhaps compressed; a later loop iteration reads the next request.
+    /// Sends a response, compressed if possible; a later event-loop iteration reads on.
     func respond(_ response: consuming AppResponse, isHead: Bool) {
         leavePlaces()
         var response = response
@@ -383,7 +382,7 @@ extension AppConnection {
         if !response.closes { askForTurn() }
     }
 
-    /// Sends the head of a response: every response passes here and gets the common header fields.
+    /// Sends the head of an HTTP response, with the header fields that all responses have.
     ///
     /// - Parameter length: the framing of the response body, which is sent afterwards.
     func sendHead(of response: AppResponse, _ length: ResponseHead.Body) {
@@ -419,7 +418,8 @@ extension AppConnection {
 
     /// Opens a session for a user, or reuses the connection's last one if it was the same user's.
     ///
-    /// - Parameter signIn: the sign-in that owns devices which the session registers; nil for none.
+    /// - Parameter signIn: the sign-in that owns the devices which the session registers; nil for
+    ///   none.
     func openSession(of user: UserID, signIn: DeviceSignIn? = nil) {
         if let session, let owner = sessionOwner, owner == (user, signIn),
             session.assumeIsolated({ $0.startAnew() })

@@ -2,7 +2,7 @@ import HTTP
 import LineProtocol
 import Session
 
-/// The ways in which a connection ends.
+/// The end of a connection to the port for apps.
 extension AppConnection {
     /// Closes the connection after the current response, because the process is about to end.
     package func drain() {
@@ -17,7 +17,7 @@ extension AppConnection {
         }
     }
 
-    /// Closes the connection, so that another client can connect within the limit of connections.
+    /// Closes the connection after its current response, so that another client can connect.
     package func turnAway() {
         switch phase {
         case .reading: fail(HTTPError(.unavailable, LineError.noPlace.sentence))
@@ -49,7 +49,7 @@ extension AppConnection {
         endViewings()
         phase = .closing
         backlog = []
-        // The session ends in a later iteration, since its reply may have called this method.
+        // The session ends in a later iteration, since it may be executing and call this method.
         askForTurn()
         output.finish()
     }

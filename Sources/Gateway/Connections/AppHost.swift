@@ -8,7 +8,8 @@ package protocol AppHost: AnyObject, Sendable {
     /// Opens a session for the requests of a user.
     ///
     /// - Parameters:
-    ///   - user: the user with whose rights the session executes requests, whatever user they name.
+    ///   - user: the user with whose rights the session executes requests, even if a request names
+    ///     another user.
     ///   - signIn: the sign-in that owns the devices which the session registers; nil for none.
     ///   - output: the receiver of the session's responses.
     func openSession(
@@ -33,9 +34,10 @@ package protocol AppHost: AnyObject, Sendable {
     /// loads a web page, or since the account actor handles its request.
     func renewArrival(of connection: UInt64)
     /// Takes one of the permits that limit how many parts of files are stored at once; false if
-    /// none is free: `onTurn` of the connection is called once a permit is reserved for it.
+    /// none is free. Then `onTurn` of the connection is called once a permit is reserved for the
+    /// connection.
     func takePartPlace(for connection: UInt64) -> Bool
-    /// Returns permits to store a part of a file, so that waiting uploads get them.
+    /// Gives back permits to store a part of a file, so that waiting uploads get them.
     func giveBack(partPlaces count: Int)
     /// Records that an upload begins on a connection; throws 429 if the user's unfinished uploads
     /// have too many bytes in all.
@@ -71,11 +73,11 @@ package protocol AppHost: AnyObject, Sendable {
     func makeID() -> String
     /// The keys that verify access tokens; nil if nobody can sign in to this node.
     var keys: KeySet? { get }
-    /// The accounts that the cluster itself manages; nil if users sign in with access tokens of an
-    /// app, and if no user can sign in.
+    /// The service for the cluster's own accounts; nil if users sign in with access tokens of an
+    /// app, or if no user can sign in.
     var accounts: Accounts? { get }
-    /// The public VAPID key with which browsers subscribe to pushes; nil if this cluster pushes
-    /// nothing.
+    /// The public VAPID key, which browsers need to subscribe to Web Push; nil if this cluster
+    /// pushes nothing.
     var pushKey: String? { get }
     /// Whether a proxy gives the clients' addresses in `X-Forwarded-For`.
     var isBehindProxy: Bool { get }

@@ -1,6 +1,7 @@
-/// The limits of the port for apps, each with the HTTP status or the action beyond the limit.
+/// The limits of the port for apps; a number such as (413) is the HTTP status of a request beyond
+/// the limit.
 package enum AppLimits {
-    /// The maximum size of a request body, in bytes (413): that of the longest message text with
+    /// The maximum size of a request body, in bytes (413): enough for the longest message text with
     /// every character escaped.
     package static let bodyBytesMax = 128 << 10
     /// The maximum number of file parts being stored at once, over all uploads; an upload that
@@ -9,16 +10,19 @@ package enum AppLimits {
     /// How long a connection keeps the session of its last request for reuse, in milliseconds.
     static let sessionMillisecondsMax: UInt64 = 1_000
     /// The maximum size of a response body, in bytes (413): the body is buffered whole, because the
-    /// field `Grapevine-Token` precedes it and is known only at its end.
+    /// header field `Grapevine-Token` precedes the body, and its value is known only after the
+    /// body.
     package static let answerBytesMax = 8 << 20
     /// The maximum number of e-mail addresses in a request that creates a conversation (400).
     package static let emailsMax = 20
-    /// The minimum size of a response body that is compressed, in bytes; a smaller fits one packet.
+    /// The minimum size of a response body that is compressed, in bytes; a smaller body fits into
+    /// one packet.
     package static let compressedBytesMin = 1 << 10
     /// The maximum size of a response body that is compressed on the event loop, in bytes; a larger
     /// one is compressed on another thread.
     package static let compressedAtOnceMax = 16 << 10
-    /// The maximum size of a response body that is compressed, in bytes: it takes some 10 ms.
+    /// The maximum size of a response body that is compressed, in bytes; compressing so many takes
+    /// some 10 ms.
     package static let compressedBytesMax = 1 << 20
     /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000

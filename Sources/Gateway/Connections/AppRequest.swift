@@ -9,7 +9,8 @@ struct AppRequest {
     let head: RequestHead
     private(set) var body: [UInt8] = []
     let admission: Admission
-    /// The allowed origin of the page that sends the request; nil for no page of another origin.
+    /// The allowed origin of the web page that sends the request; nil if the request has no
+    /// `Origin`, or this node's own.
     let origin: String?
 
     init(_ head: RequestHead, _ admission: Admission, origin: String?) {

@@ -4,7 +4,8 @@ import CRDT
 /// The session token of a client's request that is answered in several steps.
 ///
 /// Each step runs in its own session, which starts with the session token of the client or of the
-/// step before, so that it reads nothing older. The response contains the last step's token.
+/// step before, so that no step reads an older state than the token names. The response contains
+/// the last step's token.
 actor CarriedToken {
     /// The session token of the request that the current task answers; nil for the node's own work.
     @TaskLocal static var current: CarriedToken?

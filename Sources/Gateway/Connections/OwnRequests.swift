@@ -2,21 +2,21 @@ import Admin
 import LineProtocol
 import Session
 
-/// The program that opens sessions for requests that a node makes by itself.
+/// The program that opens sessions for requests that a node, and no client, makes.
 package protocol OwnRequestHost: AnyObject, Sendable {
     /// Opens a session with the rights of an operator.
     func openSession(replyingTo output: any SessionOutput) -> Session
     func closeSession(_ session: Session)
 }
 
-/// The executor of requests that a node makes by itself, with the rights of an operator.
+/// The executor of requests that a node, and no client, makes, with the rights of an operator.
 package actor OwnRequests {
     /// A sequence of requests whose responses have not all arrived.
     private struct Call {
         /// The number of responses that are still missing.
         var left: Int
-        /// The holder of the client's session token, which gets the token that an appended last
-        /// request asks for; nil if no request is appended.
+        /// The object that keeps the session token of the client's request, and gets the new token
+        /// after the last request; nil if the node's work answers no client.
         let carried: CarriedToken?
         /// The response to the last of the requests that the caller gave.
         var response = Response.done
@@ -47,7 +47,8 @@ package actor OwnRequests {
     /// Executes requests of the node itself one after the other, and returns the last response or
     /// the first error.
     ///
-    /// If the current task answers a client's request, the client's session token comes first.
+    /// If the current task answers a client's request, the session first accepts the client's
+    /// session token, so that the requests read no older state.
     func ask(_ requests: [Request]) async -> Result<Response, LineError> {
         lastCall += 1
         let id = lastCall

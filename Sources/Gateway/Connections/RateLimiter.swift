@@ -12,7 +12,8 @@ package struct RateLimiter: Sendable {
     /// The amount, of requests or bytes, that a name may use in `microseconds`; nil for no limit.
     private let most: UInt64?
     private let microseconds: UInt64
-    /// The time at which each name's usage so far would end at an even rate, in microseconds.
+    /// For each name, the time at which its usage so far would end if spread evenly at the
+    /// permitted rate, in microseconds.
     private var dues: [String: UInt64] = [:]
 
     /// - Parameter perSecond: the number of requests per second, of which those of 10 s may be sent

@@ -40,7 +40,8 @@ enum ContentType {
         return match?.type ?? unknown
     }
 
-    /// Returns the stored media type of a file if detection can yield it; `unknown` otherwise.
+    /// Returns a file's stored media type if it is one that this program detects; `unknown`
+    /// otherwise.
     static func known(_ type: String?) -> String {
         signatures.contains { $0.type == type } ? type ?? unknown : unknown
     }

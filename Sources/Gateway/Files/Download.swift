@@ -26,7 +26,8 @@ final class Download {
     private var next = 0
     private var waiting = 0
     private var size: UInt64 = 0
-    /// The tag of the file's content: parts of other content under the same file ID are not sent.
+    /// The entity tag of the file's content; parts of other content with the same file ID are not
+    /// sent.
     private var tagName = ""
     private var tag: EntityTag { EntityTag(tagName) }
 
@@ -126,7 +127,7 @@ final class Download {
         return bytes[skipped..<Int(end)]
     }
 
-    /// The number of the file's part whose response comes next.
+    /// The number of the file's part that the session's next response contains.
     var number: Int { next - waiting }
 
     func onResponse() { waiting -= 1 }

@@ -73,7 +73,7 @@ extension AppConnection {
         if upload.onResponse(response) { host.giveBack(partPlaces: 1) }
     }
 
-    /// Returns an upload's permits to store parts of a file; called in whichever way the upload
+    /// Gives back an upload's permits to store parts of a file; called in whichever way the upload
     /// ends.
     func leavePlaces() {
         var ended = upload
@@ -94,8 +94,8 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Submits the received parts to the session; called in an event-loop iteration of its own,
-    /// since the session may be executing when bytes arrive.
+    /// Submits the received parts of an upload to the session; called in an event-loop iteration of
+    /// its own, because a session that is passing on a response must not be called.
     func feedUpload() {
         guard let upload else { return }
         if let failure = upload.failure { return failUpload(failure) }
@@ -106,7 +106,7 @@ extension AppConnection {
 
     // MARK: Requests
 
-    /// Answers a request to upload or download a file; of an upload, the whole file has arrived.
+    /// Starts a download, or completes an upload whose whole file has arrived.
     func begin(
         _ request: AppRequest, _ route: BlobRoute, by user: UserID
     ) throws(LineError) {

@@ -24,7 +24,7 @@ package struct PartPlaces: Sendable {
         return false
     }
 
-    /// Returns permits to store parts of files, and reserves them for waiting uploads.
+    /// Gives back permits to store parts of files, and reserves them for waiting uploads.
     ///
     /// - Returns: the uploads for which a permit is now reserved.
     package mutating func give(back count: Int) -> ArraySlice<UInt64> {
@@ -36,7 +36,7 @@ package struct PartPlaces: Sendable {
         return next
     }
 
-    /// Removes an upload that has ended, and passes on the permit reserved for it.
+    /// Removes an upload that has ended, and passes the permit reserved for it to the next upload.
     ///
     /// - Returns: the uploads for which a permit is now reserved.
     package mutating func end(_ upload: UInt64) -> ArraySlice<UInt64> {

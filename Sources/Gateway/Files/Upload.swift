@@ -59,7 +59,8 @@ final class Upload {
 
     var hasRequests: Bool { !requests.isEmpty }
 
-    /// Whether a whole part has arrived, so that the node reads no more until it is being stored.
+    /// Whether a whole part has arrived, so that the node reads no more until the part is being
+    /// stored.
     var isFull: Bool { unsent.count >= LineLimits.filePartBytes }
 
     /// Whether a part of the file has arrived that may be stored once it gets a permit.
@@ -149,7 +150,8 @@ final class Upload {
         return requests
     }
 
-    /// - Returns: whether the response was to a write of a part, whose permit is free again.
+    /// - Returns: whether the response was to a write of a part, so that the caller gives back a
+    ///   permit.
     func onResponse(_ response: Response) -> Bool {
         guard !awaited.isEmpty else { return false }
         let isPart = awaited.removeFirst()

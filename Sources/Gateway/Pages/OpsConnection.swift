@@ -3,11 +3,11 @@ import Node
 import Session
 import Wire
 
-/// A connection to the port for operations, such as `/metrics`, without its socket.
+/// The protocol logic of a connection to the port for operations, which serves `/metrics`.
 ///
-/// Requests are answered in their order, one in each iteration of the event loop, because a page
-/// such as `/metrics` takes some milliseconds of the loop's thread, and a client that requests many
-/// must not delay the others.
+/// Requests are answered in their order, one in each iteration of the event loop, because a
+/// response such as that to `/metrics` takes some milliseconds of the event loop's thread, and a
+/// client with many requests must not delay others.
 package actor OpsConnection: SessionInput {
     /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000

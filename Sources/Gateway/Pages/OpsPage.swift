@@ -6,7 +6,7 @@ import LineProtocol
 package protocol NodeReports: Sendable {
     /// Returns the node's metrics in the Prometheus text format.
     func metricsText() -> [UInt8]
-    /// Returns the state of the node, of the members and of all shards, as JSON.
+    /// Returns the state of this node, of the cluster's members and of all shards, as JSON.
     func clusterJSON() -> [UInt8]
     /// Returns the reason why the node is not ready for requests; nil if it is ready.
     func unreadiness() -> LineError?
@@ -24,7 +24,7 @@ struct OpsPage: Equatable {
     /// The web page that the response contains; nil for a report about the node.
     private(set) var page: WebPage?
 
-    /// Creates the response to a request; each page is about the node, and none has users' data.
+    /// Creates the response to a request; no response of this port contains users' data.
     init(for request: RequestHead, of reports: any NodeReports, and pages: WebPages) {
         guard !request.hasBody else {
             self.init(HTTPError(.badRequest, "A request to this port has no body"))

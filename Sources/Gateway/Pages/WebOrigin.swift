@@ -1,9 +1,11 @@
 /// The origin of web pages: a scheme, a host and a port, spelt as browsers send it (RFC 6454,
 /// section 6.1).
 ///
-/// An origin is inserted into `Content-Security-Policy`, so its text may contain nothing else.
+/// An origin is inserted into `Content-Security-Policy`, so its text must contain only a scheme, a
+/// host and a port.
 package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
-    /// The maximum number of origins in one command-line option; the head of each page lists them.
+    /// The maximum number of origins in one command-line option; the response head of each web page
+    /// lists all of them.
     package static let countMax = 64
 
     private let isEncrypted: Bool

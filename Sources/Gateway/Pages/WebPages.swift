@@ -58,7 +58,7 @@ package actor WebPages {
         origins = Set(nodes.map(\.description))
     }
 
-    /// Sets the node whose view of the cluster's members the pages show.
+    /// Sets the node that supplies the members whose addresses `nodes.json` lists.
     package func follow(_ node: Node) { self.node = node }
 
     /// Whether a web origin belongs to a node, so that pages from it may send requests.
@@ -79,7 +79,8 @@ package actor WebPages {
     /// Updates `nodes.json`, the security policy and the allowed origins from members' addresses.
     ///
     /// Nodes that the command-line options name come first, then other members, up to
-    /// `WebOrigin.countMax` in all. A page that is already open keeps its policy and so its nodes.
+    /// `WebOrigin.countMax` in all. A web page that is already open keeps the policy that it was
+    /// loaded with, and so the nodes that it may use.
     ///
     /// - Parameter all: the members whose web pages may still be open in browsers.
     func follow(_ members: [PageAddresses], admitting all: [PageAddresses]) {

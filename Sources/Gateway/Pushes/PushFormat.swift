@@ -4,7 +4,7 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A notification that is to be pushed to one device.
+/// A notification to push to one device, with the user's number of unread messages.
 struct PushNotification {
     let view: NotificationView
     let user: UserID
@@ -75,7 +75,7 @@ package struct PushFormat: Sendable {
         self.contact = contact
     }
 
-    /// The public VAPID key with which browsers subscribe to pushes, in base64url.
+    /// The public VAPID key, which browsers need to subscribe to Web Push, in base64url.
     package var publicKey: String { Base64.encode(vapid.publicKey) }
 
     /// Returns the server that gets pushes to a device token: the scheme and host of the browser's

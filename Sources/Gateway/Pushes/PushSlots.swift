@@ -1,7 +1,7 @@
 /// The limits on concurrent pushes, so that slow devices do not delay pushes to others.
 ///
-/// A push may take 10 s. Devices whose last push failed or was slow have lower limits of their own,
-/// so that most of the permitted pushes remain for other devices.
+/// A push may take 10 s. Devices whose last push failed or was slow have lower limits in common, so
+/// that most of the permitted pushes remain for other devices.
 struct PushSlots {
     /// The maximum numbers of concurrent pushes: in all, to one push server, and to one user's
     /// devices.
@@ -19,8 +19,8 @@ struct PushSlots {
         let isSlow: Bool
     }
 
-    /// The total equals the number of concurrent requests of the HTTP client; 16 users, however
-    /// many devices they have, do not reach the limit of one push server.
+    /// The limits on concurrent pushes to all devices: `all` equals the limit of the HTTP client,
+    /// and 16 users at 3 pushes each stay below the limit of one push server.
     static let bounds = Bounds(all: 128, server: 64, user: 3)
     static let slowBounds = Bounds(all: 32, server: 16, user: 2)
 

@@ -29,11 +29,11 @@ package protocol PushHost: OwnRequestHost {
 
 /// The worker that pushes notifications, as the command `NOTIFICATIONS` lists them, to devices.
 ///
-/// The first live owner of a user's shard watches the user's events and pushes each notification at
-/// least once. A push is recorded in the device's document, so that the next owner does not repeat
-/// it; if a node dies before it records a push, the push is repeated with the same ID. A pushed
-/// notification stays listed until some later ones are pushed, so that its withdrawal can be
-/// pushed, too.
+/// Of the nodes that own a user's shard, the first live one in placement order watches the user's
+/// events and pushes each notification at least once. A push is recorded in the device's document,
+/// so that the next such node does not repeat it; if a node dies before it records a push, the push
+/// is repeated with the same ID. A pushed notification stays on the device's list until some later
+/// ones are pushed, so that its withdrawal can be pushed, too.
 package actor PushWorker {
     /// The outcomes of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
@@ -44,7 +44,7 @@ package actor PushWorker {
         case dropped
     }
 
-    /// A device and its push token: the result of a push does not apply to a later token.
+    /// A device with one push token; the result of a push does not apply to a later token.
     private struct Target: Hashable {
         let user: UserID
         let device: DeviceID
@@ -82,7 +82,8 @@ package actor PushWorker {
     private var queue: [Target] = []
     private var slots = PushSlots()
     private var isDraining = false
-    /// When this node became the first live owner of each shard, in milliseconds.
+    /// For each shard whose first live owner in placement order is this node: since when, in
+    /// milliseconds.
     private var firstSince: [ShardID: UInt64] = [:]
     private var isScanning = false
     private var scanAt: UInt64 = 0
@@ -249,8 +250,8 @@ package actor PushWorker {
 
     // MARK: Pushes
 
-    /// What is known of the pushes to a device and its push token; nil if the device has replaced
-    /// this token.
+    /// The push state of a device with this push token; nil if the device is unknown or has
+    /// replaced the token.
     private subscript(target: Target) -> PushedDevice? {
         get {
             let state = users[target.user]?.devices[target.device]
@@ -337,8 +338,8 @@ package actor PushWorker {
         self[target]?.onRecorded(pushed)
     }
 
-    /// Removes old notifications from a device's list, each by its ID, because another node may
-    /// meanwhile have listed an earlier message that was not pushed.
+    /// Removes old notifications from a device's list one by one, not up to the newest of them,
+    /// because another node may meanwhile have added an earlier one that was not pushed.
     private func takeSurplus(of listed: [ListedPush], of target: Target) async {
         guard isPushed(target) else { return }
         guard let ids = self[target]?.takeSurplus(of: listed) else {

@@ -41,8 +41,10 @@ struct PushedDevice {
     private static let keptMax = 16
     /// The maximum number of notifications that are removed from a device's list at a time.
     private static let takenMax = 64
-    /// The time without a successful push after which a device is removed, in milliseconds: the
-    /// first as the device's list shows it, the second as this node has observed it.
+    /// The times without a successful push after which a device is removed, in milliseconds.
+    ///
+    /// Both must have passed: the first by the device's notification list, the second as observed
+    /// by this node.
     private static let givenUpMilliseconds: UInt64 = 7 * 86_400_000
     private static let givenUpHereMilliseconds: UInt64 = 3_600_000
 
@@ -218,8 +220,10 @@ struct PushedDevice {
         listed.first { !$0.isPushed && !pushed.contains($0.key) }
     }
 
-    /// Whether no push has succeeded for a week by the device's list, and none for an hour while
-    /// this node was running, since a stopped cluster pushes nothing either.
+    /// Whether the device's list shows no successful push for a week, and this node has seen pushes
+    /// fail for an hour.
+    ///
+    /// The list alone is no proof, since a stopped cluster pushes nothing either.
     ///
     /// - Parameter wallMilliseconds: the wall-clock time, in milliseconds since 1970.
     func isGivenUp(by listed: [ListedPush], now: UInt64, wallMilliseconds: UInt64) -> Bool {

@@ -22,7 +22,7 @@ extension LineError {
         codeInAPI == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
     }
 
-    /// The HTTP status of the error: 409 if a limit is reached that does not end by waiting.
+    /// The HTTP status of the error: 409 if a limit is reached that waiting does not lift.
     var codeInAPI: Int { isLastingLimit ? 409 : code }
 
     /// The error message without the syntax of the line protocol, such as `title=` and `<title>`,

@@ -173,7 +173,7 @@ enum OpenAPI {
 
     // MARK: Connections
 
-    /// Writes the paths of requests that no session executes: of the WebSocket and of the push key.
+    /// Writes the OpenAPI paths of the WebSocket and of the public key of Web Push.
     private static func describeConnections(_ writer: inout JSONWriter) {
         writer.object("/v1/socket") {
             $0.object("get") {

@@ -26,7 +26,7 @@ final class Resource: Sendable {
     let answer: HTTPEndpoint.Answer
     /// The options of the verb that an API request may have.
     let options: [Option]
-    /// Whether the request concerns its own connection, and therefore needs a WebSocket.
+    /// Whether the request works only over a WebSocket, because it concerns that connection itself.
     let isForSockets: Bool
     /// The options that the gateway itself adds to each request, with their values.
     let additions: [HTTPEndpoint.Addition]

@@ -17,16 +17,18 @@ struct SocketViewings {
         var renewAt: UInt64
     }
 
-    /// The maximum number of devices per WebSocket, which equals the limit of devices per user.
+    /// The maximum number of devices whose displayed conversations are recorded for one WebSocket;
+    /// it equals the limit of devices per user.
     private static let devicesMax = 32
-    /// The time after which a report is renewed, in milliseconds, well before it expires.
+    /// The time after which the node renews a client's report, before it expires, in milliseconds.
     private static let renewMilliseconds: UInt64 = 240_000
     /// How far a report's hybrid timestamp may be ahead of this node's clock, in milliseconds.
     private static let aheadMilliseconds: UInt64 = 1_000
 
     private var viewings: [String: Viewing] = [:]
 
-    /// Records the conversation that a device displays; nil if the device now displays none.
+    /// Records the request that reports the conversation on a device's display, so that it can be
+    /// renewed; nil if the device now displays no conversation.
     mutating func note(
         _ request: Request?, of device: String, by user: UserID, now: UInt64,
         wallMilliseconds: UInt64

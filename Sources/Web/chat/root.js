@@ -22,8 +22,8 @@ import { Toast } from "./parts/toast.js";
 const firstRunKey = "grapevine.firstRun";
 
 /**
- * The root of the page. Depending on the sign-in, it shows the sign-in page, a new user's first
- * profile form, or the chats.
+ * The root component of the page. It shows the sign-in page if no user is signed in, the profile
+ * form if a user has just signed up, and otherwise the chats.
  */
 export class Root {
     /** @type {MainPage | undefined} */

@@ -1,6 +1,6 @@
 /**
- * The routes of the page, in the URL fragment, so that the back button and links to a chat work
- * without a request.
+ * The routes of the page, which name the view to show. A route is in the URL fragment, so that the
+ * back button and links to a chat work without a request.
  */
 
 /**

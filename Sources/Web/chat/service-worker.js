@@ -10,7 +10,7 @@
  */
 
 const cacheName = "grapevine-shell";
-/** Milliseconds to wait for the node before a cached file is used. */
+/** Milliseconds to wait for the node's response before a cached file is used. */
 const answerMilliseconds = 3000;
 
 /**
@@ -23,9 +23,9 @@ const folders = ["/chat/", "/client/"];
 const worker = /** @type {any} */ (self);
 
 /**
- * The promise of the last push handler. Pushes are handled one after the other, since the
- * withdrawal of a notification may follow it at once, and browsers do not list notifications that
- * are still being shown.
+ * The promise of the last push handler. Pushes are handled one after the other, because a node may
+ * withdraw a notification right after sending it, and browsers do not list a notification, which
+ * is needed to close it, until it is shown.
  */
 let handled = Promise.resolve();
 
@@ -79,8 +79,8 @@ worker.addEventListener("message", (/** @type {any} */ event) => {
 });
 
 /**
- * Responds with the file from the node, so that the page is never older than the node; if the node
- * does not answer, with the cached file.
+ * Returns the requested file from the node, so that the version of the page is that of the node.
+ * If the node does not answer, returns the cached file.
  *
  * @param {Request} request
  * @param {string} path

@@ -95,8 +95,8 @@
  */
 
 /**
- * A report that a user joined or left a conversation; `by` is the user who invited the participant,
- * or the participant who left.
+ * The record that a user joined or left a conversation. For a join, `by` is the user who invited
+ * the participant; otherwise it is the participant who left.
  *
  * @typedef {{kind: "joined" | "left", user: string, by: string, at: string}} MemberChange
  */
@@ -140,8 +140,8 @@
  *
  * Operations are ordered by `id`, compared as strings: the outbox sends the operations of one
  * `lane` (a conversation, "items" or "profile") in this order, one at a time. An operation is
- * acknowledged when the cluster has accepted it. The client applies it to the view until an event
- * or a response of a node includes its effect.
+ * acknowledged when the cluster has accepted it. The client applies the operation to the view until
+ * an event or a response of a node includes the operation's effect.
  *
  * @typedef {{
  *   id: string,
@@ -262,8 +262,9 @@
  */
 
 /**
- * A small synchronous key-value store of strings: the browser's `localStorage`, which survives a
- * crash of the page though not of the machine, or a `Map`. `set` throws if the store is full.
+ * A small synchronous key-value store of strings: the browser's `localStorage`, or a `Map` outside
+ * browsers. Writes to `localStorage` survive a crash of the page, but not always of the machine.
+ * `set` throws if the store is full.
  *
  * @typedef {{
  *   keys: () => Iterable<string>,

@@ -5,7 +5,7 @@ import { texts } from "./texts.js";
 const WIDTH = 640;
 const HEIGHT = 120;
 const SECONDS = 60;
-/** The most points of the chart that are kept; a minute has at most 240 points. */
+/** The most points that the chart keeps; it draws one minute, which has at most 240 points. */
 const POINTS_MAX = 600;
 
 /** The line chart of messages per second over the last minute. */

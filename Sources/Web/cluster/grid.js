@@ -5,7 +5,7 @@ import { texts } from "./texts.js";
 const CELL = 16;
 const HEAD = 44;
 const TOP = 14;
-/** The letters that label distinct digests of a shard; further digests share the last letter. */
+/** The letters for a shard's different digests; the last letter is also for all further digests. */
 const LETTERS = "ABCDEFG";
 
 /** The drawing of the cluster's shards as a grid with a column per shard and a row per node. */

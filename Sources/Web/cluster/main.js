@@ -44,7 +44,7 @@ function cut() {
     void give("partition", selected.join(","), others.join(","));
 }
 
-/** The names of the nodes that answered last; only these can be partitioned. @type {string[]} */
+/** The names of the nodes that answer requests; only they can be partitioned. @type {string[]} */
 let nodes = [];
 
 /** @param {string} text @param {string} kind */
@@ -97,5 +97,5 @@ function setTexts() {
 setTexts();
 const addresses = await loadAddresses(location.origin);
 poll(addresses, (answer) => model.onAnswer(answer));
-// The first redraw is delayed, so that most nodes have answered or failed before it.
+// The first redraw is delayed, so that most nodes have answered a request before it.
 setTimeout(() => setInterval(show, DRAWING_MILLISECONDS), 2 * DRAWING_MILLISECONDS);

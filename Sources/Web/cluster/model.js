@@ -2,12 +2,12 @@
  * @import { Answer, ClusterView, Link, MemberReport, NodeView, Report, ShardView } from "./types.js"
  */
 
-/** The seconds over which the rate of sends is averaged. */
+/** The seconds over which the rate of sent messages is averaged. */
 const RATE_SECONDS = 2;
-/** The most samples of a node's send counter that are kept; `RATE_SECONDS` have fewer. */
+/** The most samples kept of a node's counter of sent messages, enough for `RATE_SECONDS`. */
 const COUNTS_MAX = 16;
 
-/** The page's model of the cluster: the last answer of each node, and its recent send counters. */
+/** The model of the cluster: each node's last answer, and samples of its count of sent messages. */
 export class ClusterModel {
     /** @type {Map<string, Answer>} */
     #answers = new Map();
@@ -95,9 +95,9 @@ function rate(counts, now) {
 }
 
 /**
- * Returns an upper bound of the changes that a node lacks: the most changes that any other node has
- * and does not know to be on that node's disk. The result is 0 if the digests of all its shards
- * equal those of the other nodes.
+ * Returns an upper bound of the changes that a node lacks. Each other node reports how many changes
+ * it has that it does not know to be on that node's disk; the bound is the greatest such number. It
+ * is 0 if the digests of all shards of the node equal those of the other nodes.
  *
  * @param {string} name
  * @param {Report[]} reports
@@ -181,8 +181,9 @@ export function shards(reports) {
 }
 
 /**
- * Returns whether the cluster has converged, by the criterion of `cluster/converged`: all running
- * nodes have equal digests of every shard, and report that they are in sync.
+ * Returns the evidence of whether the cluster has converged, by the criterion of
+ * `cluster/converged`: all running nodes have equal digests of every shard, and report that they
+ * are in sync. `isProven` is true if the cluster has converged.
  *
  * @param {ClusterView} view
  */

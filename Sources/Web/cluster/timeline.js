@@ -12,7 +12,7 @@ export class Timeline {
     /** @type {ClusterView | undefined} */
     #before;
     /**
-     * The time when the nodes last ceased to agree, if they did.
+     * The time when the cluster last ceased to be converged; undefined before the first time.
      * @type {number | undefined}
      */
     #since;

@@ -44,8 +44,8 @@
  *   from: string, to: string, state: "connected"|"cut"|"closed", rttMilliseconds?: number,
  * }} Link
  *
- * The data about a shard that the page shows: `variants` has a number per node, which is the same
- * for nodes with equal digests.
+ * The data about a shard that the page shows. `variants` has a number for each node; nodes with
+ * equal digests of the shard have the same number.
  * @typedef {{
  *   id: number, owners: string[], variants: Map<string, number>, states: Map<string, string>,
  *   isEqual: boolean,

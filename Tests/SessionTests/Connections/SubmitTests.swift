@@ -13,8 +13,9 @@ import Wire
 /// Requests that are values, whose responses the output of a session receives.
 @Suite struct SubmitTests {
     /// An output that keeps what it receives, and says that each response has a thousand bytes.
-    private final class Receiver: SessionOutput {
+    private final class Receiver: ValueOutput {
         nonisolated(unsafe) private(set) var responses: [Response] = []
+        nonisolated(unsafe) private(set) var isPaused = false
         nonisolated(unsafe) var queuedBytes = 0
 
         func receive(_ response: Response) -> Int {
@@ -22,9 +23,7 @@ import Wire
             return 1_000
         }
 
-        func write(_ bytes: [UInt8]) { Issue.record("no request is a line") }
-        func flush() {}
-        func setReadingPaused(_ isPaused: Bool) {}
+        func setReadingPaused(_ isPaused: Bool) { self.isPaused = isPaused }
         func finish() {}
         func abort() {}
     }
@@ -82,6 +81,18 @@ import Wire
         send("m2")
         let written = session.assumeIsolated { $0.written }
         #expect(written == 2_000)
+    }
+
+    @Test func `a request with its token pauses reading only once another request follows`() {
+        let create = CreateConversation(participants: [SubmitTests.alice], title: nil)
+        let mutation = Mutation(create, in: ConversationID(checked: "d"), by: SubmitTests.alice)
+        session.assumeIsolated { $0.submit(.write(mutation), nil, withToken: true) }
+        #expect(!output.isPaused)
+        session.assumeIsolated { $0.submit(.token, nil) }
+        #expect(output.isPaused)
+        node.settle()
+        #expect(!output.isPaused)
+        #expect(output.responses.map { $0.tokenText != nil } == [false, true, true])
     }
 
     private func startAnew() -> Bool { session.assumeIsolated { $0.startAnew() } }

@@ -21,7 +21,7 @@ import { firstUnread } from "./timeline.js";
  */
 
 /**
- * The parts of the page that the conversation uses.
+ * The objects of the chat page that the view of a conversation uses.
  *
  * @typedef {{
  *   client: Client,
@@ -45,7 +45,7 @@ const searchedMax = 500;
 export class ConversationPage {
     /** @type {string | undefined} */
     #id;
-    /** The id of the first message below the "New" line. @type {string | undefined} */
+    /** The id of the first unread message, below the "New" line. @type {string | undefined} */
     #firstNew;
     /**
      * The running search for the first unread message: the id of the last read message, and whether
@@ -166,8 +166,8 @@ export class ConversationPage {
     }
 
     /**
-     * Handles the page being hidden or shown. Messages that arrive while the page is hidden stay
-     * unread, below the "New" line.
+     * Handles the event that the browser hides or shows the page. Messages that arrive while the
+     * page is hidden stay unread, and are shown below the "New" line.
      */
     #onVisibility() {
         // The last read message is determined before `isVisible` marks messages as read.

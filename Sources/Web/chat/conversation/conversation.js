@@ -23,7 +23,7 @@ import { TypingIndicator } from "./typing-indicator.js";
 
 /**
  * The data that is shown for a conversation. `items` has the user's action items, keyed by the id
- * of their message and by their own id; `firstNew` is the id of the message below the "New" line.
+ * of their message and by their own id; `firstNew` is the id of the first unread message.
  *
  * @typedef {{
  *   id: string,

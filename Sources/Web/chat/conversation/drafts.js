@@ -2,7 +2,7 @@ const draftsMax = 100;
 const storageKey = "grapevine.drafts";
 
 /**
- * The user's unsent texts, by conversation; above 100, the oldest is removed.
+ * The user's unsent texts, by conversation. If there are more than 100, the oldest is removed.
  *
  * Drafts survive a reload, and are removed at sign-out. Every access reads `localStorage`, since
  * other tabs of the user also store drafts.

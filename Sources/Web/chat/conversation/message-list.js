@@ -8,11 +8,11 @@ import { RowHeights } from "./row-heights.js";
  * @typedef {import("./message-row.js").MessageRowView} MessageRowView
  */
 
-/** CSS pixels above and below the visible part within which message rows are in the DOM. */
+/** CSS pixels above and below the visible part of the list within which rows are in the DOM. */
 const overscan = 600;
 /** CSS pixels from the list's end within which the list scrolls along with new messages. */
 const endDistance = 80;
-/** The most layout rounds per update; measured heights may make other rows visible in the next. */
+/** The most layout rounds per update; heights measured in one may make other rows visible. */
 const roundsMax = 4;
 const highlightMilliseconds = 1600;
 
@@ -211,7 +211,7 @@ export class MessageList {
         this.events.onEndChange(isAtEnd);
     }
 
-    /** Requests earlier messages when the list is near its top; once until rows are added. */
+    /** Requests earlier messages, once until rows are added, when the list is near its top. */
     #askEarlier() {
         if (!this.hasEarlier || this.element.scrollTop > overscan) return;
         if (this.#earlierAsked === this.#rows.length) return;

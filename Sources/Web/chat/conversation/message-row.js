@@ -47,8 +47,9 @@ const stateIcons = {
 };
 
 /**
- * A row of a conversation: a message bubble, and above it the day heading and the "New" line if
- * they begin at this message. A row that is scrolled out of view is reused for another message.
+ * A row of a conversation: a message bubble, below a day heading if the message is the first of its
+ * day, and below the "New" line if it is the first unread message. A row that is scrolled out of
+ * view is reused for another message.
  */
 export class MessageRow {
     /** @type {MessageRowView | undefined} */
@@ -154,7 +155,7 @@ export class MessageRow {
     }
 
     /**
-     * Sets whether the Tab key reaches the row and its controls; only one row at a time is active.
+     * Sets whether the Tab key reaches the row and its controls, as it does for one row at a time.
      *
      * @param {boolean} isActive
      */

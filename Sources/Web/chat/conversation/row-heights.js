@@ -31,8 +31,8 @@ export class RowHeights {
     }
 
     /**
-     * Computes the positions of rows below each other. Rows that do not fill the height `space` are
-     * moved to its end.
+     * Computes the positions of rows below each other. If the rows do not fill the height `space`,
+     * they are moved down to the bottom of it.
      *
      * @param {{key: string}[]} rows
      * @param {number} space

@@ -9,8 +9,8 @@ import { compare } from "../../client/views/message.js";
 
 /**
  * A message row of a conversation. `day` is set on the first row of each day. A group is a run of
- * messages of one sender: the first row of a group shows the sender's name, the last one the
- * picture.
+ * messages of one sender: the first row of a group shows the sender's name, and the last row shows
+ * the sender's picture.
  *
  * @typedef {{
  *   key: string,

@@ -11,7 +11,7 @@ import { texts } from "../texts.js";
  */
 
 const sliderSteps = 100;
-/** The format of a voice message's text: the duration, since the start of the file lacks it. */
+/** The format of a voice message's text, the duration, which the start of the audio file lacks. */
 const durationText = /^(\d+):(\d\d)$/;
 
 /** @type {VoiceContent | undefined} */

@@ -1,6 +1,6 @@
 /**
- * The access to the rows of a list: the index of a key, the key at an index, the number of rows,
- * and a function that scrolls to a row.
+ * Functions for the rows of a list. They return the index of a row's key, the key at an index and
+ * the number of rows, and scroll to a row.
  *
  * @typedef {{
  *   index: (key: string) => number | undefined,

@@ -10,8 +10,8 @@ import { texts } from "../texts.js";
  */
 
 /**
- * The actions in an open chat. `blockable` returns the other participant of a chat of two; `found`
- * resolves with the participant's name, which may not be loaded yet.
+ * The actions in an open chat. `blockable` returns the other participant of a chat with two
+ * participants; `found` resolves with the participant's name, which may not be loaded yet.
  *
  * @typedef {{
  *   leave: (chat: Chat) => void,

@@ -26,11 +26,12 @@ export class Notifications {
     /** Releases the lock of the conversation on screen. */
     #endView = () => {};
     /**
-     * The promise of the last change of a notification. Changes are made in sequence, since the
-     * deletion of a message may follow the message at once.
+     * The promise that resolves when the last requested notification is shown or closed.
+     * Notifications are changed one at a time, since a message may be deleted right after its
+     * arrival.
      */
     #shown = Promise.resolve();
-    /** The promise of the last change of the push subscription; changes run in sequence. */
+    /** The promise of the last change of the push subscription; one change runs at a time. */
     #subscribed = Promise.resolve();
 
     /** @param {Client} client */
@@ -50,7 +51,8 @@ export class Notifications {
     }
 
     /**
-     * Acquires the lock of the conversation on screen, so that no tab notifies of its messages.
+     * Acquires the lock of the conversation on screen, so that no browser tab shows notifications
+     * of the conversation's messages.
      *
      * @param {string | undefined} conversation
      */

@@ -95,8 +95,9 @@ export class People {
     }
 
     /**
-     * Returns the picture and the key of the colour of a chat: those of the other participant in a
-     * chat of two, otherwise only the chat's id as the key.
+     * Returns the picture of a chat and the key from which the picture's colour is derived. A chat
+     * with two participants has the other participant's picture and id; any other chat has no
+     * picture, and the chat's id as the key.
      *
      * @param {Chat} chat
      * @returns {{key: string, photo?: string}}
@@ -107,7 +108,7 @@ export class People {
     }
 
     /**
-     * Returns the other participant of a chat of two; undefined for other chats.
+     * Returns the other participant of a chat with two participants; undefined for other chats.
      *
      * @param {Chat} chat
      * @returns {string | undefined}

@@ -1,8 +1,8 @@
 /**
  * Functions that create and change DOM elements.
  *
- * The functions write only values that differ, so that rendering the same view twice keeps the
- * focus and the selection, and announces nothing to screen readers.
+ * The functions write only values that differ from those in the DOM, so that rendering the same
+ * view twice keeps the focus and the selection, and announces nothing to screen readers.
  */
 
 /** @typedef {string | number | boolean | undefined | ((event: any) => void)} Attribute */

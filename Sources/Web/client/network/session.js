@@ -17,7 +17,8 @@ import { asFailure, noAnswer } from "./failures.js";
 
 const KEY = "session";
 /**
- * The key in the local store of the last access token, which proves that this device was signed in.
+ * The name of the local store's entry for the last access token, by which nodes recognize this
+ * device at the next sign-in.
  */
 const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";
@@ -96,7 +97,8 @@ export class Session {
     }
 
     /**
-     * Returns the last access token that this device received, which has usually expired.
+     * Returns the last access token that this device received, which has usually expired. The token
+     * identifies the device to nodes at the next sign-in.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -135,7 +137,8 @@ export class Session {
     }
 
     /**
-     * Renews the user's tokens in one tab at a time; other tabs read the new tokens from the store.
+     * Renews the user's tokens in one tab at a time; other tabs read the new tokens from the local
+     * store.
      *
      * @param {string | undefined} refused
      */

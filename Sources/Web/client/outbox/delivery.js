@@ -7,7 +7,7 @@ import { request } from "../network/requests.js";
 /** @import { Session } from "../network/session.js" */
 /** @import { Operation } from "../types.js" */
 
-/** The sender of one user operation to a node; the files of a message are uploaded before it. */
+/** The sender of one user operation to a node; a message is sent after its files are uploaded. */
 export class Delivery {
     #parts;
 

@@ -8,7 +8,7 @@ import { subjectOf } from "../sync/entries.js";
 /** @typedef {import("../sync/entries.js").Entry} Entry */
 /** @typedef {import("../types.js").Action} Action */
 
-/** Milliseconds to wait for the event of an acknowledged operation before its data is reloaded. */
+/** Milliseconds to wait for an acknowledged operation's event; then the client reloads the data. */
 const ECHO_MILLISECONDS = 20_000;
 
 /** The tracker of acknowledged operations whose effects no event or response has shown yet. */
@@ -105,8 +105,8 @@ export class Echoes {
 }
 
 /**
- * Whether the event that a user's operation causes tells which operation caused it. Events about
- * action items do not: they contain only the item's new state.
+ * Whether the event that a user's operation causes identifies the operation. Events about action
+ * items do not, because they contain only the item's new state.
  *
  * @param {Action} action
  */

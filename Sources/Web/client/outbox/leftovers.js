@@ -41,9 +41,9 @@ export class Leftovers {
     }
 
     /**
-     * Removes finished operations from the local store. They are left there if the tab that sent
-     * them was closed before it removed them or learned of a rejection, or if another tab stored an
-     * acknowledged operation again after the operation had finished.
+     * Removes finished operations from the local store. An operation stays there if the tab that
+     * sent it was closed before the tab received the rejection or removed the operation, or if
+     * another tab stored the acknowledged operation again after it had finished.
      */
     async #removeOver() {
         const { entries, onOver, stored } = this.#parts;

@@ -303,8 +303,8 @@ export class Outbox {
     }
 
     /**
-     * Removes an operation whose effect nodes have confirmed. The tab that sends the operations
-     * also removes it from the local store.
+     * Removes an operation whose effect nodes have confirmed, or which timed out after the cluster
+     * accepted it. The tab that sends the operations also removes it from the local store.
      *
      * @param {Entry} entry
      */

@@ -10,9 +10,9 @@ import { compare, lastPinChange, retracted, union } from "../views/message.js";
 /** @typedef {StoredMessage & {waits?: Operation, isSent?: boolean}} LaidMessage */
 
 /*
- * What the user sees is a pure function of the data that nodes have confirmed and the user's
- * pending operations. Removing an operation therefore rolls its change back, and keeps all other
- * changes that have arrived meanwhile.
+ * The view is a pure function of the data that nodes have confirmed and the user's pending
+ * operations. Removing an operation therefore rolls its change back, and keeps all other changes
+ * that have arrived meanwhile.
  */
 
 /**

@@ -5,7 +5,7 @@ import { retracted, storedMessage } from "../views/message.js";
 /** @typedef {{id: string, title: string, due?: string, priority?: "low" | "medium" | "high",
  *   chat?: string, message?: string, done?: boolean, changed: number}} StoredItem */
 
-/** The most ids of deleted action items that are kept, so that no late response restores them. */
+/** The most ids kept of deleted action items, so that no outdated response adds the items again. */
 const ITEM_TOMBSTONES_MAX = 1_000;
 
 /**

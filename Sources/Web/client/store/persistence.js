@@ -178,8 +178,8 @@ function entriesOf(confirmed) {
 }
 
 /**
- * Returns the value to store, with `changed`, the number of an event, reset to 0, since event
- * numbers restart at 0 when the page is opened.
+ * Returns the value to store. Its field `changed`, the number of the last event about the object,
+ * is reset to 0, because event numbers restart at 0 when the page is opened.
  *
  * @param {unknown} value
  */

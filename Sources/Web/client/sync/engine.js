@@ -17,8 +17,8 @@ import { Views } from "../views/views.js";
 /** @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>} CompleteOptions */
 
 /**
- * The number of requests for data that includes all received events, before a stale response is
- * accepted; for each request, a node may take 1 s to catch up.
+ * The number of times that the client requests data that includes all received events, before it
+ * accepts a stale response. For each request, a node may take 1 s to receive the missing changes.
  */
 const SINCE_TRIES = 2;
 

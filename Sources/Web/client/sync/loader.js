@@ -8,13 +8,13 @@ import { compare } from "../views/message.js";
 export const PAGE_COUNT = 50;
 /** The most messages that a node returns in one response. */
 const ANSWER_MAX = 1_000;
-/** The most reads of a history while it lacks a message of which an event reported the deletion. */
+/** The most reads of a history that lacks a message whose deletion an event has reported. */
 const TRIES_MAX = 8;
 /** Milliseconds before an incomplete history is read again; the pause doubles with each read. */
 const TRY_MILLISECONDS = 1_000;
 /** Milliseconds during which events are collected before the data they made stale is reloaded. */
 const GATHER_MILLISECONDS = 150;
-/** Milliseconds for which stale responses are accepted after all nodes lacked recent events. */
+/** Milliseconds for which stale responses are accepted after nodes have lacked received events. */
 const BEHIND_MILLISECONDS = 10_000;
 /** The most user profiles requested at a time. */
 const PROFILES_MAX = 50;
@@ -28,7 +28,7 @@ export class Loader {
     #isScheduled = false;
     /** The requests in progress, by name. @type {Map<string, Promise<void>>} */
     #underWay = new Map();
-    /** The ids of conversations for which nodes last answered 403 or 404. @type {Set<string>} */
+    /** Ids of conversations for which the last response was 403 or 404. @type {Set<string>} */
     #unknown = new Set();
     /**
      * The incomplete reads of each conversation's history: their count, the time of the next read,
@@ -38,7 +38,7 @@ export class Loader {
     #tries = new Map();
     /** Users whose profiles have been requested since the page was opened. */
     #askedUsers = /** @type {Set<string>} */ (new Set());
-    /** The time until which all nodes are assumed to lack some of the events that were received. */
+    /** The time until which nodes are assumed to lack some events that the client has received. */
     #behindUntil = 0;
 
     /**
@@ -150,8 +150,8 @@ export class Loader {
 
     /**
      * Removes messages known only from possibly stale responses if an up-to-date response lacks
-     * them. Those earlier than the response's first message are read again with a higher limit, or
-     * removed if the limit is at its maximum.
+     * them. Messages earlier than the response's first message are read again with a higher limit,
+     * or removed if the limit is at its maximum.
      *
      * @param {ConversationState} conversation
      * @param {any} first the response's first message if earlier messages exist
@@ -191,7 +191,7 @@ export class Loader {
 
     /**
      * Whether the last read of a history was incomplete, the time of the next read has not come,
-     * and no event has arrived since.
+     * and no event has arrived since the last read.
      *
      * @param {string} id
      */
@@ -202,7 +202,7 @@ export class Loader {
     }
 
     /**
-     * Reads the page of messages that precede the loaded messages of a conversation.
+     * Reads up to 50 messages that directly precede the loaded messages of a conversation.
      *
      * @param {string} id
      */
@@ -359,10 +359,10 @@ export class Loader {
      * guarantee that.
      *
      * A stale response may contain messages that have been deleted or unpinned. The node that sent
-     * it reports these changes as events once it receives them. But if the client switches to
-     * another node before, the events are not sent again, because the client's resume token already
-     * includes them. If no node has the latest state, a stale response is used, and its messages
-     * are read again later.
+     * the response reports these changes as events once the node receives them. But a client that
+     * switches to another node before does not get these events, because the client's resume token
+     * already includes them. If the requested nodes lack the latest state, the client uses a stale
+     * response, and reads its messages again later.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}

@@ -8,8 +8,8 @@
 /** @import { Views } from "../views/views.js" */
 
 /**
- * The conversations that are open on the page, and whether the page is visible. Messages of open
- * conversations are marked as read while the page is visible.
+ * The conversations that are open on the web page, and whether the web page is visible. Messages of
+ * open conversations are marked as read while the web page is visible.
  */
 export class Screen {
     #parts;

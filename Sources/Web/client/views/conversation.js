@@ -28,10 +28,11 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  */
 
 /**
- * The context of a request for messages: `asked` is the number of the last event received before
- * the request; `epoch` counts how often the user had hidden the conversation by then; `isApart`
- * means that the messages may lie outside the range of loaded messages; `isSure` means that the
- * response includes all events received before the request.
+ * The data about a request for messages that the client needs to merge the response. `asked` is the
+ * number of the last event received before the request; `epoch` is how many times the user had
+ * hidden the conversation before the request; `isApart` means that the messages may lie outside the
+ * range of loaded messages; `isSure` means that the response includes the effects of all events
+ * received before the request.
  *
  * @typedef {{asked: number, epoch: number, isApart?: boolean, isSure: boolean}} Question
  */
@@ -53,8 +54,8 @@ export const MESSAGES_KEPT_MAX = 500;
  * One conversation as nodes have reported it: a contiguous range of messages up to the newest, and
  * the conversation's row in the chat list.
  *
- * A response removes only messages that are known from a possibly stale response; other deletions
- * arrive as events, of which none is missing.
+ * If a response lacks a message, the client removes the message only if it knows the message solely
+ * from a possibly stale response. All other deletions arrive as events, and no event is missed.
  */
 export class ConversationState {
     /** @type {Map<string, StoredMessage>} */
@@ -89,9 +90,9 @@ export class ConversationState {
     rowChanged = 0;
     isLoaded = false;
     hasEarlier = false;
-    /** The time when the user hid the chat. Only a response makes older messages visible again. */
+    /** The time when the user hid the chat. Older messages reappear only if a response has them. */
     clearedAt = "";
-    /** The number of times the user hid the chat; responses to requests sent before are ignored. */
+    /** The number of times the user hid the chat; hiding it invalidates responses in flight. */
     epoch = 0;
     /** A counter that increases with every change of the conversation, to invalidate its views. */
     version = 0;
@@ -108,7 +109,7 @@ export class ConversationState {
         this.id = id;
     }
 
-    /** The loaded messages without gaps up to the newest, in order, including hidden messages. */
+    /** The loaded messages, hidden or not, without gaps up to the newest, in conversation order. */
     get stretch() {
         if (this.#sorted?.version !== this.version) {
             const list = [...this.messages.values()].filter((message) => !message.isApart);
@@ -117,7 +118,7 @@ export class ConversationState {
         return this.#sorted.list;
     }
 
-    /** The conversation without its messages, as it is stored; a change replaces this object. */
+    /** The conversation without its messages, for the local store; a change makes a new object. */
     get record() {
         if (this.#record?.version !== this.version) {
             const { row, isLoaded, hasEarlier, clearedAt, changes, version } = this;
@@ -166,8 +167,8 @@ export class ConversationState {
     }
 
     /**
-     * Removes messages known only from possibly stale responses, from `first` on, because an
-     * up-to-date response that contains all messages from `first` on lacks them.
+     * Removes those messages from `first` on that are known only from possibly stale responses. The
+     * caller has merged an up-to-date response with all messages from `first` on, which lacks them.
      *
      * @param {StoredMessage} [first] undefined if the response contains all messages
      */
@@ -348,8 +349,8 @@ export class ConversationState {
     }
 
     /**
-     * Merges a node's list of joins and leaves, the latest first. Joins and leaves known only from
-     * events are kept if they are later than the list, or if the list may be stale.
+     * Merges a node's list of joins and leaves, the latest first. Known joins and leaves that the
+     * list lacks are kept if they are later than all of the list, or if the list may be stale.
      *
      * @param {MemberChange[]} answer
      * @param {boolean} isSure
@@ -407,8 +408,8 @@ export class ConversationState {
 }
 
 /**
- * Removes the oldest entry of a map above the limit, since a pending response is least likely to
- * contain the message of the oldest entry.
+ * If a map of changes to messages that have not been loaded has more than `count` entries, removes
+ * the oldest entry: its message is the least likely to be in the response to a request in flight.
  *
  * @param {Map<string, unknown>} map
  * @param {number} count the most entries

@@ -4,12 +4,12 @@ export const DELETED_TEXT = "[Message deleted]";
 /**
  * A confirmed message, as nodes have reported it in responses and events.
  *
- * `changed` is the number of the last event about the message: the response to an earlier request
- * may be older than that event. `visibilityAt` and `pinChangedAt` are the times of the last
+ * `changed` is the number of the last event about the message; the response to a request sent
+ * before that event may be outdated. `visibilityAt` and `pinChangedAt` are the times of the last
  * hide/restore and pin/unpin events, by which repeated old events are ignored. An `isApart` message
  * is outside the loaded range of its conversation, for example an old pinned one. An `isHidden`
- * message was deleted by the user for themselves; it is kept so that no late response brings it
- * back.
+ * message was deleted by the user for themselves; it is kept so that no outdated response adds it
+ * again.
  *
  * @typedef {{
  *   id: string, seq?: string, from: string, at: string,
@@ -24,7 +24,8 @@ export const DELETED_TEXT = "[Message deleted]";
 
 /**
  * Compares messages in conversation order: by time, then by the cluster's sequence number, then by
- * id. Messages stored without a sequence number, by an older version, come first.
+ * id. Of the messages of one time, those that an older version of the client stored without a
+ * sequence number come first.
  *
  * @param {{at: string, seq?: string, id: string}} a
  * @param {{at: string, seq?: string, id: string}} b
@@ -64,7 +65,7 @@ export function lastPinChange(message) {
 }
 
 /**
- * Merges a known message with the version in a response, which may be older.
+ * Merges a known message with the message in a response, which may be older.
  *
  * A deletion for everyone is permanent, and the lists of users who received or read the message are
  * united. Of edits and pins, the later one wins. A response without a pin does not remove the known
@@ -105,8 +106,8 @@ export function merge(known, told, isLate) {
 }
 
 /**
- * Returns the earlier of the two times and sequence numbers that a message may have, because two
- * nodes may both have accepted it.
+ * Returns the time and the sequence number of the earlier of two versions of a message. They differ
+ * if two nodes have both accepted the message.
  *
  * @param {StoredMessage} a
  * @param {StoredMessage} b

@@ -147,8 +147,8 @@ export class Views {
 }
 
 /**
- * Returns a list in which each element that equals one of the previous list is that previous
- * object, so that a page detects changes with `===`.
+ * Returns `list`, with each element that equals the element of the same id in `before` replaced by
+ * that element, so that a page detects changes with `===`.
  *
  * @template {{id: string}} T
  * @param {T[] | undefined} before
