@@ -108,10 +108,10 @@ package final class Connection: LoopHandle, @unchecked Sendable {
         updateReading()
     }
 
-    /// Closes the connection if reading is paused and the peer has reset the connection; costs a
-    /// system call while reading is paused.
+    /// Closes the connection if nothing is read and the peer has reset the connection; costs a
+    /// system call while reading is paused, and after the peer's end.
     func closeIfReset() {
-        if isPaused, !isReading, !isClosing, isReset { close(because: .reset) }
+        if delegate != nil, !isReading, !isClosing, isReset { close(because: .reset) }
     }
 
     /// Ends the output after all that was written; reading goes on.
@@ -179,8 +179,9 @@ extension Connection {
         guard !isClosing else { return }
         loop.checkConfined()
         let isWanted = !hasReachedEnd && (ending == .close || isTLSRising || isOwnerReading)
-        // The TLS layer may hold bytes that came while the owner did not read.
-        if layerState != nil, isOwnerReading { awaitFlush() }
+        // The TLS layer may hold bytes that came while the owner did not read. Without them nothing
+        // is to be done: an owner that resumes at each drain would keep the loop awake for ever.
+        if let layerState, layerState.mayHoldMore, isOwnerReading { awaitFlush() }
         guard isWanted != isReading else { return }
         isReading = isWanted
         guard isWanted else {
@@ -407,7 +408,8 @@ extension Connection {
             return close(because: NetworkError(status, doing: "writing to \(peerAddress)"))
         }
         outgoing.removeAll()
-        if output.count > 0 { awaitFlush() }
+        let isMoreWaiting = output.count > 0 || (layerState?.plain.count ?? 0) > 0
+        if isMoreWaiting { awaitFlush() }
         onDrain()
     }
 

@@ -136,4 +136,23 @@ import Testing
             #expect(halfClosed.serverSees.seen.state.closes.isEmpty)
         }
     }
+
+    @Test func `a reset that follows the peer's end is noticed`() async throws {
+        try await withLoop { loop in
+            let pair = try await Pair(on: loop)
+            try await loop.perform {
+                pair.client.pauseReading()
+                pair.server.write([33])
+                pair.client.endWriting()
+            }
+            try await pair.serverSees.seen.wait { $0.ends == 1 && $0.drains.last == 0 }
+            // The server's byte is unread when the client closes, so the kernel resets.
+            try await loop.perform { pair.client.close() }
+            for _ in 0..<500 where pair.serverSees.seen.state.closes.isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+                try await loop.perform { loop.closeResetConnections() }
+            }
+            #expect(pair.serverSees.seen.state.closes == [.reset])
+        }
+    }
 }

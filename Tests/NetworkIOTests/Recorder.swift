@@ -13,6 +13,7 @@ final class Recorder: ConnectionDelegate, Sendable {
     let seen = Watched(Seen())
     let answer = Lock<(@Sendable (Connection, [UInt8]) -> Void)?>(nil)
     let atEnd = Lock<(@Sendable (Connection) -> Void)?>(nil)
+    let atDrain = Lock<(@Sendable (Connection) -> Void)?>(nil)
 
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         let copy = [UInt8](bytes)
@@ -30,6 +31,7 @@ final class Recorder: ConnectionDelegate, Sendable {
 
     func connection(_ connection: Connection, didDrainTo queuedBytes: Int) {
         seen.change { $0.drains.append(queuedBytes) }
+        atDrain.withLock { $0 }?(connection)
     }
 
     func connectionDidClose(_ connection: Connection, error: NetworkError?) {

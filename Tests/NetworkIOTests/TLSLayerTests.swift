@@ -112,6 +112,44 @@ import Testing
         }
     }
 
+    @Test func `an owner that resumes reading at each drain lets the loop sleep`() async throws {
+        try await withLoop { loop in
+            let ends = try await Ends(on: loop, masking: true)
+            try await ends.bothUp()
+            ends.nearSees.atDrain.withLock { $0 = { $0.resumeReading() } }
+            try await loop.perform {
+                ends.near.write([1])
+                ends.far.write([1])
+            }
+            try await ends.farSees.seen.wait { $0.reads == 1 }
+            try await ends.nearSees.seen.wait { $0.reads == 1 && !$0.drains.isEmpty }
+            try await loop.perform {}
+            let before = ends.nearSees.seen.state.drains.count
+            for _ in 0..<50 { try await loop.perform {} }
+            #expect(ends.nearSees.seen.state.drains.count <= before + 1)
+        }
+    }
+
+    @Test func `what is written while the kernel takes nothing is sent once it takes more`()
+        async throws
+    {
+        try await withLoop { loop in
+            let ends = try await Ends(on: loop, masking: true)
+            try await ends.bothUp()
+            let much = [UInt8](repeating: 33, count: 8_000_000)
+            try await loop.perform {
+                ends.far.pauseReading()
+                ends.near.write(much)
+            }
+            try await loop.perform {}
+            try await loop.perform { ends.near.write([34]) }
+            try await loop.perform {}
+            try await loop.perform { ends.far.resumeReading() }
+            let far = try await ends.farSees.seen.wait { $0.bytes.count > much.count }
+            #expect(far.bytes.last == 34)
+        }
+    }
+
     @Test func `what is written before a layer is up waits for it`() async throws {
         try await withLoop { loop in
             let ends = try await Ends(on: loop, masking: false)

@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect, sync_playwright
 
+from chromium import launch
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PORTS = int(os.environ.get("GRAPEVINE_PORTS", "8700"))
 NODES = ["n1", "n2", "n3"]
@@ -218,8 +220,7 @@ def orders_need_the_token(address):
 
 def main(binary, pictures=None):
     with cluster(os.path.abspath(binary)) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = launch(playwright)
         for scheme in ("light", "dark"):
             it = Page(browser, address, pictures, color_scheme=scheme)
             it.proven()

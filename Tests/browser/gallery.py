@@ -13,6 +13,7 @@ import sys
 import axe_playwright_python
 from playwright.sync_api import sync_playwright
 
+from chromium import launch
 from server import serve
 
 AXE = pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js"
@@ -40,17 +41,22 @@ def findings(page):
     return lines
 
 
-class State:
-    """A state of the gallery in a page of one device, which is shown in different sizes and schemes."""
+class Device:
+    """A page of one device, which shows the states of the gallery in different sizes and schemes."""
 
-    def __init__(self, page, address, name):
-        self.page, self.name, self.problems = page, name, []
+    def __init__(self, context, address):
+        self.page, self.address, self.name, self.problems = context.new_page(), address, "", []
+        page = self.page
         page.on("console", lambda line: line.type == "error" and self.note(line.text))
         page.on("pageerror", lambda error: self.note(str(error)))
         page.on("request", lambda request: request.url.startswith((address, "blob:")) or
                 self.note(f"asks {request.url}"))
-        page.goto(f"{address}/gallery?state={name}")
-        page.wait_for_selector("body[data-is-ready]")
+
+    def show(self, name):
+        """Shows a state."""
+        self.name, self.problems = name, []
+        self.page.goto(f"{self.address}/gallery?state={name}")
+        self.page.wait_for_selector("body[data-is-ready]")
 
     def note(self, problem):
         # A refused form logs its refusal, and a photo that is lost its loss.
@@ -92,8 +98,7 @@ def main():
     views = views_of(options.quick)
     failures = 0
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = launch(playwright)
         page = browser.new_page()
         page.goto(f"{address}/gallery")
         page.wait_for_selector("body[data-is-ready]")
@@ -107,17 +112,16 @@ def main():
         for context in (phone, desk):
             # The page's policy forbids inline scripts; those of the debugger are not bound by it.
             context.add_init_script(path=AXE)
+        devices = [(Device(phone, address), True), (Device(desk, address), False)]
         for name in states:
-            for context, is_phone in ((phone, True), (desk, False)):
-                page = context.new_page()
-                state = State(page, address, name)
+            for device, is_phone in devices:
+                device.show(name)
                 for view, size, scheme in views:
                     if view.startswith("phone") != is_phone:
                         continue
-                    for problem in state.check(view, size, scheme, options.folder):
+                    for problem in device.check(view, size, scheme, options.folder):
                         failures += 1
                         print(f"FAIL {name} {view}: {problem}", flush=True)
-                page.close()
         browser.close()
     print(f"w:gallery: {len(states)} states, {len(views)} views, {failures} findings")
     sys.exit(failures > 0)

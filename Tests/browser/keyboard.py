@@ -13,6 +13,7 @@ import uuid
 
 from playwright.sync_api import expect, sync_playwright
 
+from chromium import launch
 from server import serve
 from world import DESK, PASSWORD
 
@@ -199,8 +200,7 @@ def main():
         options.folder.mkdir(parents=True, exist_ok=True)
     address = options.address or serve()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = launch(playwright)
         for view, size in SIZES.items():
             context = browser.new_context(
                 viewport=size, reduced_motion="reduce", locale="en-GB", service_workers="block")

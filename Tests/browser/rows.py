@@ -22,6 +22,7 @@ import rows_nodes
 import rows_people
 import rows_push
 import rows_shell
+from chromium import launch
 from server import serve
 from world import NeedsFake, NeedsNodes, Place
 
@@ -71,10 +72,8 @@ def main():
     nodes = [node for node in options.nodes.split(",") if node]
     failures = 0
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium",
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--use-fake-device-for-media-stream",
-                  "--use-fake-ui-for-media-stream"])
+        browser = launch(
+            playwright, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
         for name in wanted:
             start = time.monotonic()
             try:

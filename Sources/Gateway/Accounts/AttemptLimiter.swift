@@ -32,8 +32,8 @@ struct AttemptLimiter: Sendable {
     static let pauseMax: UInt64 = 900_000
     /// How long the counter of a subject that makes no attempts is kept, in milliseconds (1 hour).
     static let memoryMilliseconds: UInt64 = 3_600_000
-    /// The longest pause after an attempt that failed before a password was compared, in
-    /// milliseconds.
+    /// The longest time for which the next attempt is refused after one that failed before a
+    /// password was compared, in milliseconds.
     static let shortPause: UInt64 = 250
     /// The maximum number of subjects whose attempts are counted.
     static let recordsMax = 65_536
@@ -111,7 +111,8 @@ extension AttemptLimiter.Subject {
         Self(name: "guess \(account) by \(signIn.id)", free: 5)
     }
 
-    /// The limit of guesses of an account's password by all devices that have signed in before.
+    /// The limit of guesses of an account's password, counted together over all devices that have
+    /// signed in to the account before.
     static func guessesByDevices(of account: String) -> Self {
         Self(name: "guess \(account) by devices", free: 200)
     }

@@ -153,8 +153,8 @@ package actor WebPages {
 // MARK: Contents
 
 extension WebPages {
-    /// The files that are served only at a path other than their own, because the relative links of
-    /// a page depend on its path.
+    /// The files that are served at another URL path instead of their file path, because the
+    /// relative links in a page depend on the page's URL.
     private static let places = [
         "chat/index.html": "",
         "chat/gallery/gallery.html": "gallery",

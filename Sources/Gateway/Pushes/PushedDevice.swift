@@ -32,7 +32,7 @@ struct PushedDevice {
     /// The first and the longest pause between failed pushes to a device, in milliseconds.
     static let pauseMin: UInt64 = 1_000
     static let pauseMax: UInt64 = 300_000
-    /// The number of notifications that fail without a success before the device counts as down.
+    /// The number of consecutive failed notifications after which the device counts as down.
     private static let failedMin = 4
     /// The duration from which on a push counts as slow, in milliseconds.
     private static let slowMilliseconds: UInt64 = 2_000

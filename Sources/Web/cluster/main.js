@@ -44,7 +44,7 @@ function cut() {
     void give("partition", selected.join(","), others.join(","));
 }
 
-/** The names of the nodes that answer requests; only they can be partitioned. @type {string[]} */
+/** The names of the nodes that run now; only these can be cut off. @type {string[]} */
 let nodes = [];
 
 /** @param {string} text @param {string} kind */

@@ -81,7 +81,7 @@ class DayBoundaries {
     #end = -Infinity;
 
     /**
-     * Returns whether a time is on another day than the time of the previous call.
+     * Returns whether a time is on another day than the time given in the previous call.
      *
      * @param {number} at
      */

@@ -29,7 +29,7 @@ const OVER_MAX = 1_000;
 export class Entries {
     /** @type {Map<string, Entry>} */
     #entries = new Map();
-    /** Ids of finished operations, to ignore other tabs' late messages. @type {Set<string>} */
+    /** Ids of finished operations, to ignore late messages about them. @type {Set<string>} */
     #over = new Set();
     #lastID = "";
     #parts;
