@@ -15,7 +15,8 @@ final class CorpusOutput: SessionOutput {
     func write(_ bytes: [UInt8]) { self.bytes += bytes }
     func flush() {}
     var queuedBytes: Int { 0 }
-    func setReadingPaused(_ isPaused: Bool) {}
+    nonisolated(unsafe) private(set) var isPaused = false
+    func setReadingPaused(_ isPaused: Bool) { self.isPaused = isPaused }
     func finish() { isClosed = true }
     func abort() { isClosed = true }
 
@@ -121,6 +122,8 @@ final class CorpusAppClient: CorpusClient {
         connection = opened
         return opened
     }
+
+    var isReadingPaused: Bool { output.isPaused }
 
     func takeBytes() -> [UInt8] {
         let bytes = output.takeBytes()

@@ -121,6 +121,16 @@ import Testing
         #expect(read("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n").status == 431)
     }
 
+    @Test func `a head of the maximum size is read, and one byte more is not, in any pieces`() {
+        let start = "GET / HTTP/1.1\r\nHost: a\r\nX: "
+        let rest = HTTPLimits.headBytesMax - start.utf8.count - 4
+        for piece in [1, 7, 4_096, HTTPLimits.headBytesMax + 1] {
+            let value = String(repeating: "a", count: rest)
+            #expect(read(start + value + "\r\n\r\n", piece: piece).heads.count == 1)
+            #expect(read(start + value + "a\r\n\r\n", piece: piece).status == 431)
+        }
+    }
+
     @Test func `after an error nothing more is read`() {
         let found = read("GET / HTTP/3.0\r\nHost: a\r\n\r\n" + request())
         #expect(found.status == 505 && found.heads.isEmpty)
