@@ -328,12 +328,13 @@ extension Accounts {
             began: token.began, stamp: stamp)
     }
 
-    /// Changes an account and revokes the access tokens issued up to the change, or up to now if
-    /// the outcome of the change is unknown.
+    /// Changes an account, and revokes access tokens before and after the change.
     ///
-    /// The access tokens issued so far are also revoked before the change, so that none stays valid
-    /// if this node dies after the change. A client whose access token is revoked, and whose
-    /// sign-in is still valid, uses its refresh token to get a new access token.
+    /// Before the change, the tokens issued up to `issued` are revoked, so that none stays valid if
+    /// this node dies after the change. After it, those issued up to the time of the change are
+    /// revoked, or up to now if it is unknown whether the account was changed. A client whose
+    /// access token is revoked, and whose sign-in is still valid, uses its refresh token to get a
+    /// new access token.
     ///
     /// - Parameters:
     ///   - name: the ID of the user, or of the sign-in, whose access tokens are revoked.

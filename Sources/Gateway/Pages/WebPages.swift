@@ -12,7 +12,7 @@ package actor WebPages {
     package enum Site: Sendable {
         /// The chat, on the port for apps.
         case chat
-        /// The view of the cluster, on the port for operations.
+        /// The page that shows operators the state of the cluster, on the port for operations.
         case cluster
     }
 

@@ -19,9 +19,9 @@ struct ListedPush {
 
 /// The push state of a device: which listed notifications to push, in which order, and when.
 ///
-/// A notification whose push failed is retried with exponential backoff. If pushes of several
-/// notifications fail without a success, the device counts as down: one push at a time then probes
-/// the device, and the newest notification is tried once without delay.
+/// A notification whose push failed is retried with exponential backoff. If the pushes of several
+/// notifications in a row fail, the device counts as down. While the device is down, only one push
+/// at a time is tried, to probe the device; the newest notification is tried once without delay.
 struct PushedDevice {
     private struct Failure {
         var count = 0

@@ -474,7 +474,8 @@ extension Option {
     /// Whether the option's value is one of the words in a placeholder such as `a|b`.
     var isChoice: Bool { placeholder.contains("|") }
 
-    /// Whether any text is a valid value of the option: its placeholder in the help names no type.
+    /// Whether every text is a valid value of the option, because its placeholder in the help names
+    /// no type.
     var isFreeText: Bool { !isChoice && (placeholder.first != "<" || placeholder == "<token>") }
 }
 

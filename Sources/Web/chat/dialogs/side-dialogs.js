@@ -56,7 +56,8 @@ export class SideDialogs {
     }
 
     /**
-     * Executes the user's answer to the offer of notifications; renders the page before and after.
+     * Executes what the user chose where the page offers notifications, such as to turn them on;
+     * renders the page at once, and again when that is done.
      *
      * @param {() => void | Promise<void>} action
      */
