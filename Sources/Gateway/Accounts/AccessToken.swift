@@ -28,8 +28,8 @@ package struct AccessToken: Hashable, Sendable {
         guard !keys.revokes(self) else { throw .signedOut }
     }
 
-    /// Returns the sign-in, even an ended one, for which the cluster issued an access token; nil if
-    /// no key of the cluster has signed the text.
+    /// Returns the sign-in for which the cluster issued an access token, even if the sign-in has
+    /// ended; nil if no key of the cluster has signed the token.
     static func signIn(shownBy text: String, signedBy keys: KeySet) -> DeviceSignIn? {
         guard keys.rules == nil else { return nil }
         do throws(LineError) {
@@ -100,10 +100,12 @@ package struct AccessToken: Hashable, Sendable {
     /// current keys and revocations.
     package func isValid(_ text: String, _ keys: KeySet?) -> Bool {
         guard let keys else { return false }
-        // The cluster withdraws no signing key, so only a revocation ends a token early.
+        // The cluster withdraws no signing key, so only a revocation invalidates a token before its
+        // expiry.
         guard signIn == nil else { return !keys.revokes(self) }
         do throws(LineError) {
-            // The expiry is checked elsewhere, so the time given here is before it.
+            // The caller checks the expiry elsewhere, so this check uses a time just before the
+            // expiry.
             return try AccessToken(text, signedBy: keys, now: expiresAt - 1) == self
         } catch {
             return false
@@ -113,7 +115,7 @@ package struct AccessToken: Hashable, Sendable {
     /// Returns an access token for a sign-in that was made on the command line, not over HTTP.
     ///
     /// - Parameters:
-    ///   - key: the signing key and its name, as the command `KEYS` lists it.
+    ///   - key: the signing key and its name, as the command `KEYS` lists them.
     ///   - stamp: the hybrid timestamp of the sign-in.
     ///   - start: the time of issue (`iat`), in seconds since 1970.
     package static func issued(

@@ -6,8 +6,8 @@ import LineProtocol
 import Session
 import Wire
 
-/// The properties of an HTTP request that its response needs later: once the account actor has
-/// answered, another thread has compressed the response, or an upload is stored.
+/// The properties of an HTTP request that the node stores until it can respond: until the account
+/// actor has a result, a thread has compressed the response, or an upload is stored.
 struct AwaitedAnswer {
     let isHead: Bool
     let closes: Bool
@@ -27,7 +27,7 @@ struct AwaitedAnswer {
 }
 
 extension AppConnection {
-    /// Starts a request about an account, such as a sign-in, which the account actor answers later.
+    /// Starts an HTTP request about an account, such as a sign-in; the account actor executes it.
     func begin(
         _ request: AppRequest, _ route: AccountRoute, by access: AccessToken?
     ) throws(LineError) {
@@ -63,7 +63,8 @@ extension AppConnection {
         }
     }
 
-    /// Starts the creation of a conversation whose participants are named by e-mail address.
+    /// Starts a request to create a conversation, and looks up the participants that the client
+    /// gives by e-mail address.
     func begin(
         _ request: AppRequest, _ route: Route, by user: UserID,
         with members: [JSONValue.Member], finding emails: [String]
@@ -98,8 +99,8 @@ extension AppConnection {
         if response.closes == false { askForTurn() }
     }
 
-    /// Returns the client address that rate limits use; behind a proxy, the last address in the
-    /// header field `X-Forwarded-For`.
+    /// Returns the client's network address for rate limits: that of the connection or, behind a
+    /// proxy, the last address in the header field `X-Forwarded-For`.
     func source(of head: RequestHead) -> String {
         guard host.isBehindProxy,
             let last = head.fields.values(of: "x-forwarded-for").last?

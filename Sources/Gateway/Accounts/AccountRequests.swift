@@ -64,8 +64,8 @@ extension Accounts {
         let token = try refreshToken(text)
         // This node may know that the sign-in has ended before the stored account shows it.
         if isRevoked(token) { try await end(token) }
-        // If the client repeats this request, a node may have answered the first try with the token
-        // that follows from the second-newest signing key.
+        // If this request is a repetition, the node that executed it first may have derived the
+        // next refresh token from the second-newest signing key.
         let secrets =
             request.map { request in derivingKeys.map { token.nextSecret(for: request, by: $0) } }
             ?? [randomSecret()]
@@ -96,8 +96,8 @@ extension Accounts {
         try await end(signIn, of: token.user)
     }
 
-    /// Ends a sign-in; it is no error if the sign-in has already ended or is not known to this node
-    /// yet.
+    /// Ends a device's sign-in; succeeds even if the sign-in has already ended, or is not known to
+    /// this node yet.
     func end(_ signIn: DeviceSignIn, of user: UserID) async throws(LineError) {
         let end = Mutation(
             EndSignIn(signIn.id, began: signIn.began), at: signIn.address, of: user)
@@ -138,9 +138,10 @@ extension Accounts {
         guard email.digest != address else {
             throw LineError(409, "The account has this e-mail address already")
         }
-        // The new address is stored first: if the node dies before it removes the old address, the
-        // user can sign in with both, and can repeat the request. An account that an earlier
-        // version stored under the digest of another spelling moves, too.
+        // The new address is stored first, so that the user can sign in with both addresses, and
+        // can repeat the request, if the node dies before it removes the old address. An account
+        // that an earlier version of this program stored under another digest of the same address
+        // moves in the same way.
         let holder = try await accounts(of: text).first { $0.address != address }
         guard holder.map({ $0.address == email.digest }) ?? true else { throw .emailInUse }
         let password = account.password
@@ -183,7 +184,7 @@ extension Accounts {
         try await write(Mutation(.revoke(user, through: SigningTable.deletionNow)))
     }
 
-    /// Returns the users whose accounts have these e-mail addresses, in the same order.
+    /// Returns the users whose accounts have these e-mail addresses, in the order of the addresses.
     ///
     /// - Throws: 404 if an address has no account; 429 if the user looks up too many addresses.
     func find(_ emails: [String], for user: UserID) async throws(LineError) -> [UserID] {
@@ -222,11 +223,11 @@ extension Accounts {
         }
     }
 
-    /// Returns the accounts with an e-mail address, each stored under the present digest of the
-    /// address or under that of earlier versions.
+    /// Returns the accounts with an e-mail address, which this version of the program or an earlier
+    /// one has stored, perhaps under different digests of the address.
     ///
-    /// An account under the digest that earlier versions used comes first, because another account
-    /// may have signed up since under the digest that the present version uses.
+    /// An account under the digest that earlier versions used comes first, because another user may
+    /// have signed up later under the digest that the present version uses.
     private func accounts(of email: String) async throws(LineError) -> [AccountView] {
         var accounts: [AccountView] = []
         for digest in try EmailAddress.storedDigests(of: email).reversed() {
@@ -291,10 +292,10 @@ extension Accounts {
             upTo: account.signedInAt, mayBeMissing: true)
     }
 
-    /// Begins a sign-in on an account, and returns its access token and its refresh token.
+    /// Begins a device's sign-in to an account, and returns an access token and a refresh token.
     ///
-    /// - Parameter hash: the hash of the verified password; the sign-in is refused if the account
-    ///   has another password by now.
+    /// - Parameter hash: the hash that the given password matched; the sign-in is refused if the
+    ///   account has another password by now.
     private func begin(
         _ user: UserID, at address: AddressID, judgedBy hash: String, from source: AttemptSource
     ) async throws(LineError) -> SignedInTokens {
@@ -319,9 +320,9 @@ extension Accounts {
             RenewSignIn(token.signIn, renewal, issued: token.stamp, began: token.began),
             at: token.address, of: token.user)
         let stamp = try await stamp(of: renew)
-        // Two nodes that receive one refresh token at the same moment both accept it. Once the
-        // write is acknowledged, all live owners store both renewals, so the same write is refused
-        // for the renewal that has lost.
+        // If two nodes receive one refresh token at the same moment, both accept it at first. Once
+        // the first write is acknowledged, all live owners store both renewals, so that the same
+        // write, if repeated, is refused for one of the two renewals.
         try await write(renew)
         return RefreshToken(
             address: token.address, user: token.user, signIn: token.signIn, secret: secret,
@@ -331,10 +332,9 @@ extension Accounts {
     /// Changes an account, and revokes access tokens before and after the change.
     ///
     /// Before the change, the tokens issued up to `issued` are revoked, so that none stays valid if
-    /// this node dies after the change. After it, those issued up to the time of the change are
-    /// revoked, or up to now if it is unknown whether the account was changed. A client whose
-    /// access token is revoked, and whose sign-in is still valid, uses its refresh token to get a
-    /// new access token.
+    /// this node dies after the change. After the change, the tokens issued up to the time of the
+    /// change are revoked, or up to now if that time is unknown. A client whose access token is
+    /// revoked, and whose sign-in is still valid, uses its refresh token to get a new access token.
     ///
     /// - Parameters:
     ///   - name: the ID of the user, or of the sign-in, whose access tokens are revoked.

@@ -31,7 +31,7 @@ enum AccountRoute: String, CaseIterable, Sendable {
         self.init(rawValue: name)
     }
 
-    /// Returns the HTTP methods of requests about accounts on a path; none for any other path.
+    /// Returns the HTTP methods of the account requests with this URL path; none if there are none.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put, .delete].filter { AccountRoute($0, path) != nil }
     }

@@ -11,16 +11,17 @@ import Wire
 /// for password hashing, the cluster's signing keys, and a log.
 package protocol AccountHost: OwnRequestHost {
     func randomBytes(_ count: Int) -> [UInt8]
-    /// Queues a password computation for a worker thread, in round robin over the client addresses.
+    /// Queues a password computation for a worker thread; the queue serves the client addresses in
+    /// round robin.
     ///
-    /// - Parameter onDone: called on the event loop's thread with the result, or nil if the queue
-    ///   is full.
+    /// - Parameter onDone: called on the event loop's thread with the result, or with nil if the
+    ///   queue is full.
     func start(
         _ work: PasswordWork, from address: String,
         onDone: @escaping @Sendable (PasswordWork.Result?) -> Void
     )
-    /// Returns the signing keys and token revocations that have changed since the last call, and
-    /// all of them at the first call; nil for none.
+    /// Returns the signing keys and token revocations that have changed since the last call (at the
+    /// first call, all of them); nil if none have changed.
     func takeSigningNews() -> SigningNews?
     /// Whether this node creates the cluster's first signing key.
     var makesFirstKey: Bool { get }
@@ -125,7 +126,8 @@ package actor Accounts {
         host.onKeysChanged()
     }
 
-    /// Adds a key that signs tokens if the cluster needs one; called at each tick of a timer.
+    /// Adds a token-signing key if the cluster needs another; called at each tick of the node's
+    /// timer.
     package func onTick() {
         let now = clock.milliseconds
         let waiting = tickWaiters
@@ -140,8 +142,8 @@ package actor Accounts {
         guard !isAddingKey, now >= lookAt else { return }
         lookAt = now + ClusterKeys.lookMilliseconds
         guard keys.needsKey(wallMilliseconds: clock.wallMilliseconds) else { return }
-        // All nodes see that another key is needed. Each adds one with a probability of 1/256 at
-        // each check, so that few do.
+        // All nodes notice that another key is needed. Each node adds one with a probability of
+        // 1/256 at each check, so that few nodes add one at the same time.
         let isMine =
             keys.keys.isEmpty ? host.makesFirstKey : (host.randomBytes(1).first ?? 0) == 0
         guard isMine else { return }
@@ -231,7 +233,8 @@ package actor Accounts {
 
     // MARK: Limits
 
-    /// Counts an attempt, such as a sign-in, in several counters, such as that of a client address.
+    /// Counts an attempt, such as a sign-in, in several counters, such as that of the account and
+    /// that of the client's address.
     ///
     /// - Throws: 429 if one of the counters permits no attempt now.
     func begin(_ subjects: [AttemptLimiter.Subject]) throws(LineError) {
@@ -239,16 +242,15 @@ package actor Accounts {
         throw .tooManyAttempts(seconds)
     }
 
-    /// Runs a password check of an account, which counts as an attempt unless the password is
+    /// Runs a check of an account's password, and counts it as an attempt unless the password is
     /// right.
     ///
-    /// Checks from a device or an address where the user has signed in before are counted
-    /// separately, so that other people's guesses do not lock the user out. A check that fails
-    /// before it compares a password is counted only for this pair of account and client. The pause
-    /// after such a check is at most `AttemptLimiter.shortPause`, because the client was told to
-    /// try again.
+    /// Checks from a device or an address from which the user has signed in before are counted
+    /// separately, so that other people's guesses do not lock the user out. If a check fails before
+    /// it compares a password, it counts only for this pair of account and client. Then the client
+    /// has to wait for at most `AttemptLimiter.shortPause`, because the error asks it to try again.
     ///
-    /// - Throws: 429 if a limit is reached, or the error of `compare`.
+    /// - Throws: 429 if a limit on attempts is reached, or the error that `compare` throws.
     func guess(
         of account: String, from source: AttemptSource,
         comparing compare: () async throws(LineError) -> AccountView?
@@ -289,8 +291,8 @@ package actor Accounts {
 
     func randomSecret() -> [UInt8] { host.randomBytes(32) }
 
-    /// The two newest signing keys, the newest first: a node may have derived a client's next
-    /// refresh token from either.
+    /// The two newest signing keys, the newest first, because a node may have derived a client's
+    /// next refresh token from either.
     var derivingKeys: [ClusterKeys.Key] { Array(keys.keys.suffix(2).reversed()) }
 
     /// Waits, for at most `signerMilliseconds`, until this node has a key to sign tokens, because a
@@ -323,8 +325,8 @@ package actor Accounts {
             user: refresh.user, accessToken: access, refreshToken: refresh.text(signedBy: key))
     }
 
-    /// Returns the sign-in, which may have ended, for which the cluster issued an access token; nil
-    /// for any other text.
+    /// Returns the sign-in for which the cluster issued an access token, even if the sign-in has
+    /// ended; nil for any other text.
     func signIn(shownBy text: String?) -> DeviceSignIn? {
         guard let text, let keySet else { return nil }
         return AccessToken.signIn(shownBy: text, signedBy: keySet)

@@ -3,10 +3,10 @@ import Wire
 
 /// The limiter of password guesses and of requests that are expensive for the cluster.
 ///
-/// Each subject, such as a pair of an account and a client address, has some attempts without a
-/// pause; then each attempt doubles the pause before the next. An attempt counts when it begins, so
-/// that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each node
-/// counts separately.
+/// Each subject, such as an account together with a client address, may make some attempts without
+/// a pause. Each further attempt doubles the pause before the next one. An attempt counts when it
+/// begins, so that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each
+/// node counts separately.
 struct AttemptLimiter: Sendable {
     /// The name and limits of a counter of attempts; subjects with the same name share one counter.
     struct Subject: Hashable, Sendable {
@@ -16,7 +16,7 @@ struct AttemptLimiter: Sendable {
         /// The shortest and the longest pause between two attempts, in milliseconds.
         var pauseMin: UInt64 = 0
         var pauseMax = AttemptLimiter.pauseMax
-        /// The time after which the counter of attempts decreases by one, in milliseconds.
+        /// The interval at which the counter of attempts decreases by one, in milliseconds.
         var forgiving: UInt64 = 600_000
     }
 
@@ -24,7 +24,8 @@ struct AttemptLimiter: Sendable {
         var attempts = 0
         /// The time until which attempts are refused, in milliseconds.
         var blockedUntil: UInt64 = 0
-        /// When the counter of attempts started or was last decreased with time, in milliseconds.
+        /// When the counter of attempts was created, or last decreased as time passed, in
+        /// milliseconds.
         var triedAt: UInt64 = 0
     }
 
@@ -32,8 +33,8 @@ struct AttemptLimiter: Sendable {
     static let pauseMax: UInt64 = 900_000
     /// How long the counter of a subject that makes no attempts is kept, in milliseconds (1 hour).
     static let memoryMilliseconds: UInt64 = 3_600_000
-    /// The longest time for which the next attempt is refused after one that failed before a
-    /// password was compared, in milliseconds.
+    /// The longest pause after an attempt that failed before a password was compared, in
+    /// milliseconds.
     static let shortPause: UInt64 = 250
     /// The maximum number of subjects whose attempts are counted.
     static let recordsMax = 65_536
@@ -88,7 +89,7 @@ struct AttemptLimiter: Sendable {
     /// Resets the counter of a subject whose last attempt had the right password.
     mutating func forgetAll(of subject: Subject) { records[subject.name] = nil }
 
-    /// Removes the expired counters of attempts once the maximum number of counters is reached and,
+    /// If the maximum number of counters is reached, removes the expired counters of attempts and,
     /// if that is not enough, the older half of the counters.
     private mutating func dropOldest(now: UInt64) {
         guard records.count >= AttemptLimiter.recordsMax else { return }
@@ -101,32 +102,32 @@ struct AttemptLimiter: Sendable {
 }
 
 extension AttemptLimiter.Subject {
-    /// The limit of guesses of one account's password from one client address.
+    /// The limit on guesses of one account's password from one client address.
     static func guesses(of account: String, from address: String) -> Self {
         Self(name: "guess \(account) from \(address)", free: 5)
     }
 
-    /// The limit of guesses of an account's password by one device that has signed in before.
+    /// The limit on guesses of an account's password by one device that has signed in before.
     static func guesses(of account: String, by signIn: DeviceSignIn) -> Self {
         Self(name: "guess \(account) by \(signIn.id)", free: 5)
     }
 
-    /// The limit of guesses of an account's password, counted together over all devices that have
+    /// The limit on guesses of an account's password, counted together over all devices that have
     /// signed in to the account before.
     static func guessesByDevices(of account: String) -> Self {
         Self(name: "guess \(account) by devices", free: 200)
     }
 
-    /// The limit of guesses of an account's password by all devices and from all addresses that
-    /// have not signed in to the account before.
+    /// The limit on guesses of an account's password, counted together over all devices and
+    /// addresses that have not signed in to the account before.
     static func guesses(of account: String) -> Self { Self(name: "guess \(account)", free: 200) }
 
-    /// The limit of guesses of any account's password from one client address; the limit is high,
+    /// The limit on guesses of any account's password from one client address; the limit is high,
     /// because many users may share the address.
     static func guesses(from source: String) -> Self { Self(name: "from \(source)", free: 100) }
 
-    /// The limit of sign-ins to one account, even of those that fail in the end, because the
-    /// cluster stores each sign-in for a while.
+    /// The limit on sign-ins to one account with the right password, because the cluster stores
+    /// each sign-in for a while; a sign-in that fails after the password check counts, too.
     static func signIns(of account: String) -> Self {
         Self(name: "in \(account)", free: 60, pauseMax: 60_000, forgiving: 10_000)
     }
@@ -139,14 +140,15 @@ extension AttemptLimiter.Subject {
         Self(name: "up \(source)", free: 200, pauseMax: 60_000, forgiving: 10_000)
     }
 
-    /// The limit of one user's look-ups of e-mail addresses; a person who chats does not reach it.
+    /// The limit on one user's look-ups of e-mail addresses, which a person who chats does not
+    /// reach.
     static func lookUps(by user: UserID) -> Self {
         Self(
             name: "look \(user)", free: 30, pauseMin: 10_000, pauseMax: 10_000,
             forgiving: 10_000)
     }
 
-    /// The limit of failed renewals of sign-ins from one client address.
+    /// The limit on failed renewals of sign-ins from one client address.
     static func renewals(from source: String) -> Self {
         Self(name: "renew \(source)", free: 200, pauseMax: 60_000, forgiving: 1_000)
     }

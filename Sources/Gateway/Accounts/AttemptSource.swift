@@ -10,7 +10,8 @@ struct AttemptSource: Sendable {
 
 /// The client addresses from which users have signed in recently, as one node remembers them.
 ///
-/// Wrong passwords from other addresses do not lock out a user who signs in from a remembered one.
+/// A user who signs in from a remembered address is not locked out by wrong passwords that come
+/// from other addresses.
 struct KnownAddresses: Sendable {
     /// The maximum number of remembered pairs of an account and a client address; beyond it, the
     /// half with the oldest sign-ins is removed.

@@ -23,20 +23,20 @@ struct ClusterKeys: Sendable {
     static let comingMilliseconds: UInt64 = 1_000
     /// The time between a signing key's arrival at this node and its first use, in milliseconds.
     static let settleMilliseconds: UInt64 = 1_000
-    /// The age at which the newest signing key is replaced by another, in milliseconds (30 days).
+    /// The age of the newest signing key at which a node adds another, in milliseconds (30 days).
     static let ageMaxMilliseconds: Int64 = 30 * 24 * 3_600_000
-    /// The maximum number of signing keys that tokens name, that this node lacks, and whose arrival
-    /// it expects; tokens that name further unknown keys are refused immediately.
+    /// The maximum number of unknown signing keys, named by tokens, whose arrival this node
+    /// expects; tokens that name further unknown keys are refused immediately.
     private static let unknownMax = 256
 
     /// The signing keys, in the order of their creation times.
     private(set) var keys: [Key] = []
     private(set) var revocations = Revocations()
     /// The time up to which this node has received other nodes' changes of keys and revocations, in
-    /// milliseconds; nil before the first of them.
+    /// milliseconds; nil before this node has applied any.
     private(set) var readAt: UInt64?
-    /// When a token first named each signing key that this node lacks, in milliseconds, by key
-    /// name.
+    /// For each signing key that this node lacks, by key name: when a token first named the key, in
+    /// milliseconds.
     private var unknown: [String: UInt64] = [:]
 
     var keySet: KeySet? {

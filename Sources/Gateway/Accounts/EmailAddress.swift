@@ -31,14 +31,14 @@ package struct EmailAddress: Hashable, Sendable {
         digest = EmailAddress.digest(of: Array("\(local)@\(domain)".utf8))
     }
 
-    /// The digests under which an account with this e-mail address may be stored: the current one,
-    /// and that of earlier versions if it differs.
+    /// The digests under which an account with this e-mail address may be stored: the current
+    /// digest and, if it differs, the digest that earlier versions of this program used.
     private var storedDigests: [AddressID] {
         [digest] + [EmailAddress.earlierDigest(of: text)].filter { $0 != digest }
     }
 
     /// Returns the digests under which an account with an e-mail address may be stored: the current
-    /// one, then that of earlier versions, which normalised only the case of ASCII letters.
+    /// one, then that of earlier program versions, which normalised only the case of ASCII letters.
     ///
     /// - Throws: 400 for an invalid address.
     package static func storedDigests(of text: String) throws(LineError) -> [AddressID] {

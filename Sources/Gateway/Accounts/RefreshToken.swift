@@ -5,7 +5,7 @@ import Wire
 
 /// The single-use token by which a device renews its access token and continues its sign-in.
 ///
-/// Tokens are signed, so that a genuine token used a second time differs from a forged one.
+/// Refresh tokens are signed, so that a node can tell a genuine token used twice from a forged one.
 package struct RefreshToken: Hashable, Sendable {
     /// The digest of the user's e-mail address, under which the account is stored.
     let address: AddressID
@@ -79,8 +79,8 @@ package struct RefreshToken: Hashable, Sendable {
     /// Returns the secret of the refresh token that follows this one, derived from this token's
     /// secret, the client's idempotency key and a signing key.
     ///
-    /// All nodes derive the same secret, so a client that missed the response may repeat the
-    /// request to another node.
+    /// All nodes derive the same secret, so a client that did not receive the response may send the
+    /// same request to another node.
     func nextSecret(for request: String, by key: ClusterKeys.Key) -> [UInt8] {
         Digest.hmacSHA256(
             "next\n\(signIn)\n\(secret)\n\(request)".utf8, key: key.secret)

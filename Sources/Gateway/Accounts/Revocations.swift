@@ -18,7 +18,8 @@ extension DeviceSignIn {
 
 /// The revocations of access tokens whose expiry time has not passed.
 struct Revocations: Hashable, Sendable {
-    /// The hybrid timestamp up to which access tokens are revoked, by ID of a user or a sign-in.
+    /// For each ID of a user or a sign-in: the hybrid timestamp up to which access tokens are
+    /// revoked.
     private(set) var stamps: [String: UInt64] = [:]
 
     /// Whether an access token is revoked, because its sign-in has ended, or began no later than
@@ -32,6 +33,7 @@ struct Revocations: Hashable, Sendable {
         stamps[name] = max(stamps[name] ?? 0, stamp)
     }
 
-    /// Removes a revocation once all access tokens to which it applies have expired.
+    /// Removes a user's or a sign-in's revocation; called once all tokens that it revokes have
+    /// expired.
     mutating func remove(_ name: String) { stamps[name] = nil }
 }

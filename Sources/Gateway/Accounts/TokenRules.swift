@@ -73,8 +73,8 @@ extension UserID {
 
     /// Creates the user name for the subject of a token; nil for an empty subject.
     ///
-    /// A subject that is no valid user name, such as `auth0|5f7c`, is encoded: each subject has one
-    /// user name, and no two subjects have the same.
+    /// A subject that is no valid user name, such as `auth0|5f7c`, is encoded, so that each subject
+    /// has one user name, and no two subjects share one.
     package init?(subject: String) {
         guard !subject.isEmpty else { return nil }
         if let user = UserID(subject), !subject.hasPrefix(UserID.encodedPrefix) {

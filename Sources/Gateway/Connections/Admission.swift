@@ -85,8 +85,8 @@ extension AppConnection {
         return .answered(AppResponse(page))
     }
 
-    /// The number of participants in a request that count as one more request against the user's
-    /// rate limit, because the node looks up each participant.
+    /// The number of participants in one request that make the request count once more against the
+    /// user's rate limit, because the node looks up each participant.
     private static let guestsOfRequest = 4
 
     /// Counts a request that adds many participants to a conversation as several requests against
@@ -158,7 +158,7 @@ extension AppConnection {
     /// The result is `.none` for an origin that is not allowed, and `.some(nil)` if the request has
     /// no `Origin` or this node's own.
     ///
-    /// A request from a page whose origin is not allowed is never executed, even where the browser
+    /// A request from a page whose origin is not allowed is never executed, even if the browser
     /// would hide the response from the page.
     private func allowedOrigin(of head: RequestHead) -> String?? {
         let origins = head.fields.values(of: "origin")
@@ -204,8 +204,8 @@ extension AppConnection {
 
     /// Returns the access token that an HTTP request contains.
     ///
-    /// A web page cannot set `Authorization` on a WebSocket handshake, so there the token may be
-    /// offered in `Sec-WebSocket-Protocol`, as `bearer.<token>`.
+    /// A web page cannot set `Authorization` on a WebSocket handshake, so a handshake may contain
+    /// the token in `Sec-WebSocket-Protocol` instead, as `bearer.<token>`.
     private func accessToken(_ head: RequestHead, onSocket: Bool) throws(LineError) -> String {
         let values = head.fields.values(of: "authorization")
         if let value = values.first {
@@ -224,11 +224,11 @@ extension AppConnection {
     }
 }
 
-/// Returns the token of an `Authorization` field: the word behind `Bearer`; nil for a field without
-/// one token.
+/// Returns the token in an `Authorization` field, which is the only word after `Bearer`; nil for a
+/// field of any other form.
 private func bearer(in value: String) -> String? {
     var value = value
-    // Characters of a string are slow: to split it into them takes 1 µs for each 100.
+    // The field is parsed as bytes, because splitting a string into characters takes 1 µs per 100.
     return value.withUTF8 { bytes in
         let space = UInt8(ascii: " ")
         guard let end = bytes.firstIndex(of: space),

@@ -16,8 +16,8 @@ struct AnswerContext: Sendable {
 
     /// The header values of the response to an HTTP request that could not be parsed.
     ///
-    /// The page that sent the request is unknown, and the error contains no secret, so pages of any
-    /// origin may read the response.
+    /// The origin of the page that sent the request is unknown, and the error contains no secret,
+    /// so pages of any origin may read the response.
     static let unread = AnswerContext(origin: "*")
 
     /// Returns the `X-Request-Id` of an HTTP request; nil if it is missing, repeated or not valid.
@@ -31,7 +31,8 @@ struct AnswerContext: Sendable {
 }
 
 extension ResponseHead {
-    /// Adds the CORS header fields that let web pages of an origin read the response; none for nil.
+    /// Adds the CORS header fields that let web pages of an origin read the response; adds none if
+    /// the origin is nil.
     mutating func add(origin: String?) {
         guard let origin else { return }
         add("Access-Control-Allow-Origin", origin)

@@ -9,8 +9,9 @@ import Wire
 /// The protocol logic of a client's connection to the port for apps (HTTP and WebSocket).
 ///
 /// A `Session` object executes the requests, as for clients of the line protocol, one by one. Each
-/// HTTP request gets a new session, since a proxy mixes requests of many users; for the same user,
-/// the last session is reset and reused. A WebSocket or event stream keeps one session.
+/// HTTP request gets a new session, because a proxy sends requests of many users over one
+/// connection. If the user is the same, the last session is reset and reused instead. A WebSocket
+/// or event stream keeps one session.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
@@ -63,7 +64,7 @@ package actor AppConnection: SessionInput {
     private var sessionOwner: (user: UserID, signIn: DeviceSignIn?)?
     /// The last access token that the client sent, as text and with its verified claims.
     var signedIn: (token: String, access: AccessToken)?
-    /// When the last request was answered, or the current request began, in milliseconds.
+    /// When the last HTTP request was answered, or the one in progress began, in milliseconds.
     var since: UInt64
     /// When the client last sent something, in milliseconds.
     var readAt: UInt64
@@ -83,7 +84,8 @@ package actor AppConnection: SessionInput {
     var upload: Upload?
     /// The error of a refused upload whose body is being read; nil for none.
     var uploadRefusal: LineError?
-    /// The response properties of an upload that has arrived and is not answered; nil for none.
+    /// The properties of an upload request whose file has arrived and is being stored; nil for
+    /// none.
     var stored: AwaitedAnswer?
 
     package init(
@@ -154,7 +156,7 @@ package actor AppConnection: SessionInput {
         memory?.assumeIsolated { [id] in $0.removeSession(id) }
     }
 
-    /// Closes the connection at once, since its client reads nothing while memory is scarce.
+    /// Closes the connection at once; called if its client reads nothing while memory is scarce.
     package func onStalled() { abort() }
 
     /// Closes the connection if it exceeds a time limit; called at each tick of the node's timer.
@@ -166,7 +168,7 @@ package actor AppConnection: SessionInput {
         switch phase {
         case .reading:
             guard !isTurnAwaited else { return }
-            // A client that reads a long answer is not idle.
+            // A client that is still reading a long response is not idle.
             if output.queuedBytes > 0 || upload?.isFull ?? false { since = now }
             if reader.isBetweenRequests, backlog.isEmpty {
                 if now >= since + AppLimits.sessionMillisecondsMax { endSession() }
@@ -190,8 +192,8 @@ package actor AppConnection: SessionInput {
         return Int64(clamping: clock.wallMilliseconds) >= signedIn.access.expiresAt
     }
 
-    /// Drops the client's access token, and closes its event stream or WebSocket, if the token is
-    /// not valid after a change of signing keys or revocations.
+    /// If a change of signing keys or revocations has made the client's access token invalid, drops
+    /// the token and closes the client's event stream or WebSocket.
     package func onKeysChanged() {
         guard let (token, access) = signedIn, !access.isValid(token, host.keys) else { return }
         signedIn = nil
@@ -202,7 +204,7 @@ package actor AppConnection: SessionInput {
         }
     }
 
-    /// Processes the received bytes, later if this event-loop iteration has no time left for input.
+    /// Processes the received bytes, or defers them if this event-loop iteration has no time left.
     private func readOn() {
         if !backlog.isEmpty, !host.hasTimeToRead { askForTurn() }
         let began = clock.microseconds
@@ -230,7 +232,7 @@ package actor AppConnection: SessionInput {
         case .closing: break
         // The client's further bytes are ignored, but the end of its connection is noticed.
         case .events: output.setReadingPaused(false)
-        // A client that awaits its response sends nothing, so most requests pause no reading.
+        // Most clients send nothing until they get the response, so reading is rarely paused.
         case .answering, .responding, .awaiting, .storing, .downloading:
             output.setReadingPaused(!backlog.isEmpty)
         case .socket:
@@ -336,7 +338,8 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Sends a response, compressed if possible; a later event-loop iteration reads on.
+    /// Sends a response, compressed if allowed; a later event-loop iteration reads the next
+    /// request.
     func respond(_ response: consuming AppResponse, isHead: Bool) {
         leavePlaces()
         var response = response
@@ -391,7 +394,8 @@ extension AppConnection {
         context = .unread
     }
 
-    /// Sends as much of a response as the output queue permits, and frees each queued piece.
+    /// Sends as much of a response as the output queue permits, and frees each piece once it is
+    /// queued.
     func send(_ remainder: Remainder) {
         while output.queuedBytes < SessionLimits.aheadBytesMax,
             let piece = remainder.pieces.popLast()
@@ -416,7 +420,8 @@ extension AppConnection {
         output.write(bytes)
     }
 
-    /// Opens a session for a user, or reuses the connection's last one if it was the same user's.
+    /// Opens a session for a user, or resets the connection's last session if it had the same
+    /// owner.
     ///
     /// - Parameter signIn: the sign-in that owns the devices which the session registers; nil for
     ///   none.

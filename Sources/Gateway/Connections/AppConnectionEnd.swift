@@ -2,7 +2,7 @@ import HTTP
 import LineProtocol
 import Session
 
-/// The end of a connection to the port for apps.
+/// The closing of a connection to the port for apps.
 extension AppConnection {
     /// Closes the connection after the current response, because the process is about to end.
     package func drain() {

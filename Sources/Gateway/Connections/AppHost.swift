@@ -22,7 +22,7 @@ package protocol AppHost: AnyObject, Sendable {
     func askForTurn(of connection: UInt64)
     /// Whether this event-loop iteration has time left to process the input of clients.
     var hasTimeToRead: Bool { get }
-    /// Subtracts the microseconds used for a client's input from this iteration's time for input.
+    /// Subtracts the microseconds that a client's input took from this iteration's time for input.
     func subtract(used: UInt64)
     /// Records that the client of a connection has signed in.
     ///
@@ -30,12 +30,13 @@ package protocol AppHost: AnyObject, Sendable {
     ///   - user: the user of the access token; nil if the client has sent no token yet.
     ///   - address: the address of the client, normalised for rate limits.
     func onSignIn(_ connection: UInt64, as user: UserID?, from address: String)
-    /// Restarts the time limit within which a connection's client has to sign in, since the client
-    /// loads a web page, or since the account actor handles its request.
+    /// Restarts the time limit for the sign-in of a connection's client; called when the client
+    /// loads a web page, or when the account actor begins to handle its request.
     func renewArrival(of connection: UInt64)
-    /// Takes one of the permits that limit how many parts of files are stored at once; false if
-    /// none is free. Then `onTurn` of the connection is called once a permit is reserved for the
-    /// connection.
+    /// Takes one of the permits that limit how many parts of files are stored at once.
+    ///
+    /// - Returns: false if no permit is free; then `onTurn` of the connection is called once a
+    ///   permit is reserved for the connection.
     func takePartPlace(for connection: UInt64) -> Bool
     /// Gives back permits to store a part of a file, so that waiting uploads get them.
     func giveBack(partPlaces count: Int)
@@ -63,7 +64,8 @@ package protocol AppHost: AnyObject, Sendable {
     /// - Parameters:
     ///   - source: the user or the client address that gets the response.
     ///   - work: returns the compressed body; called on the other thread.
-    ///   - onDone: called on the event loop's thread; with nil if the body is sent uncompressed.
+    ///   - onDone: called on the event loop's thread with the compressed body, or with nil if the
+    ///     body is to be sent uncompressed.
     func compress(
         of source: String, _ work: @escaping @Sendable () -> [UInt8]?,
         onDone: @escaping @Sendable ([UInt8]?) -> Void)
@@ -85,7 +87,7 @@ package protocol AppHost: AnyObject, Sendable {
     var isEncrypted: Bool { get }
     /// The web pages that this node serves on the port for apps.
     var pages: WebPages { get }
-    /// The origins beside the nodes' own whose pages may send requests, such as
+    /// The web origins, other than the nodes' own, whose pages may send requests, such as
     /// `https://shop.example.org`.
     var origins: Set<String> { get }
 }

@@ -4,14 +4,14 @@ package enum AppLimits {
     /// The maximum size of a request body, in bytes (413): enough for the longest message text with
     /// every character escaped.
     package static let bodyBytesMax = 128 << 10
-    /// The maximum number of file parts being stored at once, over all uploads; an upload that
-    /// would exceed it waits, and the node reads no more of it.
+    /// The maximum number of file parts being stored at once, over all uploads; beyond it, the node
+    /// stops reading an upload until it may store the upload's next part.
     package static let partsAtOnceMax = 64
     /// How long a connection keeps the session of its last request for reuse, in milliseconds.
     static let sessionMillisecondsMax: UInt64 = 1_000
     /// The maximum size of a response body, in bytes (413): the body is buffered whole, because the
-    /// header field `Grapevine-Token` precedes the body, and its value is known only after the
-    /// body.
+    /// header field `Grapevine-Token` precedes the body, and the field's value is known only once
+    /// the body is complete.
     package static let answerBytesMax = 8 << 20
     /// The maximum number of e-mail addresses in a request that creates a conversation (400).
     package static let emailsMax = 20
@@ -21,8 +21,8 @@ package enum AppLimits {
     /// The maximum size of a response body that is compressed on the event loop, in bytes; a larger
     /// one is compressed on another thread.
     package static let compressedAtOnceMax = 16 << 10
-    /// The maximum size of a response body that is compressed, in bytes; compressing so many takes
-    /// some 10 ms.
+    /// The maximum size of a response body that is compressed, in bytes, because compressing that
+    /// many takes some 10 ms.
     package static let compressedBytesMax = 1 << 20
     /// The maximum time from the first byte of a request to its last, in milliseconds (408).
     package static let requestMillisecondsMax: UInt64 = 10_000
@@ -43,10 +43,11 @@ package enum AppLimits {
     /// The time without output after which a WebSocket gets a ping, or an event stream an empty
     /// comment, in milliseconds.
     package static let heartbeatMilliseconds: UInt64 = 20_000
-    /// The time without input, not even an answer to a ping, after which a WebSocket is closed, in
+    /// The time without input, not even a pong frame, after which a WebSocket is closed, in
     /// milliseconds.
     package static let silentMillisecondsMax: UInt64 = 60_000
-    /// The maximum number of unanswered requests of a WebSocket; at the limit, no more are read.
+    /// The maximum number of a WebSocket's unanswered requests, beyond which the node reads no
+    /// more.
     package static let waitingRequestsMax = 256
     /// The maximum length of a request's ID on a WebSocket, in bytes (400).
     package static let requestIDBytesMax = 64

@@ -62,7 +62,8 @@ struct AppResponse: Sendable {
         self.init(LineError(error.status.rawValue, error.message))
     }
 
-    /// Returns the response's head, with fields that keep browsers from guessing the content type.
+    /// Returns the response's head, with header fields that keep browsers from guessing the type of
+    /// its content.
     ///
     /// - Parameter length: how the end of the response body is marked, such as by its length.
     func head(_ length: ResponseHead.Body, in context: AnswerContext) -> ResponseHead {
@@ -100,8 +101,8 @@ struct AppResponse: Sendable {
         return head
     }
 
-    /// Adds the caching and security header fields of responses that are no web pages; their
-    /// Content Security Policy lets a browser load nothing.
+    /// Adds the caching and security header fields of responses that are no web pages; the Content
+    /// Security Policy among them forbids browsers to load anything.
     private func addPolicies(to head: inout ResponseHead) {
         head.add("Cache-Control", file == nil ? "no-store" : "private, no-cache")
         if let file {
@@ -117,17 +118,17 @@ struct AppResponse: Sendable {
         if isCompressed { head.add("Content-Encoding", "gzip") }
     }
 
-    /// Whether the response body will be compressed: the client accepts gzip, and the body's size
-    /// is within the limits.
+    /// Whether the response body will be compressed, which it is if the client accepts gzip and the
+    /// body's size is within the limits.
     ///
-    /// Responses to users' requests contain no secret that their compressed length could reveal;
-    /// responses about accounts, which contain tokens, are never compressed.
+    /// Responses to chat requests contain no secret that their compressed length could reveal.
+    /// Responses about accounts contain tokens, and are therefore never compressed.
     var isToBeCompressed: Bool {
         let range = AppLimits.compressedBytesMin...AppLimits.compressedBytesMax
         return mayCompress && range.contains(body.byteCount)
     }
 
-    /// Replaces the response body by its compressed form; does nothing for nil.
+    /// Replaces the response body by its compressed form, unless that is nil.
     mutating func compress(to compressed: [UInt8]?) {
         guard let compressed else { return }
         body = [compressed]

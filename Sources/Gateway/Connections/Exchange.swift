@@ -6,7 +6,7 @@ import Node
 import Session
 import Wire
 
-/// An HTTP request that a session executes.
+/// An HTTP request that a session executes, with the stage of its execution.
 final class Exchange {
     enum Stage {
         /// The session has to accept the client's session token before it executes the request.
@@ -128,7 +128,8 @@ extension AppConnection {
         session?.assumeIsolated { $0.submit(request, traits) }
     }
 
-    /// Does the work that the connection has deferred to this iteration of the event loop.
+    /// Does the work, such as a submission to the session, that was deferred to this loop
+    /// iteration.
     func finishExchange() {
         switch phase {
         case .answering(let exchange):
@@ -147,7 +148,7 @@ extension AppConnection {
 
     // MARK: Responses
 
-    /// Passes a session's response to the request, stream, upload or download that waits for it.
+    /// Passes a session's response to the HTTP request, stream, upload or download that needs it.
     func onResponse(_ response: Response) {
         switch phase {
         case .answering(let exchange): onResponse(response, to: exchange)
@@ -165,7 +166,7 @@ extension AppConnection {
             // The client's next requests may have waited for these responses.
             if !backlog.isEmpty { askForTurn() }
         case .reading where upload != nil, .storing, .downloading: askForTurn()
-        // An HTTP request uses its responses at once, so the session may resume.
+        // An HTTP request uses its responses at once, so the session may accept requests again.
         case .answering where isSessionFull: askForTurn()
         default: break
         }

@@ -2,7 +2,7 @@ import Admin
 import LineProtocol
 import Session
 
-/// The program that opens sessions for requests that a node, and no client, makes.
+/// The program that opens and closes sessions for requests that a node makes itself, for no client.
 package protocol OwnRequestHost: AnyObject, Sendable {
     /// Opens a session with the rights of an operator.
     func openSession(replyingTo output: any SessionOutput) -> Session
@@ -18,7 +18,7 @@ package actor OwnRequests {
         /// The object that keeps the session token of the client's request, and gets the new token
         /// after the last request; nil if the node's work answers no client.
         let carried: CarriedToken?
-        /// The response to the last of the requests that the caller gave.
+        /// The response to the caller's request that was answered last.
         var response = Response.done
         let continuation: CheckedContinuation<Result<Response, LineError>, Never>
     }
@@ -48,7 +48,7 @@ package actor OwnRequests {
     /// the first error.
     ///
     /// If the current task answers a client's request, the session first accepts the client's
-    /// session token, so that the requests read no older state.
+    /// session token, so that the requests read no older state than the token names.
     func ask(_ requests: [Request]) async -> Result<Response, LineError> {
         lastCall += 1
         let id = lastCall

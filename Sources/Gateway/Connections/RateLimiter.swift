@@ -3,7 +3,7 @@
 /// A name that used nothing for an interval may use the whole amount at once. Source: the generic
 /// cell rate algorithm (ITU-T I.371), which stores one time per name. Each node counts separately.
 package struct RateLimiter: Sendable {
-    /// The number of seconds whose allowed requests may be sent at once.
+    /// The maximum burst: the number of seconds whose permitted requests may be sent all at once.
     private static let burstSeconds: UInt64 = 10
     /// The maximum number of names with stored usage; beyond it, the usage of idle names is
     /// removed, and if too many names remain, that of all names.
@@ -48,8 +48,8 @@ package struct RateLimiter: Sendable {
         guard let most else { return 0 }
         let now = milliseconds * 1_000
         let cost = microseconds.multipliedFullWidth(by: amount)
-        // An amount above the limit is admitted, and uses the whole limit, if none of it is used
-        // yet.
+        // An amount above the limit is admitted if the name has used nothing of the limit yet; then
+        // the amount uses the whole limit.
         let whole = amount < most ? most.dividingFullWidth(cost).quotient : microseconds
         let due = max(dues[name] ?? now, now) + whole
         guard due <= now + microseconds else { return (due - now - microseconds) / 1_000 + 1 }

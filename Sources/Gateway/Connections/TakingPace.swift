@@ -7,8 +7,8 @@ struct TakingPace: Sendable {
     private var takenAt: UInt64
     /// The number of bytes that the client had read by the last timer tick.
     private var takenLast: UInt64 = 0
-    /// The start of the measuring interval, since which the client has always had something to
-    /// read, in milliseconds, and the number of bytes that it had read by then.
+    /// The start of the measuring interval, in milliseconds, and the number of bytes that the
+    /// client had read by then; since then, the client has always had something to read.
     private var busySince: UInt64
     private var takenBefore: UInt64 = 0
 

@@ -2,10 +2,10 @@ import HTTP
 import LineProtocol
 import Wire
 
-/// An HTTP request for a file: its upload or its download.
+/// The target of an HTTP request that uploads or downloads a file.
 struct BlobRoute: Sendable {
     let conversation: ConversationID
-    /// The file's ID in the path; nil for an upload without one.
+    /// The ID of the file in the URL path; nil for an upload whose path contains no such ID.
     let file: FileID?
     let isUpload: Bool
 

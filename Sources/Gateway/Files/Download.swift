@@ -47,7 +47,8 @@ final class Download {
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
-    /// The response without its body; nil before it is known, and once its head has been sent.
+    /// The response without its body; nil before the file is found, and once the head has been
+    /// sent.
     private var answer: (response: AppResponse, length: ResponseHead.Body)?
 
     /// Whether the head of the response has been sent.

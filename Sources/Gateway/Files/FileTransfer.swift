@@ -130,8 +130,8 @@ extension AppConnection {
         submit(.token)
     }
 
-    /// Continues to store an upload whose file has arrived, and answers the request once it is
-    /// stored.
+    /// Continues to store the parts of an uploaded file that has arrived, and sends the response
+    /// once the file is stored.
     func finish(_ upload: Upload) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
@@ -151,7 +151,7 @@ extension AppConnection {
     func onResponse(_ response: Response, to download: Download) {
         switch response {
         case .failed(let error):
-            // If the head was sent, with the length, an error can only end the connection.
+            // Once the response's head states the length, an error can only end the connection.
             guard download.rest == nil else { return abort() }
             var response = AppResponse(error)
             response.closes = download.closes

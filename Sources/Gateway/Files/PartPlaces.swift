@@ -1,5 +1,5 @@
-/// The permits to store a part of a file: a fixed number for all uploads together, since each part
-/// takes several times its size in memory until it is stored.
+/// The permits to store a part of a file: a fixed number for all uploads together, because each
+/// part takes several times its size in memory until it is stored.
 ///
 /// An upload that finds no free permit waits in a FIFO queue for the next one.
 package struct PartPlaces: Sendable {

@@ -32,7 +32,7 @@ final class Upload {
     private var unsent: [UInt8] = []
     private var type: String?
     private var parts: [PartID] = []
-    /// The number of the file's parts that are being stored.
+    /// How many parts of the file are being stored.
     private(set) var places = 0
     /// The session token after the upload; nil until the file is stored.
     private(set) var token: String?

@@ -1,8 +1,9 @@
 /// The host names under which clients may reach an HTTP port.
 ///
 /// A foreign site can let its own name resolve to this machine, and then read this port's responses
-/// as same-origin (DNS rebinding), but the browser still sends the site's name as `Host`. Such a
-/// name has a dot and is no IP address, so names without a dot and IP addresses are always allowed.
+/// as same-origin (DNS rebinding), but the browser still sends the site's name as `Host`. The name
+/// of such a site has a dot and is no IP address, so names without a dot and IP addresses are
+/// always allowed.
 package struct ServedNames: Hashable, Sendable {
     private let names: Set<String>
 

@@ -1,6 +1,6 @@
 import HTTP
 
-/// A response that contains a file of the web pages, before it is encoded.
+/// An HTTP response that contains a file of the web pages, before it is encoded.
 struct WebPage: Equatable, Sendable {
     var status = HTTPStatus.ok
     let contentType: String

@@ -4,11 +4,11 @@ import JSON
 import Node
 import Wire
 
-/// The web pages that a port serves to everybody: they contain no data of users.
+/// The web pages that a port serves to everybody, because they contain no data of users.
 ///
-/// Paths are looked up in a fixed table: no text of a request enters a file name or a response.
+/// Paths are looked up in a fixed table, so no text of a request enters a file name or a page.
 package actor WebPages {
-    /// The web pages that a port has.
+    /// The sets of web pages, of which each port serves one.
     package enum Site: Sendable {
         /// The chat, on the port for apps.
         case chat

@@ -42,8 +42,10 @@ struct PushNotification {
     }
 }
 
-/// The encoder of push requests: by Web Push (RFC 8030) if a device's token is a browser's
-/// subscription, and otherwise to the operator's webhook, which forwards to other push services.
+/// The encoder of push requests, which go to browsers' push services or to the operator's webhook.
+///
+/// A device whose push token is a browser's subscription gets pushes by Web Push (RFC 8030). Pushes
+/// to other devices go to the webhook, which forwards them to other push services.
 package struct PushFormat: Sendable {
     private let vapid: ECKeyPair
     /// The HMAC key that signs requests to the operator's webhook.
@@ -60,8 +62,9 @@ package struct PushFormat: Sendable {
     private static let authorizationSeconds: Int64 = 12 * 3_600
 
     /// - Parameters:
-    ///   - secret: a secret that all nodes share, from which each derives the same VAPID key pair,
-    ///     which signs requests to push services, and the HMAC key for requests to the webhook.
+    ///   - secret: a secret that all nodes share, from which each node derives the same VAPID key
+    ///     pair, which signs requests to push services, and the same HMAC key for requests to the
+    ///     webhook.
     ///   - contact: the operator's contact for push services, `mailto:…` or `https:…`.
     package init?(secret: [UInt8], webhook: String?, contact: String) {
         // Nearly every hash is a valid private key; the first valid one is the cluster's key.

@@ -1,7 +1,7 @@
-/// The limits on concurrent pushes, so that slow devices do not delay pushes to others.
+/// The counts and limits of concurrent pushes, so that slow devices do not delay pushes to others.
 ///
-/// A push may take 10 s. Devices whose last push failed or was slow have lower limits in common, so
-/// that most of the permitted pushes remain for other devices.
+/// A push may take 10 s. All devices whose last push failed or was slow share lower limits, so that
+/// most of the permitted pushes remain for other devices.
 struct PushSlots {
     /// The maximum numbers of concurrent pushes: in all, to one push server, and to one user's
     /// devices.
@@ -14,7 +14,7 @@ struct PushSlots {
     /// The properties of a device that determine which limits on concurrent pushes apply to it.
     struct Holder: Hashable {
         let user: String
-        /// The scheme and the host of the device's push service.
+        /// The scheme and the host of the device's push service, or the URL of the webhook.
         let server: String
         let isSlow: Bool
     }

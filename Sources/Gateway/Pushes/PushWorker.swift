@@ -31,9 +31,9 @@ package protocol PushHost: OwnRequestHost {
 ///
 /// Of the nodes that own a user's shard, the first live one in placement order watches the user's
 /// events and pushes each notification at least once. A push is recorded in the device's document,
-/// so that the next such node does not repeat it; if a node dies before it records a push, the push
-/// is repeated with the same ID. A pushed notification stays on the device's list until some later
-/// ones are pushed, so that its withdrawal can be pushed, too.
+/// so that the next node with this role does not repeat the push. If a node dies before it records
+/// a push, the next node repeats the push with the same ID. A pushed notification stays on the
+/// device's list until some later ones are pushed, so that its withdrawal can be pushed, too.
 package actor PushWorker {
     /// The outcomes of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
@@ -44,7 +44,8 @@ package actor PushWorker {
         case dropped
     }
 
-    /// A device with one push token; the result of a push does not apply to a later token.
+    /// A device with one push token; the result of a push does not apply to the device's later
+    /// tokens.
     private struct Target: Hashable {
         let user: UserID
         let device: DeviceID
@@ -66,7 +67,8 @@ package actor PushWorker {
     /// The maximum number of users to whose devices one node pushes.
     private static let usersMax = 50_000
     /// How long a node that has become a shard's first live owner waits before it pushes, in
-    /// milliseconds: its predecessor notices the change within 2 s and stops pushing.
+    /// milliseconds, because the previous first owner notices the change, and stops pushing, only
+    /// within 2 seconds.
     private static let graceMilliseconds: UInt64 = 3_000
     /// The number of pushes to one device that are recorded together in the device's document.
     private static let recordedMax = 16
@@ -78,7 +80,8 @@ package actor PushWorker {
     private nonisolated let clock: any Clock
     private nonisolated let format: PushFormat
     private var users: [UserID: User] = [:]
-    /// The devices whose notification lists have to be read, in the order of arrival.
+    /// The devices whose notification lists have to be read, in the order in which they were
+    /// queued.
     private var queue: [Target] = []
     private var slots = PushSlots()
     private var isDraining = false
@@ -120,7 +123,8 @@ package actor PushWorker {
         for target in waiting where !begin(target, now: now) { queue.append(target) }
     }
 
-    /// Starts no more pushes; those in flight are recorded, so that no other node repeats them.
+    /// Stops starting pushes; those in flight are still recorded, so that no other node repeats
+    /// them.
     package func drain() { isDraining = true }
 
     /// Whether pushes to devices are in progress.
@@ -319,8 +323,8 @@ package actor PushWorker {
         await record(unrecorded, of: target)
     }
 
-    /// Records pushes in the device's document or, if that fails, after the next reading of the
-    /// device's notification list.
+    /// Records pushes in the device's document; if that fails, they are recorded after the device's
+    /// notification list is read again.
     private func record(_ pushed: [ListedPush], of target: Target) async {
         guard !pushed.isEmpty else { return }
         #if PlantedBugs
@@ -338,8 +342,8 @@ package actor PushWorker {
         self[target]?.onRecorded(pushed)
     }
 
-    /// Removes old notifications from a device's list one by one, not up to the newest of them,
-    /// because another node may meanwhile have added an earlier one that was not pushed.
+    /// Removes old notifications from a device's list one by one, instead of all up to the newest
+    /// old one, because another node may have added an earlier one that was not pushed.
     private func takeSurplus(of listed: [ListedPush], of target: Target) async {
         guard isPushed(target) else { return }
         guard let ids = self[target]?.takeSurplus(of: listed) else {
@@ -357,8 +361,8 @@ package actor PushWorker {
         self[target]?.hasNews = true
     }
 
-    /// Whether the device's user was the last user to register its push token, because pushes to a
-    /// token are only for that user.
+    /// Whether the device's user is the last user who registered the device's push token, because
+    /// pushes to a token are only for that user.
     private func isHolder(_ target: Target) async -> Bool {
         let query = HoldersQuery(ofToken: FieldText(target.token))
         guard
@@ -379,7 +383,7 @@ package actor PushWorker {
     }
 
     /// Whether this node still pushes to a device; if not, the node must not remove notifications
-    /// from the device's list, because the node that now pushes does not know what was pushed here.
+    /// from the device's list, because the node that now pushes does not know this node's pushes.
     private func isPushed(_ target: Target) -> Bool {
         self[target] != nil
     }
@@ -436,7 +440,8 @@ private final class WatchOutput: ValueOutput {
         self.worker = worker
     }
 
-    // Events are not encoded: after each, the worker reads the notification lists.
+    // Events are not encoded, because the worker only reads the notification lists after each
+    // event.
     var eventForm: EventForm { .none }
 
     func write(_ events: [ToldEvent]) -> Int {

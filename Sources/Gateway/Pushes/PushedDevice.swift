@@ -32,7 +32,7 @@ struct PushedDevice {
     /// The first and the longest pause between failed pushes to a device, in milliseconds.
     static let pauseMin: UInt64 = 1_000
     static let pauseMax: UInt64 = 300_000
-    /// The number of consecutive failed notifications after which the device counts as down.
+    /// The number of notifications whose pushes fail in a row before the device counts as down.
     private static let failedMin = 4
     /// The duration from which on a push counts as slow, in milliseconds.
     private static let slowMilliseconds: UInt64 = 2_000
@@ -41,15 +41,15 @@ struct PushedDevice {
     private static let keptMax = 16
     /// The maximum number of notifications that are removed from a device's list at a time.
     private static let takenMax = 64
-    /// The times without a successful push after which a device is removed, in milliseconds.
+    /// The durations without a successful push after which a device is removed, in milliseconds.
     ///
-    /// Both must have passed: the first by the device's notification list, the second as observed
-    /// by this node.
+    /// The device's notification list must show no successful push for the first duration, and this
+    /// node must have seen pushes fail for the second.
     private static let givenUpMilliseconds: UInt64 = 7 * 86_400_000
     private static let givenUpHereMilliseconds: UInt64 = 3_600_000
 
     let token: String
-    /// The scheme and the host of the device's push service.
+    /// The scheme and the host of the device's push service, or the URL of the webhook.
     let server: String
     /// When the device was registered with this push token, in milliseconds since 1970.
     let registeredAt: UInt64
@@ -58,8 +58,8 @@ struct PushedDevice {
     var isBusy = false
     /// Whether the device is in the push worker's queue.
     var isQueued = false
-    /// The keys (`kind id`) of listed notifications that were pushed, and of those refused for
-    /// good.
+    /// The keys (`kind id`) of listed notifications that were pushed, and of those that the push
+    /// service refused permanently.
     private var pushed: Set<String> = []
     private var refused: Set<String> = []
     /// The keys of notifications that were pushed, and whose push the cluster has not recorded yet.
@@ -201,8 +201,9 @@ struct PushedDevice {
         unrecorded.subtract(pushed.map(\.key))
     }
 
-    /// Returns the old notifications to remove from the device's list: the pushed and the refused
-    /// ones, except the first that was not pushed, which shows since when pushes fail.
+    /// Returns the old notifications to remove from the device's list: those pushed or refused.
+    ///
+    /// The first notification that was not pushed stays, because it shows since when pushes fail.
     ///
     /// - Returns: the IDs; nil if the list is outdated, because it still has the notifications that
     ///   were removed last.
@@ -223,7 +224,8 @@ struct PushedDevice {
     /// Whether the device's list shows no successful push for a week, and this node has seen pushes
     /// fail for an hour.
     ///
-    /// The list alone is no proof, since a stopped cluster pushes nothing either.
+    /// The list alone does not prove that the device is gone, since a stopped cluster pushes
+    /// nothing.
     ///
     /// - Parameter wallMilliseconds: the wall-clock time, in milliseconds since 1970.
     func isGivenUp(by listed: [ListedPush], now: UInt64, wallMilliseconds: UInt64) -> Bool {

@@ -28,7 +28,8 @@ final class Resource: Sendable {
     let options: [Option]
     /// Whether the request works only over a WebSocket, because it concerns that connection itself.
     let isForSockets: Bool
-    /// The options that the gateway itself adds to each request, with their values.
+    /// The options, with their values, that the gateway adds to requests unless a key disables
+    /// them.
     let additions: [HTTPEndpoint.Addition]
     let group: HTTPEndpoint.Group
     /// The URL path as the OpenAPI description shows it, such as `/v1/chats/{conversation}`.
@@ -82,7 +83,7 @@ final class Resource: Sendable {
         return all.sorted { $0.endpoint < $1.endpoint }.map { Resource($0.endpoint, of: $0.verb) }
     }()
 
-    /// The resource that stands for the session token with which a client opens a WebSocket.
+    /// The resource that formats the response to the session token in a WebSocket handshake.
     static let taken = Resource(
         HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
 

@@ -10,7 +10,7 @@ import Wire
 
 /// A WebSocket over which a client sends API requests and gets responses and events.
 final class Socket {
-    /// A request whose response has not arrived yet.
+    /// A WebSocket request that the session has not answered yet.
     struct Waiting {
         /// The ID of the WebSocket request, as the client wrote it.
         let id: JSONValue
@@ -34,8 +34,9 @@ final class Socket {
     var frames = ByteWriter()
     var sentAt: UInt64
     var viewings = SocketViewings()
-    /// Whether a request to create a conversation waits for a look-up by e-mail address; later
-    /// requests are read afterwards, since they may be about the new conversation.
+    /// Whether a request to create a conversation waits for a look-up by e-mail address; the
+    /// client's later requests wait for the end of the look-up, since they may be about the new
+    /// conversation.
     var isFinding = false
 
     init(of access: AccessToken, now: UInt64) {
@@ -115,7 +116,7 @@ final class Socket {
 
 extension AppConnection {
     /// The fixed GUID that a server appends to `Sec-WebSocket-Key` before it computes the SHA-1
-    /// digest of `Sec-WebSocket-Accept` (RFC 6455, section 1.3).
+    /// digest for `Sec-WebSocket-Accept` (RFC 6455, section 1.3).
     private static let handshakeID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
     /// The name of the WebSocket subprotocol that a client offers beside its access token.
     private static let protocolName = "grapevine.v1"
@@ -220,7 +221,8 @@ extension AppConnection {
             var slice = bytes[...]
             defer { rest = slice.count }
             do throws(WebSocketError) {
-                // Limits apply here also to answers that do not pass through the session.
+                // The limits apply also to responses that the session does not create, such as
+                // errors.
                 while framesLeft > 0, !isSessionFull, !socket.isFinding,
                     socket.waitingCount < AppLimits.waitingRequestsMax,
                     output.queuedBytes + socket.frames.count < AppConnection.queuedBytesMax,
@@ -385,8 +387,8 @@ extension AppConnection {
         close()
     }
 
-    /// Sends a ping if nothing was sent for a while, and closes a WebSocket whose client sends
-    /// nothing or whose access token has expired.
+    /// Sends a ping on an idle WebSocket, renews the client's reports of displayed conversations,
+    /// and closes a WebSocket whose client sends nothing or whose access token has expired.
     func keepAlive(_ socket: Socket, now: UInt64) {
         if isSignInOver {
             return closeSocket(.tokenExpired, LineError.signInExpired.sentence)

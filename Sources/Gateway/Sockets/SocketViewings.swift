@@ -6,7 +6,8 @@ import Wire
 
 /// The conversations that a client's devices display, as the client reports over a WebSocket.
 ///
-/// The reports expire; the node renews them while the WebSocket is open, and ends them afterwards.
+/// A report of a displayed conversation expires after a while. The node renews the reports while
+/// the WebSocket is open, and ends them when it closes.
 struct SocketViewings {
     private struct Viewing {
         let request: Request
@@ -20,15 +21,16 @@ struct SocketViewings {
     /// The maximum number of devices whose displayed conversations are recorded for one WebSocket;
     /// it equals the limit of devices per user.
     private static let devicesMax = 32
-    /// The time after which the node renews a client's report, before it expires, in milliseconds.
+    /// The time after which the node renews a report, so that it does not expire, in milliseconds.
     private static let renewMilliseconds: UInt64 = 240_000
     /// How far a report's hybrid timestamp may be ahead of this node's clock, in milliseconds.
     private static let aheadMilliseconds: UInt64 = 1_000
 
     private var viewings: [String: Viewing] = [:]
 
-    /// Records the request that reports the conversation on a device's display, so that it can be
-    /// renewed; nil if the device now displays no conversation.
+    /// Records a client's report of the conversation that a device displays, so that the node can
+    /// renew the report; a nil request removes the report, because the device displays no
+    /// conversation.
     mutating func note(
         _ request: Request?, of device: String, by user: UserID, now: UInt64,
         wallMilliseconds: UInt64

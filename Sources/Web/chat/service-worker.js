@@ -15,7 +15,8 @@ const answerMilliseconds = 3000;
 
 /**
  * The files that are cached at installation: the page, and the list of node addresses, so that the
- * page starts while its own node is down. Modules and styles are cached when first requested.
+ * page starts while the node that serves the page is down. Modules and styles are cached when first
+ * requested.
  */
 const pages = ["/", "/nodes.json", "/manifest.webmanifest", "/icon.svg"];
 const folders = ["/chat/", "/client/"];
@@ -24,8 +25,8 @@ const worker = /** @type {any} */ (self);
 
 /**
  * The promise of the last push handler. Pushes are handled one after the other, because a node may
- * withdraw a notification right after sending it, and browsers do not list a notification, which
- * is needed to close it, until it is shown.
+ * withdraw a notification right after sending it. To close a notification, the handler must find it
+ * in the browser's list, and a browser lists it only once it is shown.
  */
 let handled = Promise.resolve();
 
@@ -62,8 +63,8 @@ async function keepPages() {
 }
 
 /**
- * Asks the open pages for the files that they loaded before this service worker ran, to cache them,
- * so that one visit suffices for an offline start.
+ * Asks the open pages for the names of the files that they have loaded, and thereby caches files
+ * that were loaded before this service worker ran. One visit then suffices for an offline start.
  */
 async function keepOpenPage() {
     for (const client of await worker.clients.matchAll({ type: "window" })) {
@@ -99,8 +100,8 @@ async function answer(request, path) {
 }
 
 /**
- * Shows or withdraws a pushed notification. Nodes do not push messages of a conversation that is on
- * screen, since each device reports the conversation it shows.
+ * Shows or withdraws a pushed notification. Nodes push no notification of a message in the
+ * conversation on screen, because each device reports that conversation to the nodes.
  *
  * @param {any} notification
  */

@@ -19,10 +19,10 @@ import { Search } from "./sync/search.js";
 /**
  * The chat client of one user on one device, without a user interface.
  *
- * A user's change is shown at once, stored, and sent as soon as a node is reachable; the promise
- * that a method returns settles when the cluster has answered, perhaps much later. If the cluster
- * rejects the change, the client rolls it back, rejects the promise with a `Failure`, and notifies
- * the listeners.
+ * A user's change is shown at once, stored, and sent as soon as a node is reachable. The promise
+ * that a method returns settles when the cluster has accepted or rejected the change, perhaps much
+ * later. If the cluster rejects the change, the client rolls it back, rejects the promise with a
+ * `Failure`, and notifies the listeners.
  *
  * This class is the client's whole public interface. The `@type` comment of a member names the
  * class and the method that implement and document it.
@@ -76,7 +76,8 @@ export class Client {
     }
 
     /**
-     * Whether attached files are still being written to IndexedDB; closing the page now loses them.
+     * Whether attached files are still being written to IndexedDB. Closing the page during such a
+     * write loses the files.
      */
     get isStoringFiles() {
         return this.#engine.outbox.isStoringFiles;
@@ -91,7 +92,7 @@ export class Client {
         this.#engine.device.isOffline = isOffline;
     }
 
-    /** Whether the page is visible; messages are marked as read only while the page is visible. */
+    /** Whether the web page is visible. Only then does the client mark messages as read. */
     get isVisible() {
         return this.#engine.screen.isVisible;
     }

@@ -121,10 +121,10 @@
  * once per iteration of the event loop.
  *
  * "session" reports that the signed-in user changed; if the cluster ended the sign-in, "ended"
- * precedes "session" and gives the reason. "refused" reports an operation that the cluster rejected
- * permanently; its effect has already been removed from the view. "notify" asks the page to notify
- * the user of a new message in a conversation that is not on screen; with `withdrawn`, it asks the
- * page to remove the notification of that message.
+ * precedes "session" and gives the reason. "refused" reports that the cluster permanently rejected
+ * an operation, whose effect has already been removed from the view. "notify" asks the page to
+ * notify the user of a new message in a conversation that is not on screen; with `withdrawn`, it
+ * asks the page to remove the notification of that message.
  *
  * @typedef {{kind: "connection" | "chats" | "items" | "profiles" | "session"}
  *   | {kind: "conversation" | "typing", conversation: string}

@@ -8,7 +8,7 @@ const SECONDS = 60;
 /** The most points that the chart keeps; it draws one minute, which has at most 240 points. */
 const POINTS_MAX = 600;
 
-/** The line chart of messages per second over the last minute. */
+/** The line chart of the messages sent per second in the cluster, over the last minute. */
 export class Chart {
     #line = drawn("polyline", { class: "line" });
     #area = drawn("polygon", { class: "area" });

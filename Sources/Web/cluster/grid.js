@@ -5,7 +5,10 @@ import { texts } from "./texts.js";
 const CELL = 16;
 const HEAD = 44;
 const TOP = 14;
-/** The letters for a shard's different digests; the last letter is also for all further digests. */
+/**
+ * The letters that mark the different digests of one shard. If a shard has more digests than there
+ * are letters, the further digests have the last letter.
+ */
 const LETTERS = "ABCDEFG";
 
 /** The drawing of the cluster's shards as a grid with a column per shard and a row per node. */

@@ -44,7 +44,7 @@ function cut() {
     void give("partition", selected.join(","), others.join(","));
 }
 
-/** The names of the nodes that run now; only these can be cut off. @type {string[]} */
+/** The names of the running nodes; a partition command can name only these. @type {string[]} */
 let nodes = [];
 
 /** @param {string} text @param {string} kind */

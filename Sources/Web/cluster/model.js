@@ -7,7 +7,10 @@ const RATE_SECONDS = 2;
 /** The most samples kept of a node's counter of sent messages, enough for `RATE_SECONDS`. */
 const COUNTS_MAX = 16;
 
-/** The model of the cluster: each node's last answer, and samples of its count of sent messages. */
+/**
+ * The model of the cluster: the result of the last request to each node for its report, and samples
+ * of each node's count of sent messages.
+ */
 export class ClusterModel {
     /** @type {Map<string, Answer>} */
     #answers = new Map();
@@ -95,9 +98,9 @@ function rate(counts, now) {
 }
 
 /**
- * Returns an upper bound of the changes that a node lacks. Each other node reports how many changes
- * it has that it does not know to be on that node's disk; the bound is the greatest such number. It
- * is 0 if the digests of all shards of the node equal those of the other nodes.
+ * Returns an upper bound of the number of changes that a node lacks. Each other node reports how
+ * many changes it has that it does not know to be on that node's disk; the bound is the greatest
+ * such number. It is 0 if the digests of all shards of the node equal those of the other nodes.
  *
  * @param {string} name
  * @param {Report[]} reports

@@ -12,15 +12,16 @@ export class Play {
     #address;
 
     /**
-     * @param {string} address the URL of `cluster/play`, with its secret token, which is in no
-     *     header and no log
+     * @param {string} address the URL of `cluster/play`. The URL contains a secret token, which
+     *     appears in no HTTP header and no log
      */
     constructor(address) {
         this.#address = address;
     }
 
     /**
-     * Returns the client for the URL in the page's fragment, `#play=http://127.0.0.1:7500/…`.
+     * Returns the client for the URL of `cluster/play` in the page's fragment, such as
+     * `#play=http://127.0.0.1:7500/…`; undefined if the fragment has no such URL.
      *
      * @param {string} fragment
      * @returns {Play | undefined}

@@ -10,7 +10,10 @@ const ORDERS = {
     stopped: ["start", "wipe"],
 };
 
-/** The table of the nodes, with their figures and the buttons that send commands to them. */
+/**
+ * The table of the nodes, with figures such as a node's memory use, and with the buttons that send
+ * commands to the nodes.
+ */
 export class Table {
     #rows = made("tbody", { role: "rowgroup" });
     #onOrder;

@@ -6,13 +6,15 @@ import { texts } from "./texts.js";
 export const EVENTS_MAX = 200;
 
 /**
- * The list of the cluster's events, derived from the differences between successive views of it.
+ * The list of the cluster's events, derived from the differences between successive states of the
+ * cluster as the page sees them.
  */
 export class Timeline {
     /** @type {ClusterView | undefined} */
     #before;
     /**
-     * The time when the cluster last ceased to be converged; undefined before the first time.
+     * The time when the cluster last ceased to be converged; undefined if that has not happened
+     * since the page was opened.
      * @type {number | undefined}
      */
     #since;

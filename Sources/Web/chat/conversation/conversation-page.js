@@ -39,8 +39,8 @@ const fileBytesMax = 25 * 1024 * 1024;
 const searchedMax = 500;
 
 /**
- * The controller of the open conversation: it renders the view from the client's state, and turns
- * user actions into calls of the client.
+ * The controller of the open conversation: it renders the conversation's view from the client's
+ * data, and calls the client's methods for the user's actions.
  */
 export class ConversationPage {
     /** @type {string | undefined} */
@@ -154,8 +154,8 @@ export class ConversationPage {
 
     /**
      * Shows an error and returns to the chat list if the conversation does not exist or the user is
-     * not in it, for example after following a link. A new conversation that nodes do not know yet
-     * stays open.
+     * no participant of it, for example after the user followed a link. A new conversation that
+     * nodes do not know yet stays open.
      *
      * @param {string} id
      */
@@ -187,7 +187,8 @@ export class ConversationPage {
     }
 
     /**
-     * Finds the first unread message, loading earlier messages until the read mark is reached.
+     * Finds the first unread message, loading earlier messages until the last read message is
+     * loaded or 500 messages are.
      *
      * @param {import("../../client/types.js").ConversationView} state
      * @returns {boolean} whether to scroll to the message; false if the user has scrolled meanwhile

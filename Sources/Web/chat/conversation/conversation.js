@@ -75,7 +75,10 @@ export class Conversation {
     #typing = new TypingIndicator();
     #endBadge = element("span", { class: "badge", hidden: true, "aria-hidden": "true" });
     #isLoaded = false;
-    /** The retries of loading the conversation, and of loading earlier messages. */
+    /**
+     * The requests to load the conversation (`retry`) and earlier messages (`earlier`), which are
+     * repeated until they succeed.
+     */
     retry = new LoadRetry(() => this.#showSpinner());
     earlier = new LoadRetry(() => {});
 
@@ -204,8 +207,8 @@ function makeRows(view) {
 }
 
 /**
- * Returns the receipt under the user's newest message, "Delivered" or "Read" with the time;
- * undefined if not all other participants have received the message.
+ * Returns the line under the user's newest message, "Delivered" or "Read" with the time; undefined
+ * if not all other participants have received the message.
  *
  * @param {ConversationView} view
  * @returns {{message: string, text: string} | undefined}

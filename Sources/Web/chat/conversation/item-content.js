@@ -10,7 +10,7 @@ import { texts } from "../texts.js";
 
 /**
  * The content of a message about an action item. If the item belongs to the reader, a checkbox
- * toggles it; other users' items are not visible to the reader.
+ * marks the item as done or not done. Other users' items are not visible to the reader.
  */
 export class ItemContent {
     /** @type {Item | undefined} */

@@ -11,8 +11,8 @@ import { VoiceContent } from "./voice-content.js";
  */
 
 /**
- * The functions that the content of a message calls: to load a file, show a photo or toggle an
- * item.
+ * The functions that the content of a message calls: to load a file, to show a photo, or to mark an
+ * action item as done or not done.
  *
  * @typedef {{
  *   file: (conversation: string, blob: string) => Promise<Blob>,

@@ -12,7 +12,10 @@ import { RowHeights } from "./row-heights.js";
 const overscan = 600;
 /** CSS pixels from the list's end within which the list scrolls along with new messages. */
 const endDistance = 80;
-/** The most layout rounds per update; heights measured in one may make other rows visible. */
+/**
+ * The most rounds of layout per update of the list. A further round is needed if the heights
+ * measured in one round bring other rows into the visible part.
+ */
 const roundsMax = 4;
 const highlightMilliseconds = 1600;
 
@@ -88,8 +91,8 @@ export class MessageList {
     }
 
     /**
-     * Scrolls the list so that a message is at a third of the list's height, or as near as
-     * possible.
+     * Scrolls the list so that the top of a message is a third of the list's height below the top
+     * of the list, or as near to that position as possible.
      *
      * @param {string} key
      * @returns {boolean} whether the list has the message and is visible
@@ -211,7 +214,10 @@ export class MessageList {
         this.events.onEndChange(isAtEnd);
     }
 
-    /** Requests earlier messages, once until rows are added, when the list is near its top. */
+    /**
+     * Requests earlier messages if the list is scrolled near its top, but does not repeat the
+     * request until the number of rows has changed.
+     */
     #askEarlier() {
         if (!this.hasEarlier || this.element.scrollTop > overscan) return;
         if (this.#earlierAsked === this.#rows.length) return;

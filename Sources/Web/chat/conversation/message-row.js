@@ -155,7 +155,8 @@ export class MessageRow {
     }
 
     /**
-     * Sets whether the Tab key reaches the row and its controls, as it does for one row at a time.
+     * Sets whether the Tab key reaches the row and its controls; it reaches only one row of the
+     * list.
      *
      * @param {boolean} isActive
      */

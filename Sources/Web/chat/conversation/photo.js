@@ -14,8 +14,9 @@ const announcedNotes = 0x08 | 0x04;
 /**
  * Returns a picture to send, without metadata such as the location where it was taken.
  *
- * Image data of PNG, WebP and GIF files is kept as is. Other formats are re-encoded as JPEG; JPEG
- * files are, too, since their orientation is part of the removed metadata.
+ * Image data of PNG, WebP and GIF files is kept as is. Pictures in other formats are re-encoded as
+ * JPEG. JPEG files are re-encoded as well, because the removed metadata includes the orientation of
+ * the picture.
  *
  * @param {Blob} file
  * @returns {Promise<{file: Blob, preview: Blob | undefined} | undefined>} undefined if this browser

@@ -32,7 +32,7 @@ export class RowHeights {
 
     /**
      * Computes the positions of rows below each other. If the rows do not fill the height `space`,
-     * they are moved down to the bottom of it.
+     * all rows are moved down so that the last row ends at the bottom of `space`.
      *
      * @param {{key: string}[]} rows
      * @param {number} space

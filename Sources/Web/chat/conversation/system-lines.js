@@ -6,8 +6,9 @@ import { texts } from "../texts.js";
  */
 
 /**
- * Returns the messages interleaved with a system line for each join and leave. While earlier
- * messages are not loaded, joins and leaves before the first loaded message are omitted.
+ * Returns the messages and, in the order of time between them, a generated message (system line)
+ * for each join and leave. While earlier messages are not loaded, joins and leaves before the first
+ * loaded message are omitted.
  *
  * @param {{
  *   id: string,

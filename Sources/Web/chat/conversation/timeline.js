@@ -96,7 +96,7 @@ class DayBoundaries {
 
 /**
  * Returns the id of the first unread message after a read mark, above which the "New" line is
- * shown. The user's own messages and deleted ones do not count as unread.
+ * shown. The user's own messages, and messages deleted for everyone, do not count as unread.
  *
  * @param {Message[]} messages
  * @param {{id: string, at: string, seq?: string} | undefined} mark the last read message

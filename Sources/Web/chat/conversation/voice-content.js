@@ -11,7 +11,10 @@ import { texts } from "../texts.js";
  */
 
 const sliderSteps = 100;
-/** The format of a voice message's text, the duration, which the start of the audio file lacks. */
+/**
+ * The format of a voice message's text. The text is the duration of the recording, because the
+ * start of the audio file does not contain the duration.
+ */
 const durationText = /^(\d+):(\d\d)$/;
 
 /** @type {VoiceContent | undefined} */

@@ -12,8 +12,9 @@ let present;
 /**
  * Whether the current entry of the browser history was pushed for a dialog, and the entry's URL.
  *
- * Opening a dialog pushes a history entry, so that Back closes the dialog first. The entry stays if
- * the dialog is closed in another way: the next dialog reuses it, and Back skips it.
+ * Opening a dialog pushes a history entry, so that the browser's Back button closes the dialog
+ * first. If the dialog is closed in another way, the entry stays. The next dialog then reuses the
+ * entry, and the Back button skips it.
  */
 let [isDialogEntry, address] = [false, ""];
 

@@ -8,7 +8,10 @@
 
 const photoBytesMax = 1024;
 const prefix = /^data:(image\/(?:webp|jpeg|png));base64,([A-Za-z0-9+/=]+)$/;
-/** Picture sizes in pixels and WebP qualities; the first that fits into 1,024 bytes is used. */
+/**
+ * Picture sizes in pixels and WebP qualities; the first pair that gives at most 1,024 bytes is
+ * used.
+ */
 const attempts = [[64, 0.5], [56, 0.4], [48, 0.4], [48, 0.2], [40, 0.2], [32, 0.2], [24, 0.1]];
 const cacheMax = 500;
 

@@ -56,8 +56,8 @@ export class SideDialogs {
     }
 
     /**
-     * Executes what the user chose where the page offers notifications, such as to turn them on;
-     * renders the page at once, and again when that is done.
+     * Runs the user's choice about notifications, such as to turn them on. Calls `onChange`
+     * immediately, and again when the choice has taken effect.
      *
      * @param {() => void | Promise<void>} action
      */

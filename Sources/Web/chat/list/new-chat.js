@@ -8,8 +8,8 @@ const titleMax = 256;
 
 /**
  * Returns the dialog for a new chat, with fields for the participants' e-mail addresses and an
- * optional title. An error, such as an unknown address, is shown in the dialog, which keeps the
- * input.
+ * optional title. An error, such as an address that no user has, is shown in the dialog, which
+ * keeps the input.
  *
  * @param {(chat: {emails: string[], title: string}) => Promise<unknown>} create
  */

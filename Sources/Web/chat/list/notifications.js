@@ -8,8 +8,8 @@ import { texts } from "../texts.js";
  */
 
 /**
- * The `localStorage` key of the user's answer to the notification offer, which is shown only until
- * it is answered.
+ * The `localStorage` key of the user's choice in the offer to turn on notifications. The offer is
+ * not shown after the user has chosen.
  */
 const answeredKey = "grapevine.notifications";
 /** Returns the name of the lock that a tab holds while it shows a conversation. */
@@ -44,7 +44,10 @@ export class Notifications {
         return globalThis.Notification?.permission ?? "unsupported";
     }
 
-    /** Whether to offer notifications: after the user's first message, until the user answers. */
+    /**
+     * Whether to offer to turn on notifications: from the first message that the user sends since
+     * the page was opened, until the user accepts or declines.
+     */
     get isOffered() {
         return this.#hasSent && this.permission === "default" &&
             localStorage.getItem(answeredKey) === null;

@@ -8,7 +8,7 @@ import { texts } from "../texts.js";
 
 /** The number of letters of a user's id shown in place of a missing name. */
 const idLength = 8;
-/** Milliseconds to wait for the profile of an unknown user. */
+/** Milliseconds to wait for the profile of a user whose profile is not loaded. */
 const nameMilliseconds = 1000;
 
 /** The names and pictures of users, from the profiles that the client has loaded. */

@@ -15,7 +15,7 @@ import { texts } from "../texts.js";
 /** @typedef {{message: Message, sender: string, title: string}} MessageResult */
 
 const words = texts.search;
-/** The most letters of a found message that an excerpt shows before the match. */
+/** The most letters before the first match that the excerpt of a found message shows. */
 const leadMax = 12;
 
 /** The list of search results: chats and messages. */

@@ -8,8 +8,9 @@
 /** @typedef {string | number | boolean | undefined | ((event: any) => void)} Attribute */
 
 /**
- * Returns a new element. A function value is added as an event listener for its attribute's name
- * without "on"; true sets an empty attribute, and false and undefined set none.
+ * Returns a new element. If the value of an attribute such as `onclick` is a function, it becomes
+ * the listener of the event whose name follows "on". True sets an empty attribute; false and
+ * undefined set none.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag

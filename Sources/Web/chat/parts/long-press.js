@@ -61,7 +61,10 @@ class Press {
         this.#isDown = false;
     }
 
-    /** Handles the context menu event, which may precede or follow the timer of a long press. */
+    /**
+     * Handles the context menu event, which the browser may send before or after the timer of a
+     * long press expires.
+     */
     onContextMenu() {
         if (this.#isHandled) return;
         if (this.#isDown) this.#onLong();

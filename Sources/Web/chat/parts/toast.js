@@ -6,8 +6,8 @@ const shownMilliseconds = 10_000;
 
 /**
  * A notification at the bottom of the page with at most one action, usually "Undo". A new toast
- * replaces the current one. A toast stays while the pointer is over it or it has the focus. When
- * hidden, it returns the focus to the element that had it before.
+ * replaces the current one. A toast stays while the pointer is over it or it has the focus. When a
+ * toast that has the focus is hidden, the focus returns to the element that had it before.
  */
 export class Toast {
     #text = element("span", { class: "toast-text" });

@@ -1,6 +1,6 @@
 /**
  * Waits until `signal` is aborted. Code that runs under a browser lock awaits the returned promise
- * to hold the lock until then.
+ * to hold the lock until the abort.
  *
  * @param {AbortSignal} signal
  * @returns {Promise<void>}

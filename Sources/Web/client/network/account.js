@@ -43,7 +43,8 @@ export class Account {
         try {
             await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
         } catch (error) {
-            // A node of an earlier version rejects the `device` field with 400, so it is left out.
+            // A node of an earlier version answers 400 to a request with the `device` field, so the
+            // sign-in is requested again without the field.
             if (!device || asFailure(error).code !== 400) throw error;
             await this.#accept("POST", "/v1/sessions", { email, password }, email);
         }

@@ -42,7 +42,8 @@ export const browserTransport = {
             method: call.method,
             headers: headers(call),
             body: call.blob ?? (call.body === undefined ? undefined : JSON.stringify(call.body)),
-            // The headers carry the tokens; cookies are not sent, and only files may be cached.
+            // The request headers carry the tokens, so no cookies are sent. The browser may cache
+            // only downloaded files.
             credentials: "omit",
             cache: call.wantsBlob ? "default" : "no-store",
             signal: AbortSignal.timeout(milliseconds),

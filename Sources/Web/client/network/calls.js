@@ -11,21 +11,24 @@ import { sleep } from "./sleep.js";
 const ANSWER_MILLISECONDS = 8_000;
 /** Milliseconds to wait for a file transfer: enough for 25 MiB over a slow link. */
 const FILE_MILLISECONDS = 120_000;
-/** The number of times that a request is sent to each node before the request fails. */
+/** The number of attempts per node of the cluster after which an HTTP request fails. */
 const ROUNDS = 2;
-/** Milliseconds before a request is sent again; the pause grows linearly with each attempt. */
+/**
+ * Milliseconds between the first and the second attempt to send an HTTP request; each further wait
+ * is longer by the same time.
+ */
 const PAUSE_MILLISECONDS = 150;
 
 /**
  * The sender of HTTP requests, which sends each request to one node after another until a node
- * answers. This is safe because all requests of the client are idempotent: they carry ids, or
- * change nothing.
+ * answers. A node may execute a request whose response is lost, but the client can safely repeat
+ * the request at another node, because all requests of the client are idempotent.
  */
 export class Calls {
     #nodes;
     #transport;
     #clock;
-    /** The offset of the nodes' clocks from this device's clock, in milliseconds. */
+    /** How many milliseconds the nodes' clocks are ahead of this device's clock. */
     #ahead = 0;
     /** Whether all HTTP requests fail without being sent, to simulate a missing network. */
     isCut = false;

@@ -22,7 +22,10 @@ const DIAL_MILLISECONDS = 900;
 const DIAL_MILLISECONDS_MAX = 15_000;
 /** The longest pause between two connection attempts, in milliseconds. */
 const PAUSE_MILLISECONDS_MAX = 5_000;
-/** Milliseconds after which an open connection is stable, so that the failure count is reset. */
+/**
+ * Milliseconds after which an open connection counts as stable. When a stable connection fails, the
+ * count of consecutive failures restarts.
+ */
 const GOOD_MILLISECONDS = 3_000;
 /** The most requests in flight on a WebSocket; a node accepts at most 256. */
 const REQUESTS_MAX = 200;
@@ -32,9 +35,9 @@ const TOKEN_OVER = 4401;
 /**
  * The client's WebSocket to one node, with failover to the next node.
  *
- * A WebSocket does not detect a lost network, and a page cannot see a node's pings. So the client
- * sends a keep-alive request when the node is silent, and drops the connection when any request
- * times out.
+ * A browser does not report that the network below an open WebSocket is lost, and hides a node's
+ * ping frames from the page. So the client sends a keep-alive request when the node is silent, and
+ * drops the connection when any request times out.
  */
 export class Connection {
     /** @type {import("../types.js").Connection} */
@@ -114,7 +117,8 @@ export class Connection {
      * @param {string} path
      * @param {unknown} [body]
      * @returns {Promise<SocketAnswer>}
-     * @throws {import("../types.js").Failure} if the connection ends before the response
+     * @throws {import("../types.js").Failure} if the client is offline, if too many requests are in
+     *     flight, or if the connection ends before the response
      */
     async request(method, path, body) {
         if (!this.isOnline || this.#requests.size >= REQUESTS_MAX) throw noAnswer;
@@ -211,7 +215,10 @@ export class Connection {
         if (generation === this.#generation && this.#isStarted) this.#dial();
     }
 
-    /** Closes the WebSocket if a request timed out; sends a keep-alive request to a silent node. */
+    /**
+     * Closes the WebSocket if a request on it has timed out. Otherwise, if the node has been silent
+     * for 10 s, sends a keep-alive request.
+     */
     #look() {
         const now = this.#parts.clock.now();
         for (const { sentAt } of this.#requests.values()) {

@@ -1,6 +1,8 @@
 /** @typedef {import("../types.js").Failure} Failure */
 
-/** The HTTP status codes of permanent failures, after which a retry would fail the same way. */
+/**
+ * The HTTP status codes of permanent failures: if the request is sent again, it fails the same way.
+ */
 const finalCodes = new Set([400, 403, 404, 405, 409, 413]);
 
 /** Seconds before a failed request is sent again if the response has no `Retry-After`. */

@@ -19,8 +19,8 @@ export class NodeList {
     }
 
     /**
-     * Switches to the next node if the client still uses the node `failed`. So, if two requests
-     * fail at one node, only the first failure switches.
+     * Switches to the next node if the client still uses the node `failed`. If two requests fail at
+     * one node, only the first failure switches, because the client then uses another node.
      *
      * @param {string} failed
      */

@@ -17,16 +17,20 @@ import { asFailure, noAnswer } from "./failures.js";
 
 const KEY = "session";
 /**
- * The name of the local store's entry for the last access token, by which nodes recognize this
- * device at the next sign-in.
+ * The key of the last access token in this device's key-value store. By this token, nodes recognize
+ * the device at the next sign-in.
  */
 const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";
-/** Milliseconds before expiry at which an access token is renewed, since a request takes time. */
+/**
+ * Milliseconds before its expiry at which an access token is renewed, so that the token does not
+ * expire while a request is on its way.
+ */
 const EARLY_MILLISECONDS = 30_000;
 
 /**
- * The access and refresh tokens of the signed-in user, shared by all tabs through the local store.
+ * The access and refresh tokens of the signed-in user, shared by all browser tabs through this
+ * device's key-value store.
  */
 export class Session {
     /** @type {SignIn | undefined} */
@@ -80,7 +84,8 @@ export class Session {
     }
 
     /**
-     * Returns an access token, renewing it if it is about to expire or was rejected.
+     * Returns an access token. If the stored token is about to expire or a node has rejected it,
+     * renews the token first.
      *
      * @param {string} [refused] an access token that a node has rejected
      * @returns {Promise<string>}

@@ -25,7 +25,7 @@ export class ChatActions {
      *
      * @param {{title?: string, emails: string[]}} options at most 20 addresses
      * @returns {Promise<string>} the conversation's id, once the cluster has created it; rejects
-     *     with 404 for an unknown address
+     *     with 404 if no user has one of the addresses
      */
     async create({ title = "", emails }) {
         const conversation = this.#makeID();

@@ -4,8 +4,8 @@ import { lastPinChange } from "../views/message.js";
 /** @typedef {import("../store/confirmed.js").ConfirmedState} ConfirmedState */
 
 /**
- * Whether an event from the cluster reports the given action of the user, made on this or another
- * device.
+ * Whether an event from the cluster reports the given action of the user. The event may also come
+ * from the same action on another device of the user.
  *
  * @param {any} event
  * @param {Action} action
@@ -89,9 +89,9 @@ export function isShown(confirmed, { acknowledged, action }) {
 }
 
 /**
- * Returns the event that an acknowledged deletion of a message must have caused, to be applied if
- * the event does not arrive. Returns undefined for other actions, whose effects are visible in
- * nodes' responses.
+ * Returns the event that the cluster publishes for an acknowledged deletion of a message. The
+ * client applies this event itself if it does not arrive from a node. For other actions, returns
+ * undefined, because nodes' responses show their effects.
  *
  * @param {Action} action
  * @param {string} at

@@ -8,7 +8,10 @@ import { subjectOf } from "../sync/entries.js";
 /** @typedef {import("../sync/entries.js").Entry} Entry */
 /** @typedef {import("../types.js").Action} Action */
 
-/** Milliseconds to wait for an acknowledged operation's event; then the client reloads the data. */
+/**
+ * Milliseconds to wait for the event that an acknowledged operation caused. If no such event
+ * arrives, the client reloads the data that the operation changed.
+ */
 const ECHO_MILLISECONDS = 20_000;
 
 /** The tracker of acknowledged operations whose effects no event or response has shown yet. */
@@ -35,8 +38,9 @@ export class Echoes {
     }
 
     /**
-     * Matches an event from the cluster with the user's pending operations. An event that a sent
-     * operation caused acknowledges the operation, even if the node's response is lost.
+     * Matches an event from the cluster with the user's pending operations. If a sent operation
+     * caused the event, the operation counts as acknowledged, even if the node's response to it is
+     * lost.
      *
      * @param {any} event
      */
@@ -82,7 +86,10 @@ export class Echoes {
         this.#parts.clock.setTimer(ECHO_MILLISECONDS, () => this.release());
     }
 
-    /** Restarts the timeouts of acknowledged operations, whose events arrive after a reconnect. */
+    /**
+     * Restarts the timeouts of acknowledged operations after a reconnect, because the events that
+     * were missed while offline arrive only then.
+     */
     onOnline() {
         for (const entry of this.#parts.entries.all) {
             if (entry.phase === "acknowledged") this.expect(entry);

@@ -18,7 +18,8 @@ export class OperationStore {
     }
 
     /**
-     * Whether attached files are still being written to IndexedDB; closing the page now loses them.
+     * Whether attached files are still being written to IndexedDB. Closing the page during such a
+     * write loses the files.
      */
     get isStoringFiles() {
         return this.#storing > 0;

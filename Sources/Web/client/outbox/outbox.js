@@ -106,8 +106,9 @@ export class Outbox {
 
     /**
      * Reads the pending operations from the local store. The caller must read the stored chats and
-     * messages afterwards: since one transaction removes an operation and stores the data that
-     * includes its effect, the other order could miss both.
+     * messages afterwards. One transaction removes an operation and stores the data that includes
+     * its effect. If it committed between the two reads in the other order, this tab would see
+     * neither the operation nor its effect.
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
@@ -212,11 +213,12 @@ export class Outbox {
     }
 
     #onActive() {
-        // The tab that sent operations before removed acknowledged ones from the local store. This
-        // tab may not have received their effects, so it stores them again.
+        // The tab that sent the operations until now removed acknowledged operations from the local
+        // store when it had received their effects. This tab may not have received these effects,
+        // so it stores the operations again.
         const acknowledged = this.operations.filter((operation) => operation.acknowledged);
         this.#put(acknowledged);
-        // Tabs that read the operations before the acknowledgement are notified of it.
+        // Other tabs may have read an operation before its acknowledgement, so they are notified.
         for (const operation of acknowledged) {
             this.#parts.tabs.post({ kind: "operation", operation });
         }

@@ -123,7 +123,8 @@ function layOne(conversation, laid, operation, user) {
 function laySend(conversation, laid, operation, user) {
     const { action, acknowledged } = operation;
     if (action.kind !== "send") return;
-    // A message that a node has reported has the same id and replaces the pending message.
+    // If a node has already reported the message, the reported message is shown instead of the
+    // pending one of the same id.
     if (conversation.hasPlace(action.message) || laid.has(action.message)) return;
     if (conversation.tombstones.has(action.message)) return;
     const { message: id, type, text, blob, preview } = action;
@@ -200,8 +201,8 @@ function lastShown(conversation, row, list) {
 }
 
 /**
- * Returns the number of messages of others after the last message that the user has read; if the
- * message read last is not loaded, returns the node's count.
+ * Returns the number of other users' messages after the last message that the user has read. If
+ * that last read message is not loaded, returns the unread count that a node reported.
  *
  * @param {ConversationState} conversation
  * @param {number} told

@@ -60,7 +60,10 @@ export class Sender {
         this.#closing.abort();
     }
 
-    /** Sends the first operation of each lane (such as a chat) that is not in flight or paused. */
+    /**
+     * Sends the first operation of each lane (such as a chat), unless the operation is in flight or
+     * the lane is paused after a temporary failure.
+     */
     pump() {
         const { clock, entries, isOnline } = this.#parts;
         if (!this.isActive || !isOnline()) return;

@@ -15,8 +15,8 @@ const LETTERS_MAX = 1_000_000;
 const TABS_MAX = 100;
 
 /**
- * A write-ahead log of operations that are being stored, so that closing the page does not lose
- * them.
+ * A write-ahead log of the user's operations that are being stored in IndexedDB, so that closing
+ * the page does not lose the operations.
  *
  * IndexedDB completes a write some 10 ms after it is started, and browsers do not wait for it when
  * they close a page. The log is in `localStorage`, which is written synchronously.
@@ -123,8 +123,8 @@ export class WriteAheadLog {
      *
      * @param {string} user the signed-in user; other users' operations are removed
      * @param {(operation: Operation) => Write} write
-     * @returns {Promise<Operation[]>} the recovered operations that are in IndexedDB; some may have
-     *     been stored before without the other tabs knowing
+     * @returns {Promise<Operation[]>} the recovered operations that are in IndexedDB. The closed
+     *     tab may have stored some of them itself without notifying the other tabs
      */
     async takeIn(user, write) {
         /** @type {Operation[]} */

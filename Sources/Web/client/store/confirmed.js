@@ -5,7 +5,10 @@ import { retracted, storedMessage } from "../views/message.js";
 /** @typedef {{id: string, title: string, due?: string, priority?: "low" | "medium" | "high",
  *   chat?: string, message?: string, done?: boolean, changed: number}} StoredItem */
 
-/** The most ids kept of deleted action items, so that no outdated response adds the items again. */
+/**
+ * The most ids of deleted action items that are remembered, so that a response from before a
+ * deletion does not add the item again.
+ */
 const ITEM_TOMBSTONES_MAX = 1_000;
 
 /**
@@ -28,7 +31,7 @@ export class ConfirmedState {
     token;
     /** Whether the lists of chats and action items have been loaded completely. */
     isLoaded = false;
-    /** The number of events received so far, which is also the number of the last event. */
+    /** The number of events applied to this object, which is also the number of the last event. */
     events = 0;
     /** The number of the last event that the resume token includes. */
     covered = 0;

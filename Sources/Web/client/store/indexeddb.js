@@ -6,7 +6,7 @@ const TABLE = "entries";
  * The device's key-value store in the browser's IndexedDB.
  *
  * A write is durable some 10 ms after it is started. A page that is closed earlier loses the write,
- * so operations stay in the write-ahead log until then.
+ * so an operation stays in the write-ahead log until its write is durable.
  *
  * @implements {Store}
  */

@@ -149,8 +149,9 @@ export class Persistence {
 }
 
 /**
- * Returns the snapshot of the confirmed data as entries of the local store; the entry of an
- * unchanged object is the same object as in the last snapshot.
+ * Returns the snapshot of the confirmed data as entries of the local store. If a chat or message
+ * has not changed since the last snapshot, the value of its entry is the same JavaScript object as
+ * in that snapshot.
  *
  * @param {ConfirmedState} confirmed
  */

@@ -21,7 +21,8 @@
  */
 
 /**
- * The most ids of finished operations that are remembered, to ignore late messages of other tabs.
+ * The most ids of finished operations that are remembered, to ignore messages that other tabs send
+ * about these operations later.
  */
 const OVER_MAX = 1_000;
 
@@ -29,7 +30,7 @@ const OVER_MAX = 1_000;
 export class Entries {
     /** @type {Map<string, Entry>} */
     #entries = new Map();
-    /** Ids of finished operations, to ignore late messages about them. @type {Set<string>} */
+    /** Ids of finished operations, to ignore later messages about them. @type {Set<string>} */
     #over = new Set();
     #lastID = "";
     #parts;

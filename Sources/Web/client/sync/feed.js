@@ -15,9 +15,9 @@ import { ITEMS } from "../outbox/item-actions.js";
 /** @typedef {import("../types.js").Operation} Operation */
 
 /**
- * The dispatcher of events and responses from the cluster: it applies events to the confirmed
- * state, and after an event, a response or a change of the connection it notifies the outbox, the
- * loader, the local store and the views.
+ * The dispatcher of events and responses from the cluster. It applies events to the confirmed state
+ * (the data that nodes have reported). After an event, a response or a change of the connection, it
+ * notifies the outbox, the loader, the local store and the views.
  */
 export class Feed {
     #parts;

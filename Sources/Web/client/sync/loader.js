@@ -8,13 +8,19 @@ import { compare } from "../views/message.js";
 export const PAGE_COUNT = 50;
 /** The most messages that a node returns in one response. */
 const ANSWER_MAX = 1_000;
-/** The most reads of a history that lacks a message whose deletion an event has reported. */
+/**
+ * The most reads of a conversation's history while the responses lack a message that an event
+ * reported as deleted for everyone.
+ */
 const TRIES_MAX = 8;
 /** Milliseconds before an incomplete history is read again; the pause doubles with each read. */
 const TRY_MILLISECONDS = 1_000;
 /** Milliseconds during which events are collected before the data they made stale is reloaded. */
 const GATHER_MILLISECONDS = 150;
-/** Milliseconds for which stale responses are accepted after nodes have lacked received events. */
+/**
+ * Milliseconds for which the client accepts stale responses after the requested nodes lacked events
+ * that the client had received.
+ */
 const BEHIND_MILLISECONDS = 10_000;
 /** The most user profiles requested at a time. */
 const PROFILES_MAX = 50;
@@ -149,9 +155,10 @@ export class Loader {
     }
 
     /**
-     * Removes messages known only from possibly stale responses if an up-to-date response lacks
-     * them. Messages earlier than the response's first message are read again with a higher limit,
-     * or removed if the limit is at its maximum.
+     * Removes messages that are known only from possibly stale responses and that an up-to-date
+     * response lacks. If such messages precede the response's first message, they stay until a
+     * later read with a higher limit. If the limit is at its maximum, all messages that precede the
+     * response's first message are removed instead.
      *
      * @param {ConversationState} conversation
      * @param {any} first the response's first message if earlier messages exist
@@ -177,7 +184,8 @@ export class Loader {
         );
         const { count, until } = this.#tries.get(id) ?? { count: 0, until: 0 };
         const now = this.#parts.clock.now();
-        // A read triggered by an event before the next planned read does not count as an attempt.
+        // A read that an event triggers before the next planned read does not count towards
+        // `TRIES_MAX`.
         const next = now < until ? count : count + 1;
         if (isOpen && next < TRIES_MAX && confirmed.staleHistories.has(id)) {
             const end = now < until ? until : now + TRY_MILLISECONDS * 2 ** count;
@@ -360,9 +368,9 @@ export class Loader {
      *
      * A stale response may contain messages that have been deleted or unpinned. The node that sent
      * the response reports these changes as events once the node receives them. But a client that
-     * switches to another node before does not get these events, because the client's resume token
-     * already includes them. If the requested nodes lack the latest state, the client uses a stale
-     * response, and reads its messages again later.
+     * switches to another node before that does not get these events, because the client's resume
+     * token already includes them. If the requested nodes lack the latest state, the client uses a
+     * stale response, and reads its messages again later.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}

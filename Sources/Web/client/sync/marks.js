@@ -121,7 +121,8 @@ export class Marks {
     async #send(path, mark) {
         const body = { message: mark.id };
         const answer = await this.#parts.request("PUT", path, body).catch(() => undefined);
-        // A newer mark that was set during the request stays until its own response.
+        // A newer mark that was set during the request stays queued until a node has answered the
+        // request for that newer mark.
         if (!answer || this.#waiting.get(path) !== mark) return;
         if (answer.status !== 200 && !isFinal(answer.status)) return this.schedule();
         this.#waiting.delete(path);

@@ -39,8 +39,8 @@ export class Push {
     }
 
     /**
-     * Returns the cluster's key with which a browser subscribes to push notifications; undefined if
-     * the cluster sends no push notifications.
+     * Returns the cluster's public key (VAPID), which a browser needs to subscribe to push
+     * notifications; undefined if the cluster sends no push notifications.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -89,7 +89,8 @@ export class Push {
     }
 
     /**
-     * Reports the conversation on screen to the cluster, which then sends no notifications for it.
+     * Reports the conversation on screen to the cluster, which then sends this device no push
+     * notifications of messages in that conversation.
      *
      * @param {string | undefined} conversation
      */

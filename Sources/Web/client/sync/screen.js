@@ -54,7 +54,7 @@ export class Screen {
     }
 
     /**
-     * Whether a conversation is open and the page is visible.
+     * Whether a conversation is open and the web page is visible.
      *
      * @param {string} id
      */
@@ -63,7 +63,7 @@ export class Screen {
     }
 
     /**
-     * Loads a conversation, and marks its messages as read while the page is visible.
+     * Loads a conversation, and marks its messages as read while the web page is visible.
      *
      * @param {string} id
      */
@@ -93,7 +93,7 @@ export class Screen {
     }
 
     /**
-     * Marks a conversation's messages as read if the page is visible.
+     * Marks a conversation's messages as read if the web page is visible.
      *
      * @param {string} id
      */
@@ -106,7 +106,8 @@ export class Screen {
     }
 
     /**
-     * Reports the conversation on screen to the cluster, which then sends no notifications for it.
+     * Reports the conversation on screen to the cluster, which then sends this device no push
+     * notifications of messages in that conversation.
      */
     tellViewing() {
         this.#parts.push.setViewing(this.#isVisible ? this.open.at(-1) : undefined);

@@ -12,7 +12,7 @@ export class Typing {
      */
     #typists = new Map();
     /**
-     * The time of the last typing notification, by conversation.
+     * The time when the client last reported to a node that the user is typing, by conversation.
      * @type {Map<string, number>}
      */
     #told = new Map();

@@ -55,7 +55,8 @@ export const MESSAGES_KEPT_MAX = 500;
  * the conversation's row in the chat list.
  *
  * If a response lacks a message, the client removes the message only if it knows the message solely
- * from a possibly stale response. All other deletions arrive as events, and no event is missed.
+ * from possibly stale responses. The client learns of all other deletions from events, of which it
+ * misses none.
  */
 export class ConversationState {
     /** @type {Map<string, StoredMessage>} */
@@ -90,7 +91,10 @@ export class ConversationState {
     rowChanged = 0;
     isLoaded = false;
     hasEarlier = false;
-    /** The time when the user hid the chat. Older messages reappear only if a response has them. */
+    /**
+     * The time when the user hid the chat. Messages from before that time reappear only if a node's
+     * response contains them.
+     */
     clearedAt = "";
     /** The number of times the user hid the chat; hiding it invalidates responses in flight. */
     epoch = 0;
@@ -118,7 +122,10 @@ export class ConversationState {
         return this.#sorted.list;
     }
 
-    /** The conversation without its messages, for the local store; a change makes a new object. */
+    /**
+     * The conversation without its messages, for the local store. After a change of the
+     * conversation, the getter returns a new object.
+     */
     get record() {
         if (this.#record?.version !== this.version) {
             const { row, isLoaded, hasEarlier, clearedAt, changes, version } = this;
@@ -167,8 +174,9 @@ export class ConversationState {
     }
 
     /**
-     * Removes those messages from `first` on that are known only from possibly stale responses. The
-     * caller has merged an up-to-date response with all messages from `first` on, which lacks them.
+     * Removes the messages at and after `first` that are known only from possibly stale responses.
+     * Before the call, the caller has merged an up-to-date response with all messages from `first`
+     * on, so messages that the response lacks have been deleted.
      *
      * @param {StoredMessage} [first] undefined if the response contains all messages
      */
@@ -261,8 +269,8 @@ export class ConversationState {
     }
 
     /**
-     * Whether a node has reported the message with this id, and the message is at its final
-     * position in the view, hidden, or earlier than the loaded messages.
+     * Whether an event or an up-to-date response has contained the message with this id, and the
+     * message is at its final position in the view, hidden, or earlier than the loaded messages.
      *
      * @param {string} id
      */
@@ -350,7 +358,8 @@ export class ConversationState {
 
     /**
      * Merges a node's list of joins and leaves, the latest first. Known joins and leaves that the
-     * list lacks are kept if they are later than all of the list, or if the list may be stale.
+     * list lacks are kept if they are later than the list's latest entry, or if the list may be
+     * stale.
      *
      * @param {MemberChange[]} answer
      * @param {boolean} isSure

@@ -24,7 +24,7 @@ export const DELETED_TEXT = "[Message deleted]";
 
 /**
  * Compares messages in conversation order: by time, then by the cluster's sequence number, then by
- * id. Of the messages of one time, those that an older version of the client stored without a
+ * id. Of messages with the same time, those that an older version of the client stored without a
  * sequence number come first.
  *
  * @param {{at: string, seq?: string, id: string}} a
@@ -65,10 +65,11 @@ export function lastPinChange(message) {
 }
 
 /**
- * Merges a known message with the message in a response, which may be older.
+ * Merges a known message with the version of it in a node's response. That version may be older
+ * than the known message.
  *
  * A deletion for everyone is permanent, and the lists of users who received or read the message are
- * united. Of edits and pins, the later one wins. A response without a pin does not remove the known
+ * merged. Of edits and pins, the later one wins. A response without a pin does not remove the known
  * pin, since the node may lack the pin.
  *
  * @param {StoredMessage} known

@@ -89,7 +89,8 @@ export class Views {
     }
 
     /**
-     * Whether a view has changed since the listeners were last notified. An event that only
+     * Whether the view of a conversation, of the chats or of the action items has changed since the
+     * listeners were last notified; always true for other kinds of change. An event that only
      * confirms the user's own change does not alter the view, so listeners are not notified of it.
      *
      * @param {import("../types.js").Change} change
