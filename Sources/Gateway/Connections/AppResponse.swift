@@ -135,7 +135,7 @@ struct AppResponse: Sendable {
         isCompressed = true
     }
 
-    /// The framing of a complete response body: its length.
+    /// How the end of a complete response body is marked: by `Content-Length`.
     var length: ResponseHead.Body { .length(UInt64(body.byteCount)) }
 
     /// Returns the response's head as bytes.

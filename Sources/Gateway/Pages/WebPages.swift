@@ -102,8 +102,8 @@ package actor WebPages {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Returns the error (421) for a request whose `Host` is no name of this port; nil for other
-    /// requests, and for one without `Host`, which no browser sends.
+    /// Returns the error (421) for a request whose `Host` is none of the host names that this port
+    /// serves; nil for other requests, and for a request without `Host`, which no browser sends.
     nonisolated func refusal(of head: RequestHead) -> HTTPError? {
         guard let names, let host = head.fields.values(of: "host").first, !names.contains(host)
         else { return nil }
@@ -131,10 +131,11 @@ package actor WebPages {
         return page
     }
 
-    /// Whether a file is a module or a style sheet of a page, to which the page's policy applies.
+    /// Whether a file is a module or a style sheet, to which the `Content-Security-Policy` of the
+    /// page that loads the file applies.
     ///
-    /// A page loads dozens of such files, and without a policy of their own their responses are
-    /// shorter. A worker, whose path has no folder, needs a policy.
+    /// Such files lie in folders. A page loads dozens of them, and their responses are shorter
+    /// without a policy. The script of a worker lies in no folder and needs a policy of its own.
     private func isPart(_ file: WebFile, at path: [String]) -> Bool {
         path.count > 1
             && ["text/css", "text/javascript"].contains(where: file.contentType.hasPrefix)

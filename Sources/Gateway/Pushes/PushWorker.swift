@@ -242,8 +242,8 @@ package actor PushWorker {
         enqueue(target)
     }
 
-    /// Closes the session that watched a user's events, because the node has ended its stream; the
-    /// next scan of the users' devices opens another session.
+    /// Closes the push worker's session for a user, because the node has ended the session's event
+    /// stream; the next periodic reading of the devices to push to opens another session.
     func onWatchEnded(of name: UserID) {
         guard let watch = users[name]?.watch else { return }
         users[name]?.watch = nil

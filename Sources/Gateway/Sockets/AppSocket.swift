@@ -27,7 +27,7 @@ final class Socket {
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// The requests that wait for responses, in order; an answered request is nil.
+    /// The unanswered requests, in order; an entry becomes nil once its request is answered.
     private var waiting: [Waiting?] = []
     private var first = 0
     /// The encoded WebSocket frames that are not written to the connection yet.

@@ -12,8 +12,8 @@ struct SocketViewings {
     private struct Viewing {
         let request: Request
         let user: UserID
-        /// When the displayed conversation was last reported or renewed, in milliseconds since
-        /// 1970.
+        /// When the client reported the displayed conversation, or the node last renewed the
+        /// report, in milliseconds since 1970.
         var wallMilliseconds: UInt64
         var renewAt: UInt64
     }

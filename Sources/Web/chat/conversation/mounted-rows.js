@@ -6,7 +6,7 @@ import { MessageRow } from "./message-row.js";
  * @typedef {import("./row-heights.js").RowHeights} RowHeights
  */
 
-/** The most message rows outside the DOM that are kept for reuse. */
+/** The maximum number of message rows that are kept outside the DOM for reuse. */
 const spareMax = 40;
 
 /** The rows of a virtualized message list that are in the DOM: those near the visible part. */

@@ -363,14 +363,14 @@ export class Loader {
     }
 
     /**
-     * Reads a resource from a node, including the effect of the last received event if a node can
-     * guarantee that.
+     * Reads a resource from the nodes, one after the other, until one can guarantee that its
+     * response includes the last event that this client has received.
      *
-     * A stale response may contain messages that have been deleted or unpinned. The node that sent
-     * the response reports these changes as events once the node receives them. But a client that
-     * switches to another node before that does not get these events, because the client's resume
-     * token already includes them. If the requested nodes lack the latest state, the client uses a
-     * stale response, and reads its messages again later.
+     * If no node can, the client uses a response without this guarantee (a stale response), and
+     * reads the messages of the response again later, since some may have been deleted or unpinned.
+     * The node that sent the response reports such changes as events once it receives them, but a
+     * client that has switched to another node by then does not get these events: its resume token
+     * already includes them.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}
