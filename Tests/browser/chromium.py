@@ -1,8 +1,6 @@
 """The browser of the checks."""
 
-# Without a GPU, Debian's chromium draws by a model of one, which takes most of its time.
-ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
-             "--disable-gpu-rasterization", "--disable-software-rasterizer"]
+ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage"]
 
 
 def launch(playwright, *more):

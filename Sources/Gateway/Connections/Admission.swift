@@ -73,7 +73,7 @@ extension AppConnection {
     /// Returns the response to a request for a web page, which needs no sign-in; nil for any other
     /// request.
     private func page(for head: RequestHead) -> Admission? {
-        guard head.target.segments.first != AppConnection.pathOfEvents[0],
+        guard head.target.segments.first != AppConnection.firstOfAPI,
             let page = host.pages.assumeIsolated({ $0.answer(to: head) })
         else { return nil }
         guard head.method == .get || head.method == .head else {
@@ -135,7 +135,9 @@ extension AppConnection {
         }
     }
 
-    private static let pathOfEvents = ["v1", "events"]
+    /// The first part of every API path; no path of a web page begins with it.
+    private static let firstOfAPI = "v1"
+    private static let pathOfEvents = [firstOfAPI, "events"]
 
     private func allowed(_ path: [String]) -> String {
         guard !host.pages.assumeIsolated({ $0.has(path) }) else {

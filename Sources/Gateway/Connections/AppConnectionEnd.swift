@@ -46,20 +46,21 @@ extension AppConnection {
 
     /// Closes the connection once all queued bytes have been sent.
     func close() {
-        endViewings()
-        phase = .closing
-        backlog = []
-        // The session ends in a later iteration, since it may be executing and call this method.
-        askForTurn()
+        end()
         output.finish()
     }
 
     func abort() {
         leavePlaces()
+        end()
+        output.abort()
+    }
+
+    private func end() {
         endViewings()
         phase = .closing
         backlog = []
+        // The session ends in a later iteration, since it may be executing and call this method.
         askForTurn()
-        output.abort()
     }
 }

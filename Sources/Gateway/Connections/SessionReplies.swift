@@ -14,9 +14,7 @@ final class SessionReplies: ValueOutput {
 
     func receive(_ response: Response) -> Int {
         connection.assumeIsolated(with: response) { connection, response in
-            let before = connection.written
-            connection.onResponse(response)
-            return Int(connection.written - before)
+            connection.countingWritten { connection.onResponse(response) }
         }
     }
 
@@ -24,9 +22,7 @@ final class SessionReplies: ValueOutput {
 
     func write(_ events: [ToldEvent]) -> Int {
         connection.assumeIsolated(with: events) { connection, events in
-            let before = connection.written
-            connection.onEvents(events)
-            return Int(connection.written - before)
+            connection.countingWritten { connection.onEvents(events) }
         }
     }
 
@@ -43,4 +39,13 @@ final class SessionReplies: ValueOutput {
     func finish() { connection.assumeIsolated { $0.close() } }
 
     func abort() { connection.assumeIsolated { $0.abort() } }
+}
+
+extension AppConnection {
+    /// Returns the number of bytes that `work` writes to the connection.
+    func countingWritten(_ work: () -> Void) -> Int {
+        let before = written
+        work()
+        return Int(written - before)
+    }
 }
