@@ -47,17 +47,32 @@ package struct SeededBug: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
-            case .causeForgotten: 101
+            case .addReplacesTags: 119
+            case .blocksNotAsked: 11
+            case .causeForgotten: 184
+            case .claimsUnited: 56
             case .clockFollowsAny: 128
-            case .coversFirstRangeOnly: 54
+            case .confirmationOutlivesConnection: 13
+            case .coversFirstRangeOnly: 191
+            case .damagedIndexReadAsEmpty: 215
             case .droppedListAwaitsParts: 216
             case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
-            case .minimumIgnored: 63
-            case .lateDoneCounts: 8_025
-            case .replayAheadOfTold: 1_795_840_594_282
             case .fullMemberAsked: 1_795_878_512_567
+            case .lateDoneCounts: 8_025
+            case .laterBlockCounts: 88
+            case .laterCreationJoins: 3_016
+            case .minimumIgnored: 67
+            case .oldPasswordSurvives: 454
+            case .pushNotRecorded: 4
+            case .replayAheadOfTold: 1_795_840_594_282
             case .secondTimeGiven: 36_732
+            case .sendsOfUsersUnited: 951
+            case .staleWritten: 9
+            case .tokenLeavesAtOnce: 7
+            case .unboundedPeerQueue: 6
+            case .unknownEndDropped: 854
+            case .vouchesWhileCatchingUp: 23
             default: 0
             }
         }
