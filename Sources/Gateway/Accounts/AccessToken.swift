@@ -18,7 +18,8 @@ package struct AccessToken: Hashable, Sendable {
     /// The sign-in for which the cluster issued this access token; nil if an app issued the token.
     package let signIn: DeviceSignIn?
 
-    /// Parses a JSON Web Token (RFC 7515, section 7.1), and checks its signature and its times.
+    /// Parses a JSON Web Token (RFC 7515, section 7.1), and checks its signature, its claims and
+    /// that it is not revoked.
     ///
     /// - Parameter now: the wall-clock time, in milliseconds since 1970.
     /// - Throws: 401; the error message tells only whether the signature or a claim is wrong.

@@ -8,8 +8,9 @@ extension Accounts {
     /// Removes the devices that one sign-in of a user, or any of the user's sign-ins, has
     /// registered.
     ///
-    /// If a removal fails, the command `NOTIFICATIONS` removes the device later, because the
-    /// command checks first whether the device's sign-in is still valid.
+    /// If a removal fails, the device is removed later by the command `NOTIFICATIONS`. Before this
+    /// command lists the notifications of a device, it removes the device if the sign-in that
+    /// registered it has ended.
     ///
     /// - Parameter signIn: the sign-in that has ended; nil for all sign-ins of the user.
     func removeDevices(of user: UserID, registeredBy signIn: SignInID? = nil) async {

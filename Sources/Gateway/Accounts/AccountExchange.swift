@@ -156,7 +156,7 @@ extension [JSONValue.Member] {
         return email
     }
 
-    /// Returns these members of a JSON object with users added to the list `participants`, and
+    /// Returns the members of this JSON object with the users added to its list `participants`, and
     /// without the members `email` and `emails`.
     ///
     /// - Throws: 400 if `participants` is not a list.

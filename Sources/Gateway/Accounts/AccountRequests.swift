@@ -14,9 +14,10 @@ struct SignedInTokens: Sendable {
 
 /// The operations of users on their accounts: sign-up, sign-in, renewal, changes and deletion.
 ///
-/// An operation of several writes may fail after any of them. The client may then repeat the
-/// operation, because the irreversible write comes last. Access tokens are revoked even if it is
-/// unknown whether a write was executed.
+/// An operation of several writes may fail after any of them. The irreversible write, such as the
+/// removal of the old account, comes after the writes that prepare it, so the client can repeat an
+/// operation that has failed before this write. If it is unknown whether this write was executed,
+/// the operation fails, and the access tokens are revoked nevertheless.
 extension Accounts {
     func signUp(
         _ email: String, _ password: String, from source: AttemptSource

@@ -31,7 +31,8 @@ enum AccountRoute: String, CaseIterable, Sendable {
         self.init(rawValue: name)
     }
 
-    /// Returns the HTTP methods of the account requests with this URL path; none if there are none.
+    /// Returns the HTTP methods of the account requests with this URL path; none for any other
+    /// path.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put, .delete].filter { AccountRoute($0, path) != nil }
     }
@@ -48,8 +49,8 @@ enum AccountRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether this node answers the account request only once it has received all writes that the
-    /// client's session token names.
+    /// Whether this node executes the account request only once the replicas that it reads contain
+    /// all writes that the client's session token names.
     ///
     /// A sign-out does not wait, because it returns no data, and because any node can execute it,
     /// even one that cannot obtain the writes that the client has seen on other nodes.

@@ -246,9 +246,10 @@ package actor Accounts {
     /// right.
     ///
     /// Checks from a device or an address from which the user has signed in before are counted
-    /// separately, so that other people's guesses do not lock the user out. If a check fails before
-    /// it compares a password, it counts only for this pair of account and client. Then the client
-    /// has to wait for at most `AttemptLimiter.shortPause`, because the error asks it to try again.
+    /// separately, so that other people's guesses do not lock the user out. A check that fails
+    /// before it compares a password counts only for this account from this device or address. It
+    /// delays the next check by at most `AttemptLimiter.shortPause`, because its error asks the
+    /// client to try again.
     ///
     /// - Throws: 429 if a limit on attempts is reached, or the error that `compare` throws.
     func guess(

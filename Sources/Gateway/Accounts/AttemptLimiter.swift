@@ -8,7 +8,8 @@ import Wire
 /// begins, so that parallel attempts do not evade the limit, and is subtracted if it succeeds. Each
 /// node counts separately.
 struct AttemptLimiter: Sendable {
-    /// The name and limits of a counter of attempts; subjects with the same name share one counter.
+    /// The name of a counter of attempts, with the counter's limits; subjects with equal names
+    /// share it.
     struct Subject: Hashable, Sendable {
         let name: String
         /// The number of attempts that are allowed before pauses between attempts begin.
@@ -89,8 +90,9 @@ struct AttemptLimiter: Sendable {
     /// Resets the counter of a subject whose last attempt had the right password.
     mutating func forgetAll(of subject: Subject) { records[subject.name] = nil }
 
-    /// If the maximum number of counters is reached, removes the expired counters of attempts and,
-    /// if that is not enough, the older half of the counters.
+    /// If the maximum number of counters is reached, removes those counters that were created, or
+    /// last decreased, at least `memoryMilliseconds` ago and, if that is not enough, the half for
+    /// which this was longest ago.
     private mutating func dropOldest(now: UInt64) {
         guard records.count >= AttemptLimiter.recordsMax else { return }
         records = records.filter { now < $0.value.triedAt + AttemptLimiter.memoryMilliseconds }

@@ -16,7 +16,7 @@ extension DeviceSignIn {
     }
 }
 
-/// The revocations of access tokens whose expiry time has not passed.
+/// The revocations of access tokens, each kept until all tokens that it revokes have expired.
 struct Revocations: Hashable, Sendable {
     /// For each ID of a user or a sign-in: the hybrid timestamp up to which access tokens are
     /// revoked.

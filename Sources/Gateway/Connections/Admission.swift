@@ -90,7 +90,11 @@ extension AppConnection {
     private static let guestsOfRequest = 4
 
     /// Counts a request that adds many participants to a conversation as several requests against
-    /// the user's rate limit, if the user has an account of the cluster.
+    /// the user's rate limit.
+    ///
+    /// Only requests with an access token of the cluster's own accounts are counted so, because for
+    /// these requests the node looks up each participant. With tokens of an app, the app alone
+    /// knows which users exist.
     ///
     /// - Throws: 429 if the user exceeds the rate limit.
     func admitGuests(in parameters: [JSONValue.Member], by user: UserID) throws(LineError) {

@@ -8,10 +8,10 @@ import Wire
 
 /// The protocol logic of a client's connection to the port for apps (HTTP and WebSocket).
 ///
-/// A `Session` object executes the requests, as for clients of the line protocol, one by one. Each
-/// HTTP request gets a new session, because a proxy sends requests of many users over one
-/// connection. If the user is the same, the last session is reset and reused instead. A WebSocket
-/// or event stream keeps one session.
+/// A `Session` object executes the requests and answers them in their order, as it does for clients
+/// of the line protocol. Each HTTP request gets a new session, because a proxy sends requests of
+/// many users over one connection. If the last session was for the same user and sign-in, it is
+/// reset and reused instead. A WebSocket or event stream keeps one session.
 package actor AppConnection: SessionInput {
     enum Phase {
         case reading
@@ -60,7 +60,8 @@ package actor AppConnection: SessionInput {
     /// The bytes read from the socket and not parsed yet: at most those of one read.
     var backlog: [UInt8] = []
     private(set) var session: Session?
-    /// The user and the sign-in with whose rights the connection's session executes requests.
+    /// The user with whose rights the connection's session executes requests, and the sign-in that
+    /// owns the devices which the session registers.
     private var sessionOwner: (user: UserID, signIn: DeviceSignIn?)?
     /// The last access token that the client sent, as text and with its verified claims.
     var signedIn: (token: String, access: AccessToken)?
@@ -75,7 +76,7 @@ package actor AppConnection: SessionInput {
     var isTurnAwaited = false
     /// The header values that any response to the current request gets, even an error.
     private var context = AnswerContext.unread
-    /// Whether the `Session` of this connection accepts no more requests for now.
+    /// Whether the connection's `Session` has too much work to accept further requests.
     var isSessionFull = false
     private var hasEnded = false
     /// Whether the connection closes after the response to the current request.
@@ -212,7 +213,8 @@ package actor AppConnection: SessionInput {
         host.subtract(used: clock.microseconds - began)
     }
 
-    /// Processes the received bytes, then reports memory use and pauses or resumes reading.
+    /// Processes the received bytes and reports the memory use to `ClientMemory`. Pauses reading
+    /// from the socket if too much waits to be processed or sent, and otherwise resumes reading.
     private func proceed() {
         switch phase {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:
@@ -330,7 +332,7 @@ extension AppConnection {
         }
     }
 
-    /// Answers a request that is unreadable or too slow with an error, and closes the connection.
+    /// Sends an error response instead of reading the request further, and closes the connection.
     func fail(_ error: HTTPError) {
         var response = AppResponse(error)
         response.closes = true
@@ -420,8 +422,8 @@ extension AppConnection {
         output.write(bytes)
     }
 
-    /// Opens a session for a user, or resets the connection's last session if it had the same
-    /// owner.
+    /// Opens a session for a user, or resets the connection's last session if it is idle and was
+    /// opened for the same user and sign-in.
     ///
     /// - Parameter signIn: the sign-in that owns the devices which the session registers; nil for
     ///   none.

@@ -3,7 +3,8 @@ import Node
 import Session
 
 extension AppConnection {
-    /// Reports to `ClientMemory` how many bytes this connection keeps in memory beside its session.
+    /// Reports to `ClientMemory` how many bytes of memory this connection uses in addition to those
+    /// of its session.
     func noteHeld() {
         guard let memory else { return }
         var held = backlog.count + (request?.body.count ?? 0)

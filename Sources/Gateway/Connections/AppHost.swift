@@ -3,7 +3,7 @@ import LineProtocol
 import Session
 import Wire
 
-/// The services that connections to the port for apps need from the program that accepts them.
+/// The services that the program provides to the connections which it accepts on the port for apps.
 package protocol AppHost: AnyObject, Sendable {
     /// Opens a session for the requests of a user.
     ///
@@ -18,16 +18,20 @@ package protocol AppHost: AnyObject, Sendable {
     func closeSession(_ session: Session)
     /// Executes a request with the rights of an operator, and ignores its response.
     func execute(_ request: Request)
-    /// Schedules a call of `AppConnection.onTurn` in this event-loop iteration or a later one.
+    /// Schedules a call of `AppConnection.onTurn` at the end of this event-loop iteration, or of a
+    /// later one if this iteration has no time left.
     func askForTurn(of connection: UInt64)
     /// Whether this event-loop iteration has time left to process the input of clients.
     var hasTimeToRead: Bool { get }
     /// Subtracts the microseconds that a client's input took from this iteration's time for input.
     func subtract(used: UInt64)
-    /// Records that the client of a connection has signed in.
+    /// Records the user and the address of a connection's client, and ends the time limit for the
+    /// client's sign-in.
+    ///
+    /// It is called when a new access token is verified, or an account request has succeeded.
     ///
     /// - Parameters:
-    ///   - user: the user of the access token; nil if the client has sent no token yet.
+    ///   - user: the user of the access token; nil for an account request without one.
     ///   - address: the address of the client, normalised for rate limits.
     func onSignIn(_ connection: UInt64, as user: UserID?, from address: String)
     /// Restarts the time limit for the sign-in of a connection's client; called when the client

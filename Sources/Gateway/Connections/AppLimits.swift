@@ -24,7 +24,8 @@ package enum AppLimits {
     /// The maximum size of a response body that is compressed, in bytes, because compressing that
     /// many takes some 10 ms.
     package static let compressedBytesMax = 1 << 20
-    /// The maximum time from the first byte of a request to its last, in milliseconds (408).
+    /// The maximum time from the first byte of a request to its last, in milliseconds; a slower
+    /// request gets the error 408.
     package static let requestMillisecondsMax: UInt64 = 10_000
     /// The idle timeout of a connection, in milliseconds: longer than the 60 s of common proxies,
     /// so that no proxy sends a request on a connection that is closing.
@@ -46,8 +47,8 @@ package enum AppLimits {
     /// The time without input, not even a pong frame, after which a WebSocket is closed, in
     /// milliseconds.
     package static let silentMillisecondsMax: UInt64 = 60_000
-    /// The maximum number of a WebSocket's unanswered requests, beyond which the node reads no
-    /// more.
+    /// The maximum number of a WebSocket's unanswered requests; at this number, the node stops
+    /// reading from the WebSocket until one of them is answered.
     package static let waitingRequestsMax = 256
     /// The maximum length of a request's ID on a WebSocket, in bytes (400).
     package static let requestIDBytesMax = 64

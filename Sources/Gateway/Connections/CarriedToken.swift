@@ -3,9 +3,9 @@ import CRDT
 
 /// The session token of a client's request that is answered in several steps.
 ///
-/// Each step runs in its own session, which starts with the session token of the client or of the
-/// step before, so that no step reads an older state than the token names. The response contains
-/// the last step's token.
+/// A session token names the versions of the data that its client has read and written. Each step
+/// runs in its own session, which starts with the token of the client or of the step before, so
+/// that no step reads older versions than those. The response contains the last step's token.
 actor CarriedToken {
     /// The session token of the request that the current task answers; nil for the node's own work.
     @TaskLocal static var current: CarriedToken?
@@ -20,7 +20,7 @@ actor CarriedToken {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Stores the session token that a response contains; ignores a response without one.
+    /// Replaces `token` by the session token in a response; ignores a response without one.
     func set(_ response: Response) {
         if case .token(let token) = response { self.token = token }
     }

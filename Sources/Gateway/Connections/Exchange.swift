@@ -122,8 +122,8 @@ extension AppConnection {
 
     /// Submits a request to the connection's session.
     ///
-    /// - Parameter traits: the traits of the request's verb; nil for a request of the gateway
-    ///   itself.
+    /// - Parameter traits: the traits of the request's verb; nil for a request that the connection
+    ///   itself makes.
     func submit(_ request: Request, _ traits: Verb.Traits? = nil) {
         session?.assumeIsolated { $0.submit(request, traits) }
     }
@@ -209,7 +209,7 @@ extension AppConnection {
         }
     }
 
-    /// Records whether the session of the connection accepts no more requests for now.
+    /// Records whether the connection's session has too much work to accept further requests.
     func onSessionFull(_ isFull: Bool) {
         isSessionFull = isFull
         switch phase {

@@ -2,23 +2,24 @@ import Admin
 import LineProtocol
 import Session
 
-/// The program that opens and closes sessions for requests that a node makes itself, for no client.
+/// The program that opens and closes sessions for the requests that the node itself makes.
 package protocol OwnRequestHost: AnyObject, Sendable {
     /// Opens a session with the rights of an operator.
     func openSession(replyingTo output: any SessionOutput) -> Session
     func closeSession(_ session: Session)
 }
 
-/// The executor of requests that a node, and no client, makes, with the rights of an operator.
+/// The executor of requests that the node itself makes, such as to look up an account, with the
+/// rights of an operator.
 package actor OwnRequests {
     /// A sequence of requests whose responses have not all arrived.
     private struct Call {
         /// The number of responses that are still missing.
         var left: Int
-        /// The object that keeps the session token of the client's request, and gets the new token
-        /// after the last request; nil if the node's work answers no client.
+        /// The object with the session token of the client's request that the sequence serves,
+        /// which gets the new token after the sequence; nil if the sequence serves no client.
         let carried: CarriedToken?
-        /// The response to the caller's request that was answered last.
+        /// The latest response, unless that is the session token at the end of the sequence.
         var response = Response.done
         let continuation: CheckedContinuation<Result<Response, LineError>, Never>
     }

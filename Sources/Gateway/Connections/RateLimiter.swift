@@ -5,8 +5,8 @@
 package struct RateLimiter: Sendable {
     /// The maximum burst: the number of seconds whose permitted requests may be sent all at once.
     private static let burstSeconds: UInt64 = 10
-    /// The maximum number of names with stored usage; beyond it, the usage of idle names is
-    /// removed, and if too many names remain, that of all names.
+    /// The maximum number of names in `dues`. A further name removes the names whose time in `dues`
+    /// has passed, and all names if none has.
     private static let namesMax = 65_536
 
     /// The amount, of requests or bytes, that a name may use in `microseconds`; nil for no limit.
@@ -16,8 +16,8 @@ package struct RateLimiter: Sendable {
     /// permitted rate, in microseconds.
     private var dues: [String: UInt64] = [:]
 
-    /// - Parameter perSecond: the number of requests per second, of which those of 10 s may be sent
-    ///   at once; 0 for no limit.
+    /// - Parameter perSecond: the number of requests permitted per second; 0 for no limit. A name
+    ///   that has sent no request for 10 s may send the requests of 10 s at once.
     package init(perSecond: Int) {
         self.init(
             most: UInt64(max(0, perSecond)) * RateLimiter.burstSeconds,

@@ -5,8 +5,9 @@ import Session
 /// The receiver of the responses and events of a session that executes the requests of an HTTP or
 /// WebSocket connection.
 ///
-/// The session calls the receiver while the session itself is executing. The connection therefore
-/// writes to its socket at once, and calls the session only in a later event-loop iteration.
+/// The session calls the receiver while the session itself is executing, so the connection must not
+/// call the session during this call. The connection writes to its socket at once, and calls the
+/// session in a later event-loop iteration.
 final class SessionReplies: ValueOutput {
     private unowned let connection: AppConnection
 
@@ -42,7 +43,7 @@ final class SessionReplies: ValueOutput {
 }
 
 extension AppConnection {
-    /// Returns the number of bytes that `work` writes to the connection.
+    /// Executes `work`, and returns the number of bytes that `work` has written to the connection.
     func countingWritten(_ work: () -> Void) -> Int {
         let before = written
         work()

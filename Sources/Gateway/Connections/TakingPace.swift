@@ -21,8 +21,8 @@ struct TakingPace: Sendable {
     /// reads.
     ///
     /// - Parameters:
-    ///   - queued: the number of bytes that are not sent to the client yet.
-    ///   - written: the number of bytes written to the client since the connection began.
+    ///   - queued: the number of written bytes that the network has not accepted yet.
+    ///   - written: the number of bytes written since the connection began, with the queued ones.
     /// - Returns: whether the client reads too slowly.
     mutating func isTooSlow(queued: Int, written: UInt64, now: UInt64) -> Bool {
         let taken = written - min(written, UInt64(queued))

@@ -13,8 +13,8 @@ package struct ArrivingUploads: Sendable {
     ///
     /// - Parameters:
     ///   - connection: the connection of the upload; a connection has one upload at a time.
-    ///   - promised: the size by `Content-Length`, in bytes; nil if the request has no such field,
-    ///     so that the maximum size of a file is counted instead.
+    ///   - promised: the size that `Content-Length` states, in bytes; nil if the request lacks this
+    ///     header field, so that the maximum size of a file is counted instead.
     /// - Returns: false, without recording the upload, if the user's uploads under way would have
     ///   more than `LineLimits.unsentFileBytesMax` bytes.
     package mutating func begin(

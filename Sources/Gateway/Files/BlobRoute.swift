@@ -28,7 +28,8 @@ struct BlobRoute: Sendable {
         }
     }
 
-    /// Returns the HTTP methods that are allowed on a path of files; none for any other path.
+    /// Returns the HTTP methods that are allowed on a URL path for uploads or downloads of files;
+    /// none for any other path.
     static func methods(of path: [String]) -> [Method] {
         [Method.get, .post, .put].filter { BlobRoute($0, path) != nil }
     }

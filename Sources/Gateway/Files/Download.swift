@@ -54,7 +54,8 @@ final class Download {
     /// Whether the head of the response has been sent.
     var isAnswered: Bool { rest != nil && answer == nil }
 
-    /// Returns the download's response, whose head must be sent now, and removes the response.
+    /// Returns the response without its body, once, so that the caller sends its head; nil before
+    /// the file is found, and once the response was returned.
     func takeAnswer() -> (response: AppResponse, length: ResponseHead.Body)? {
         defer { answer = nil }
         return answer

@@ -73,8 +73,8 @@ extension AppConnection {
         if upload.onResponse(response) { host.giveBack(partPlaces: 1) }
     }
 
-    /// Gives back an upload's permits to store parts of a file; called in whichever way the upload
-    /// ends.
+    /// Gives back the permits to store parts that the connection's upload still has, and reports
+    /// the end of the upload; called at success, at failure and at the loss of the connection.
     func leavePlaces() {
         var ended = upload
         if case .storing(let upload) = phase { ended = upload }
@@ -94,8 +94,8 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Submits the received parts of an upload to the session; called in an event-loop iteration of
-    /// its own, because a session that is passing on a response must not be called.
+    /// Submits the received parts of an upload to the session; called only from `onTurn`, because a
+    /// session that is passing on a response must not be called.
     func feedUpload() {
         guard let upload else { return }
         if let failure = upload.failure { return failUpload(failure) }
@@ -130,8 +130,8 @@ extension AppConnection {
         submit(.token)
     }
 
-    /// Continues to store the parts of an uploaded file that has arrived, and sends the response
-    /// once the file is stored.
+    /// Stores the remaining parts of an uploaded file of which all bytes have arrived; sends the
+    /// response once the file is stored, or once an error has ended the upload.
     func finish(_ upload: Upload) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         makeParts(of: upload)
@@ -188,8 +188,8 @@ extension AppConnection {
         sendHead(of: response, answer.length)
     }
 
-    /// Fetches the file's next parts, as far as the output queue permits; ends the download after
-    /// the last.
+    /// Fetches the next parts of the downloaded file while fewer than `queuedBytesMax` bytes wait
+    /// to be sent to the client; ends the download after the last part.
     func fetch(_ download: Download) {
         if isSessionFull { session?.assumeIsolated { $0.onDrained() } }
         guard download.isAnswered else { return }

@@ -5,19 +5,22 @@ import JSON
 import LineProtocol
 import Wire
 
-/// The upload of a file: received bytes are cut into parts, of which at most 16 are stored at a
-/// time.
+/// The upload of a file: it cuts the received bytes into parts, of which at most 16 are being
+/// stored at once.
 final class Upload {
     /// The maximum number of parts of one upload that are being stored at once; beyond it, the node
     /// reads no more of the upload.
     private static let waitingMax = 16
-    /// The number of parts, 2 MiB together, after which the user's limit of unsent files is checked
-    /// again, since the user's other uploads may have grown meanwhile.
+    /// The number of parts, 2 MiB together, after which an upload checks the limit of the user's
+    /// unsent files again, since the user's other uploads may have grown meanwhile.
+    ///
+    /// A file is unsent until it is sent in a message.
     private static let partsBetweenChecks = 64
     private static let traitsOfAdd = Verb.traits(of: "FILE ADD")
     private static let traitsOfPut = Verb.traits(of: "FILE PUT")
     private static let traitsOfEnd = Verb.traits(of: "FILE END")
-    /// The maximum duration of an upload, in milliseconds (408).
+    /// The maximum time in which an upload has to arrive, in milliseconds; a slower upload gets the
+    /// error 408.
     static let millisecondsMax: UInt64 = 600_000
 
     let conversation: ConversationID
@@ -34,7 +37,7 @@ final class Upload {
     private var parts: [PartID] = []
     /// How many parts of the file are being stored.
     private(set) var places = 0
-    /// The session token after the upload; nil until the file is stored.
+    /// The session token that names the writes of the upload; nil until the file is stored.
     private(set) var token: String?
     private(set) var size = 0
     /// Whether the whole file has arrived.
@@ -59,11 +62,12 @@ final class Upload {
 
     var hasRequests: Bool { !requests.isEmpty }
 
-    /// Whether a whole part has arrived, so that the node reads no more until the part is being
-    /// stored.
+    /// Whether the received bytes fill a part; the node then reads no more of the upload until it
+    /// begins to store the part.
     var isFull: Bool { unsent.count >= LineLimits.filePartBytes }
 
-    /// Whether a part of the file has arrived that may be stored once it gets a permit.
+    /// Whether the next part of the file has arrived and may be stored as soon as the upload gets
+    /// one of the permits that limit how many parts of all uploads are stored at once.
     var hasPart: Bool {
         places < Upload.waitingMax && failure == nil && (isFull || hasArrived && !unsent.isEmpty)
     }
@@ -117,8 +121,10 @@ final class Upload {
         .write(Mutation(BeginUpload(type: FieldText(type)), of: file, in: conversation, by: user))
     }
 
-    /// Queues the write of the file's next part, and before every `partsBetweenChecks`-th part a
-    /// write that checks the user's limit of unsent files again.
+    /// Queues the write of the file's next part.
+    ///
+    /// After every `partsBetweenChecks` parts, it first queues a write that checks again whether
+    /// the user's files that are not yet sent in a message exceed their limit.
     func put() {
         if let type, !parts.isEmpty, parts.count.isMultiple(of: Upload.partsBetweenChecks) {
             ask(beginning(of: type), Upload.traitsOfAdd)
@@ -136,8 +142,8 @@ final class Upload {
     /// Queues a request of the upload, which is submitted to the session later.
     ///
     /// - Parameters:
-    ///   - traits: the traits of the request's verb; nil for a request that the node does not
-    ///     count, since no client sent it.
+    ///   - traits: the traits of the request's verb; nil for a request of the gateway itself, which
+    ///     the metrics do not count.
     ///   - partBytes: the size of the file part that the request stores, in bytes; 0 if none.
     private func ask(_ request: Request, _ traits: Verb.Traits? = nil, partBytes: Int = 0) {
         requests.append((request, traits))
@@ -162,7 +168,8 @@ final class Upload {
         return true
     }
 
-    /// Returns the number of permits that an abandoned upload still has, and sets it to zero.
+    /// Returns the number of permits to store a part that an upload still has at its end, and sets
+    /// the number to zero, because the caller gives the permits back.
     func takePlaces() -> Int {
         defer { places = 0 }
         return places

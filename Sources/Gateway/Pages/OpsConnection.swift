@@ -9,7 +9,8 @@ import Wire
 /// response such as that to `/metrics` takes some milliseconds of the event loop's thread, and a
 /// client with many requests must not delay others.
 package actor OpsConnection: SessionInput {
-    /// The maximum time from the first byte of a request to its last, in milliseconds (408).
+    /// The maximum time from the first byte of a request to its last, in milliseconds; a slower
+    /// request gets the error 408.
     package static let requestMillisecondsMax: UInt64 = 10_000
     /// The idle timeout of a connection, in milliseconds.
     package static let idleMillisecondsMax: UInt64 = 60_000
@@ -123,8 +124,8 @@ extension OpsConnection {
         }
     }
 
-    /// Returns the next HTTP request once it is complete, or once its head announces a body; nil
-    /// before.
+    /// Returns the next HTTP request once it is complete, or once its head has arrived if it has a
+    /// body, since a request with a body is refused; nil before.
     private func readRequest(
         _ bytes: inout Slice<UnsafeRawBufferPointer>
     ) throws(HTTPError) -> RequestHead? {

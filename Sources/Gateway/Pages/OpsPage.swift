@@ -24,7 +24,8 @@ struct OpsPage: Equatable {
     /// The web page that the response contains; nil for a report about the node.
     private(set) var page: WebPage?
 
-    /// Creates the response to a request; no response of this port contains users' data.
+    /// Creates the response to a request; a client needs no access token, because no response
+    /// contains users' data.
     init(for request: RequestHead, of reports: any NodeReports, and pages: WebPages) {
         guard !request.hasBody else {
             self.init(HTTPError(.badRequest, "A request to this port has no body"))

@@ -21,7 +21,8 @@ struct WebFile: Sendable {
         EntityTag(policy.map { hash + "-" + WebFile.hash(of: Array($0.utf8)) } ?? hash)
     }
 
-    /// Returns 64 bits of a hash, which are enough to distinguish the versions of one file.
+    /// Returns 64 bits of the hash of a file's bytes, enough to distinguish the versions of the
+    /// file.
     private static func hash(of bytes: [UInt8]) -> String {
         String(Hash128(of: bytes).description.prefix(16))
     }

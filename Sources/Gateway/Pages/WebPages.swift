@@ -10,7 +10,7 @@ import Wire
 package actor WebPages {
     /// The sets of web pages, of which each port serves one.
     package enum Site: Sendable {
-        /// The chat, on the port for apps.
+        /// The web pages of the chat, on the port for apps.
         case chat
         /// The page that shows operators the state of the cluster, on the port for operations.
         case cluster
@@ -33,7 +33,7 @@ package actor WebPages {
     private var files: [[String]: WebFile]
     /// The Content Security Policy of all pages.
     private var policy = ""
-    /// The version of the members' addresses that was last copied from the node.
+    /// The node's count of changes of members' addresses when the addresses were last copied.
     private var followedVersion = 0
     /// The compressed forms of files, each created when a client first requests it.
     private var compressed: [[String]: [UInt8]] = [:]

@@ -20,7 +20,8 @@ struct PushSlots {
     }
 
     /// The limits on concurrent pushes to all devices: `all` equals the limit of the HTTP client,
-    /// and 16 users at 3 pushes each stay below the limit of one push server.
+    /// and `user` is so low that pushes to 16 users' devices do not reach the limit of one push
+    /// server.
     static let bounds = Bounds(all: 128, server: 64, user: 3)
     static let slowBounds = Bounds(all: 32, server: 16, user: 2)
 

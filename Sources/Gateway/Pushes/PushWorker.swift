@@ -27,13 +27,14 @@ package protocol PushHost: OwnRequestHost {
     func log(_ line: String)
 }
 
-/// The worker that pushes notifications, as the command `NOTIFICATIONS` lists them, to devices.
+/// The worker that pushes to each device the notifications that `NOTIFICATIONS` lists for it.
 ///
 /// Of the nodes that own a user's shard, the first live one in placement order watches the user's
-/// events and pushes each notification at least once. A push is recorded in the device's document,
-/// so that the next node with this role does not repeat the push. If a node dies before it records
-/// a push, the next node repeats the push with the same ID. A pushed notification stays on the
-/// device's list until some later ones are pushed, so that its withdrawal can be pushed, too.
+/// events and pushes each notification at least once. It records each push in the device's
+/// document, so that the next first live owner does not repeat the push. If a node dies before it
+/// records a push, the next first live owner repeats the push with the same ID. It leaves the
+/// newest notifications on the device's list after their push: if the message of one is deleted,
+/// the notification becomes a withdrawal, which is pushed, too.
 package actor PushWorker {
     /// The outcomes of pushes: the values of the label `result` of `grapevine_notify_total`.
     package enum Outcome: String, CaseIterable, Sendable {
@@ -44,8 +45,7 @@ package actor PushWorker {
         case dropped
     }
 
-    /// A device with one push token; the result of a push does not apply to the device's later
-    /// tokens.
+    /// A device with one push token; if the device replaces the token, its push state starts anew.
     private struct Target: Hashable {
         let user: UserID
         let device: DeviceID
@@ -243,7 +243,7 @@ package actor PushWorker {
     }
 
     /// Closes the push worker's session for a user, because the node has ended the session's event
-    /// stream; the next periodic reading of the devices to push to opens another session.
+    /// stream; the next scan of the user's shard for devices opens another session.
     func onWatchEnded(of name: UserID) {
         guard let watch = users[name]?.watch else { return }
         users[name]?.watch = nil
@@ -342,8 +342,10 @@ package actor PushWorker {
         self[target]?.onRecorded(pushed)
     }
 
-    /// Removes old notifications from a device's list one by one, instead of all up to the newest
-    /// old one, because another node may have added an earlier one that was not pushed.
+    /// Removes old notifications from a device's list, each by its own ID.
+    ///
+    /// Removing all notifications up to a certain one would also remove those that another node has
+    /// meanwhile added before it and that were not pushed.
     private func takeSurplus(of listed: [ListedPush], of target: Target) async {
         guard isPushed(target) else { return }
         guard let ids = self[target]?.takeSurplus(of: listed) else {
@@ -362,7 +364,7 @@ package actor PushWorker {
     }
 
     /// Whether the device's user is the last user who registered the device's push token, because
-    /// pushes to a token are only for that user.
+    /// pushes to a token are only for that user; also true if no registration can be read.
     private func isHolder(_ target: Target) async -> Bool {
         let query = HoldersQuery(ofToken: FieldText(target.token))
         guard

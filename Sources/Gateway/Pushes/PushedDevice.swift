@@ -13,7 +13,8 @@ struct ListedPush {
 
     var key: String { "\(view.kind) \(id)" }
 
-    /// When the notification's message was sent, in milliseconds since 1970, decoded from the ID.
+    /// When the notification's message was sent, in milliseconds since 1970, decoded from the
+    /// notification's ID.
     var sentAt: UInt64 { (UInt64(id.text.prefix(16), radix: 16) ?? 0) >> 16 }
 }
 
@@ -36,8 +37,8 @@ struct PushedDevice {
     private static let failedMin = 4
     /// The duration from which on a push counts as slow, in milliseconds.
     private static let slowMilliseconds: UInt64 = 2_000
-    /// The number of notifications that stay on the device's list after their push, so that their
-    /// withdrawal can be pushed, too.
+    /// The number of newest notifications that stay on the device's list after their push, so that
+    /// the withdrawal of a notification whose message is deleted can be pushed, too.
     private static let keptMax = 16
     /// The maximum number of notifications that are removed from a device's list at a time.
     private static let takenMax = 64
@@ -58,8 +59,8 @@ struct PushedDevice {
     var isBusy = false
     /// Whether the device is in the push worker's queue.
     var isQueued = false
-    /// The keys (`kind id`) of listed notifications that were pushed, and of those that the push
-    /// service refused permanently.
+    /// The keys of listed notifications that were pushed, and of those that the push service
+    /// refused permanently; a key consists of a notification's kind and ID.
     private var pushed: Set<String> = []
     private var refused: Set<String> = []
     /// The keys of notifications that were pushed, and whose push the cluster has not recorded yet.
@@ -176,8 +177,8 @@ struct PushedDevice {
         hasNews = true
     }
 
-    /// Updates the device's push state from its complete notification list, once the notifications
-    /// that were to be pushed now have been tried.
+    /// Updates the device's push state from its complete notification list; called after the
+    /// attempts to push the notifications that `due` has returned for this list.
     mutating func onListed(_ listed: [ListedPush], now: UInt64) {
         listFailures = 0
         let keys = Set(listed.map(\.key))
@@ -201,9 +202,11 @@ struct PushedDevice {
         unrecorded.subtract(pushed.map(\.key))
     }
 
-    /// Returns the old notifications to remove from the device's list: those pushed or refused.
+    /// Returns the notifications to remove from the device's list: of all but the newest `keptMax`,
+    /// those that were pushed or that the push service refused permanently.
     ///
-    /// The first notification that was not pushed stays, because it shows since when pushes fail.
+    /// The oldest notification that was not pushed stays, even if it was refused, because its time
+    /// shows since when pushes fail.
     ///
     /// - Returns: the IDs; nil if the list is outdated, because it still has the notifications that
     ///   were removed last.

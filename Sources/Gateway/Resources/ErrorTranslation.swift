@@ -22,7 +22,8 @@ extension LineError {
         codeInAPI == 429 || code == 503 ? retryAfter ?? secondsToLastingChange ?? 1 : nil
     }
 
-    /// The HTTP status of the error: 409 if a limit is reached that waiting does not lift.
+    /// The HTTP status of the error: 409 if a limit is reached that waiting does not lift,
+    /// otherwise the error's code in the line protocol.
     var codeInAPI: Int { isLastingLimit ? 409 : code }
 
     /// The error message without the syntax of the line protocol, such as `title=` and `<title>`,
@@ -42,13 +43,16 @@ extension LineError {
         return String(decoding: told, as: UTF8.self)
     }
 
-    /// The characters of which an error message with line-protocol syntax contains at least one.
+    /// The characters that indicate line-protocol syntax: an error message without any of them
+    /// contains no such syntax.
     private static let ofSyntax = Array(";=<".utf8)
 
-    /// The characters that may follow the `=` of an option that an error message names.
+    /// The characters before which an `=` in an error message ends the name of an option, such as
+    /// `title=`, and is therefore removed.
     private static let endsOfKeys = Array(" ;".utf8)
 
-    /// The texts with which line-protocol syntax at the end of an error message begins.
+    /// The beginnings of hints about line-protocol syntax; an error message is cut before the
+    /// first.
     private static let syntax = ["; usage: ", "; write -- "].map { Array($0.utf8) }
 
     /// The error as the JSON body of an HTTP response.

@@ -311,7 +311,7 @@ extension OpenAPI {
         /// U+0085 is listed, because `\s` of ECMA-262 does not include it.
         static let body = #"^[^\u0000]*[^\u0000\s\u0085][^\u0000]*$"#
         static let clearable = #"^[^\u0000]*$"#
-        /// The expression of a string that is not only white space and has no control characters.
+        /// The regular expression of a string of more than white space, without control characters.
         static let query =
             #"^[^\u0000-\u001F\u007F]*[^\u0000-\u001F\u007F\s\u0085][^\u0000-\u001F\u007F]*$"#
     }
@@ -480,7 +480,7 @@ extension Option {
 }
 
 extension ViewDescription {
-    /// The name that the schema of a view has in the API description, such as `Message`.
+    /// The name of the API description's schema for objects of this kind, such as `Message`.
     var title: String { noun.prefix(1) + noun.dropFirst().lowercased() }
 }
 

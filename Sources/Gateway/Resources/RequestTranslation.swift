@@ -6,7 +6,8 @@ import Wire
 /// An API request, translated into a request that a session executes.
 struct TranslatedRequest {
     let request: Request
-    /// The ID of the object that the request creates; nil if the response contains it.
+    /// The ID of the object that the request creates, if the session's response lacks this ID; nil
+    /// otherwise.
     var newID: String?
 }
 
@@ -39,7 +40,7 @@ extension Route {
     }
 }
 
-/// The parameters of an API request, and the parts of the session's request parsed from them.
+/// The parser of an API request's parameters into the parts of the request for the session.
 private struct ParameterReader {
     let parameters: [JSONValue.Member]
     private(set) var parts: RequestParts
@@ -105,7 +106,7 @@ private struct ParameterReader {
         parts.set(text: text)
     }
 
-    /// Returns the list of names in the value of a request's key.
+    /// Returns the list of names that the API request has under a key.
     ///
     /// - Parameter mayBeText: whether a comma-separated string is accepted, as in a URL query.
     private func names(of key: String, mayBeText: Bool) throws(LineError) -> [String] {

@@ -4,14 +4,15 @@ import JSON
 import LineProtocol
 import Wire
 
-/// A kind of API request: a method and a path, and the verb (command) that executes it.
+/// A kind of API request: an HTTP method, a URL path, and the command (`verb`) of the line protocol
+/// that executes the request.
 ///
-/// The verb's options and text are keys of the JSON body, or of the URL query if the method has no
-/// body.
+/// The command's options and text are keys of the JSON body, or of the URL query if the method has
+/// no body.
 ///
-/// `Resource` is an immutable class, because each request passes a reference to it.
+/// `Resource` is an immutable class and not a struct, so that a request copies only a reference.
 final class Resource: Sendable {
-    /// The part of a URL path between two slashes.
+    /// A segment of the URL path: a fixed word, or a parameter with its name.
     enum Segment: Sendable, Equatable {
         case word(String)
         case parameter(String)
@@ -21,24 +22,24 @@ final class Resource: Sendable {
     let segments: [Segment]
     let verb: Verb
     let traits: Verb.Traits
-    /// The source of the value of each argument of the verb, such as a path segment.
+    /// The source of the value of each argument of `verb`, such as a path parameter or a JSON key.
     let sources: [HTTPEndpoint.Source]
     let answer: HTTPEndpoint.Answer
-    /// The options of the verb that an API request may have.
+    /// The options of `verb` that a client may set in the request.
     let options: [Option]
     /// Whether the request works only over a WebSocket, because it concerns that connection itself.
     let isForSockets: Bool
-    /// The options, with their values, that the gateway adds to requests unless a key disables
-    /// them.
+    /// The options of `verb`, with their values, that the node adds to the request. Some of them
+    /// can be left out by a flag in the request.
     let additions: [HTTPEndpoint.Addition]
     let group: HTTPEndpoint.Group
     /// The URL path as the OpenAPI description shows it, such as `/v1/chats/{conversation}`.
     let path: String
     /// The `operationId` in the OpenAPI description, such as `sendMessage`.
     let operation: String
-    /// The keys of the JSON body or the URL query.
+    /// The keys that the JSON body or the URL query may have, apart from `email` and `emails`.
     let keys: [String]
-    /// The key whose value is the verb's text; nil for a verb without text.
+    /// The key whose value is the text of `verb`; nil for a command without a text.
     let textKey: String?
     /// Whether the parameters are in the JSON body, and not in the URL query.
     let hasBody: Bool
@@ -77,13 +78,14 @@ final class Resource: Sendable {
         hasBody = [.post, .put, .patch].contains(method) && !keys.isEmpty
     }
 
-    /// All kinds of API requests, by group, path and method.
+    /// All kinds of API requests, sorted by group, path and method.
     static let all: [Resource] = {
         let all = Verb.all.flatMap { verb in verb.endpoints.map { (verb: verb, endpoint: $0) } }
         return all.sorted { $0.endpoint < $1.endpoint }.map { Resource($0.endpoint, of: $0.verb) }
     }()
 
-    /// The resource that formats the response to the session token in a WebSocket handshake.
+    /// The resource of the request that a WebSocket makes to give its session the token of the
+    /// handshake. No path leads to the resource; it formats the session's response.
     static let taken = Resource(
         HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
 

@@ -15,28 +15,35 @@ final class Socket {
         /// The ID of the WebSocket request, as the client wrote it.
         let id: JSONValue
         let resource: Resource
-        /// The ID of the object that the request creates; nil if the response contains it.
+        /// The ID of the object that the request creates, if the session's response lacks this ID;
+        /// nil otherwise.
         let newID: String?
     }
 
-    /// The maximum size of the frame buffer that is reused for further frames, in bytes.
+    /// The maximum size at which a buffer of sent frames is kept for later frames, in bytes; a
+    /// larger buffer is freed.
     static let keptBytesMax = 1 << 10
-    /// The maximum number of messages and control frames that are handled in one event-loop
-    /// iteration, because one read may contain 10,000 pings, which would delay other connections.
+    /// The maximum number of messages and control frames of one WebSocket that are handled in one
+    /// event-loop iteration.
+    ///
+    /// One read may contain 10,000 pings; handling all of them at once would delay other
+    /// connections.
     static let framesPerTurnMax = 64
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// The unanswered requests, in order; an entry becomes nil once its request is answered.
+    /// The requests without a response, in the order of their submission to the session, after
+    /// `first` nils, which stand for answered requests.
     private var waiting: [Waiting?] = []
     private var first = 0
     /// The encoded WebSocket frames that are not written to the connection yet.
     var frames = ByteWriter()
     var sentAt: UInt64
     var viewings = SocketViewings()
-    /// Whether a request to create a conversation waits for a look-up by e-mail address; the
-    /// client's later requests wait for the end of the look-up, since they may be about the new
-    /// conversation.
+    /// Whether a request to create a conversation waits until its participants are looked up by
+    /// their e-mail addresses.
+    ///
+    /// The client's later requests wait, too, because they may be about the new conversation.
     var isFinding = false
 
     init(of access: AccessToken, now: UInt64) {
@@ -118,7 +125,8 @@ extension AppConnection {
     /// The fixed GUID that a server appends to `Sec-WebSocket-Key` before it computes the SHA-1
     /// digest for `Sec-WebSocket-Accept` (RFC 6455, section 1.3).
     private static let handshakeID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    /// The name of the WebSocket subprotocol that a client offers beside its access token.
+    /// The name of a WebSocket subprotocol that a client may offer beside `bearer.<token>`, the
+    /// subprotocol whose name contains its access token.
     private static let protocolName = "grapevine.v1"
 
     /// Answers the WebSocket handshake and turns the connection into a WebSocket.
@@ -155,8 +163,10 @@ extension AppConnection {
         takeToken(since, of: socket)
     }
 
-    /// Lets the session wait for the versions that the handshake's session token names; the client
-    /// gets the result as a WebSocket message with the ID null.
+    /// Lets the session wait until every replica that answers it contains the writes that the
+    /// handshake's session token names.
+    ///
+    /// The client gets the outcome, success or an error, as a WebSocket message whose `id` is null.
     private func takeToken(_ text: String, of socket: Socket) {
         do throws(LineError) {
             let token = try AppRequest.sessionToken(text)
@@ -186,7 +196,8 @@ extension AppConnection {
         respond(response, isHead: false)
     }
 
-    /// Returns the session token in the handshake's field `Grapevine-Token` or in its URL query.
+    /// Returns the session token in the query of the handshake's URL or, if the URL has no query,
+    /// in the header field `Grapevine-Token`; nil if both are missing.
     private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
         let query = head.target.query
         guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
@@ -209,8 +220,11 @@ extension AppConnection {
 // MARK: Requests
 
 extension AppConnection {
-    /// Handles received WebSocket frames, until the session accepts no more requests or a limit is
-    /// reached.
+    /// Handles the received WebSocket frames.
+    ///
+    /// The rest of the frames stays in `backlog` while the session accepts no more requests, while
+    /// a look-up of users is under way, and if a limit is reached: on frames in one event-loop
+    /// iteration, on requests without a response, or on unsent bytes.
     func readFrames() {
         guard case .socket(let socket) = phase else { return }
         var bytes: [UInt8] = []
@@ -259,7 +273,8 @@ extension AppConnection {
         }
     }
 
-    /// Submits the request in a WebSocket message to the session, or writes an error.
+    /// Submits the request in a WebSocket message to the session, or writes an error response if
+    /// the request is invalid or exceeds a limit.
     private func request(_ text: [UInt8], of socket: Socket) {
         var id = JSONValue.null
         do throws(LineError) {
@@ -360,7 +375,7 @@ extension AppConnection {
         }
     }
 
-    /// Writes all encoded WebSocket frames to the connection, in one piece.
+    /// Writes all encoded WebSocket frames to the connection, in a single write.
     func sendFrames(of socket: Socket) {
         guard socket.frames.count > 0 else { return }
         socket.sentAt = clock.milliseconds
@@ -387,8 +402,11 @@ extension AppConnection {
         close()
     }
 
-    /// Sends a ping on an idle WebSocket, renews the client's reports of displayed conversations,
-    /// and closes a WebSocket whose client sends nothing or whose access token has expired.
+    /// Keeps a WebSocket open: renews the client's reports of displayed conversations, and sends a
+    /// ping if the node has sent nothing for `heartbeatMilliseconds`.
+    ///
+    /// The WebSocket is closed instead if the access token has expired, or if the client has sent
+    /// nothing for `silentMillisecondsMax`.
     func keepAlive(_ socket: Socket, now: UInt64) {
         if isSignInOver {
             return closeSocket(.tokenExpired, LineError.signInExpired.sentence)

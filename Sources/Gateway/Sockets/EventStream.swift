@@ -17,7 +17,7 @@ final class EventStream {
 }
 
 extension AppConnection {
-    /// Starts the event stream of a user, for which a session watches the user's events.
+    /// Starts an event stream, and lets a session watch the user's events, which the stream sends.
     func beginEvents(_ request: Request, _ traits: Verb.Traits, of user: UserID) {
         phase = .events(EventStream(now: clock.milliseconds))
         // No requests are answered on the connection after an event stream.

@@ -32,7 +32,8 @@ struct SocketMessage {
         }
     }
 
-    /// Returns the kind of the API request, and its body's members or its query's parameters.
+    /// Returns the kind of the API request in this message, with the members of the request's body
+    /// or the parameters of its URL query.
     func route() throws(LineError) -> (Route, [JSONValue.Member]) {
         guard !hasOther else {
             throw LineError(400, "The keys of a request are id, method, path and body")

@@ -4,10 +4,10 @@ import LineProtocol
 import Node
 import Wire
 
-/// The conversations that a client's devices display, as the client reports over a WebSocket.
+/// The conversations that a client's devices display, as the client reports over one WebSocket.
 ///
-/// A report of a displayed conversation expires after a while. The node renews the reports while
-/// the WebSocket is open, and ends them when it closes.
+/// A report of a displayed conversation expires ten minutes after it was made or last renewed. The
+/// node renews the reports while the WebSocket is open, and ends them when the WebSocket closes.
 struct SocketViewings {
     private struct Viewing {
         let request: Request
@@ -21,16 +21,18 @@ struct SocketViewings {
     /// The maximum number of devices whose displayed conversations are recorded for one WebSocket;
     /// it equals the limit of devices per user.
     private static let devicesMax = 32
-    /// The time after which the node renews a report, so that it does not expire, in milliseconds.
+    /// The time from a report of a displayed conversation, or from its last renewal, to its next
+    /// renewal, in milliseconds.
     private static let renewMilliseconds: UInt64 = 240_000
-    /// How far a report's hybrid timestamp may be ahead of this node's clock, in milliseconds.
+    /// How far the hybrid timestamp of a report of a displayed conversation may be ahead of this
+    /// node's clock, in milliseconds.
     private static let aheadMilliseconds: UInt64 = 1_000
 
     private var viewings: [String: Viewing] = [:]
 
     /// Records a client's report of the conversation that a device displays, so that the node can
-    /// renew the report; a nil request removes the report, because the device displays no
-    /// conversation.
+    /// renew the report; if `request` is nil, the device displays no conversation, and its last
+    /// report is removed.
     mutating func note(
         _ request: Request?, of device: String, by user: UserID, now: UInt64,
         wallMilliseconds: UInt64
@@ -45,7 +47,8 @@ struct SocketViewings {
             renewAt: now + SocketViewings.renewMilliseconds)
     }
 
-    /// Returns the requests that renew those reports of displayed conversations that expire soon.
+    /// Returns the requests that renew the reports of displayed conversations that were made or
+    /// last renewed at least `renewMilliseconds` ago.
     mutating func takeDue(now: UInt64, wallMilliseconds: UInt64) -> [Request] {
         let due = viewings.filter { now >= $0.value.renewAt }.keys.sorted()
         return due.compactMap { device in
@@ -55,8 +58,10 @@ struct SocketViewings {
         }
     }
 
-    /// Removes all reports of displayed conversations, and returns the requests that end them,
-    /// unless a device has sent a newer report over another connection.
+    /// Removes all reports of displayed conversations, and returns the requests that end them.
+    ///
+    /// A request does not end a report that the device has sent over another connection more than
+    /// `aheadMilliseconds` after the removed report was made or last renewed.
     mutating func takeEnds() -> [Request] {
         defer { viewings = [:] }
         return viewings.sorted { $0.key < $1.key }.map { device, viewing in

@@ -33,7 +33,7 @@ export class Root {
     #content = element("div", { class: "root" });
     #isSigningUp = false;
     /**
-     * The error by which the cluster ended the user's sign-in.
+     * The error with which the cluster ended the user's sign-in, until the page shows the error.
      * @type {import("../client/types.js").Failure | undefined}
      */
     #endReason;

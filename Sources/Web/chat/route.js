@@ -1,6 +1,6 @@
 /**
- * The routes of the page, which name the view to show. A route is in the URL fragment, so that the
- * back button and links to a chat work without a request.
+ * The routes of the chat page: each names the view that the page shows. A route is in the URL
+ * fragment, so that the Back button and links to a chat work without a request to a node.
  */
 
 /**

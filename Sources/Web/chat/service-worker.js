@@ -1,6 +1,6 @@
 /**
- * The service worker: it caches the page's files for offline starts, and shows notifications that
- * nodes push.
+ * The service worker: it caches the chat page's files for offline starts, and shows notifications
+ * that nodes push.
  *
  * @typedef {{waitUntil: (work: Promise<unknown>) => void}} LastingEvent
  * @typedef {LastingEvent & {request: Request, respondWith: (answer: Promise<Response>) => void}}
@@ -14,9 +14,9 @@ const cacheName = "grapevine-shell";
 const answerMilliseconds = 3000;
 
 /**
- * The files that are cached at installation: the page, and the list of node addresses, so that the
- * page starts while the node that serves the page is down. Modules and styles are cached when first
- * requested.
+ * The files that are cached when the service worker is installed: the chat page, the list of node
+ * addresses, the manifest and the icon. With them, the page starts while the node that serves the
+ * page is down. Modules and styles are cached when first requested.
  */
 const pages = ["/", "/nodes.json", "/manifest.webmanifest", "/icon.svg"];
 const folders = ["/chat/", "/client/"];
@@ -63,8 +63,9 @@ async function keepPages() {
 }
 
 /**
- * Asks the open pages for the names of the files that they have loaded, and thereby caches files
- * that were loaded before this service worker ran. One visit then suffices for an offline start.
+ * Asks each open chat page for the names of the files that it has loaded. The page answers with a
+ * message, whose handler caches the files. Files that were loaded before this service worker ran
+ * are thus cached, too, and one visit suffices for an offline start.
  */
 async function keepOpenPage() {
     for (const client of await worker.clients.matchAll({ type: "window" })) {
@@ -122,7 +123,8 @@ async function onPush(notification) {
 }
 
 /**
- * Opens an address of the page in an open window, or in a new window if none is open.
+ * Opens the address of a notification in an open browser window of this origin, or in a new
+ * window if none is open.
  *
  * @param {string} address
  */

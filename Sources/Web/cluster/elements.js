@@ -37,8 +37,8 @@ export function set(element, attributes) {
 }
 
 /**
- * Sets a node's text if it differs from the current text, so that screen readers announce only
- * changes.
+ * Sets the text of a DOM node if it differs from the current text, so that screen readers announce
+ * only changes.
  * @param {Node} node
  * @param {string} text
  */

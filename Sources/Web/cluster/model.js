@@ -98,9 +98,11 @@ function rate(counts, now) {
 }
 
 /**
- * Returns an upper bound of the number of changes that a node lacks. Each other node reports how
- * many changes it has that it does not know to be on that node's disk; the bound is the greatest
- * such number. It is 0 if the digests of all shards of the node equal those of the other nodes.
+ * Returns an estimate of the number of changes that node `name` lacks.
+ *
+ * Each other node reports how many changes on its own disk node `name` has not confirmed as stored.
+ * The estimate is the greatest of these numbers, or 0 if all nodes that report digests of the
+ * shards of node `name` report equal digests.
  *
  * @param {string} name
  * @param {Report[]} reports

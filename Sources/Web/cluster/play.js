@@ -1,6 +1,9 @@
 import { texts } from "./texts.js";
 
-/** The time limit of a command, in milliseconds; `start` waits until the node serves requests. */
+/**
+ * The time limit of a command, in milliseconds. The limit exceeds the 30 s for which the command
+ * `start` waits until the node serves requests.
+ */
 const ORDER_MILLISECONDS_MAX = 45_000;
 
 /**

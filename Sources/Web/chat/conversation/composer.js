@@ -86,7 +86,10 @@ export class Composer {
         this.#field.element.focus();
     }
 
-    /** Discards the recording and ends the typing indicator when the conversation is closed. */
+    /**
+     * Discards a voice recording in progress, and ends the user's typing indicator, when the
+     * conversation is closed.
+     */
     leave() {
         if (this.#recorder) this.#discard();
         this.#endTyping();

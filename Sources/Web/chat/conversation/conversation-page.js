@@ -21,7 +21,7 @@ import { firstUnread } from "./timeline.js";
  */
 
 /**
- * The objects of the chat page that the view of a conversation uses.
+ * The chat client and the parts of the chat page that the controller of the open conversation uses.
  *
  * @typedef {{
  *   client: Client,
@@ -304,7 +304,7 @@ export class ConversationPage {
         if (chat) openChatOptions(chat, this.context.chatActions, { isOpen: true });
     }
 
-    /** Closes the conversation and its dialog when the user signs out. */
+    /** Closes the conversation, and any open dialog of the page, when the user signs out. */
     dispose() {
         this.close();
         closeDialog();

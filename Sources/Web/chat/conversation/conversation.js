@@ -22,8 +22,9 @@ import { TypingIndicator } from "./typing-indicator.js";
  */
 
 /**
- * The data that is shown for a conversation. `items` has the user's action items, keyed by the id
- * of their message and by their own id; `firstNew` is the id of the first unread message.
+ * The data that is shown for a conversation. `items` has each of the user's action items under the
+ * item's own id, and under the id of its message if it belongs to one; `firstNew` is the id of the
+ * first unread message.
  *
  * @typedef {{
  *   id: string,

@@ -1,8 +1,8 @@
 /**
  * A cache of blob URLs of files, for `img` and `audio` elements.
  *
- * A file never changes, so its URL is cached until 200 other files have been requested since, and
- * then revoked.
+ * A file never changes, so its URL is cached. Once 200 other files have been requested after the
+ * last request for the file, its URL is revoked.
  */
 
 const cacheMax = 200;

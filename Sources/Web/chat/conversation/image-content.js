@@ -8,7 +8,10 @@ import { texts } from "../texts.js";
  * @typedef {import("./message-content.js").ContentView} ContentView
  */
 
-/** The content of a photo message: the preview (the photo if it has no preview) and the caption. */
+/**
+ * The content of a photo message: the caption, and the preview or, if the message has no preview,
+ * the photo itself.
+ */
 export class ImageContent {
     #image = element("img", { class: "photo", alt: "", hidden: true, decoding: "async" });
     #missing = element(

@@ -9,8 +9,10 @@ import { texts } from "../texts.js";
  */
 
 /**
- * The content of a message about an action item. If the item belongs to the reader, a checkbox
- * marks the item as done or not done. Other users' items are not visible to the reader.
+ * The content of a message about an action item.
+ *
+ * If the item belongs to the signed-in user, a checkbox marks the item as done or not done. Action
+ * items of other users are not visible to the signed-in user.
  */
 export class ItemContent {
     /** @type {Item | undefined} */

@@ -15,7 +15,7 @@ import { texts } from "../texts.js";
  */
 
 /**
- * Returns the actions on a message.
+ * Returns the functions that a message row calls for the user's actions on its message.
  *
  * @param {ConversationContext} context
  * @param {(message: Message) => void} edit
@@ -98,7 +98,9 @@ function createItem({ client, announcer }, message) {
 }
 
 /**
- * Opens the dialog with a message's deliveries and reads, which updates while it is open.
+ * Opens the dialog that shows to whom a message is delivered and who has read it.
+ *
+ * The dialog is updated while it is open.
  *
  * @param {ConversationContext} context
  * @param {Message} opened

@@ -11,8 +11,8 @@ import { VoiceContent } from "./voice-content.js";
  */
 
 /**
- * The functions that the content of a message calls: to load a file, to show a photo, or to mark an
- * action item as done or not done.
+ * The functions that the content component of a message calls: to load a file, to show a photo, or
+ * to mark an action item as done or not done.
  *
  * @typedef {{
  *   file: (conversation: string, blob: string) => Promise<Blob>,

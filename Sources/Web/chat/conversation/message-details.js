@@ -11,11 +11,14 @@ import { texts } from "../texts.js";
 
 const words = texts.message;
 
-/** The list of the participants who have received and read a message, with the times. */
+/**
+ * The list that shows when one of the user's own messages was sent, and whether each other
+ * participant has received or read it, with the time of that participant's last mark.
+ */
 export class MessageDetails {
     element = element("ul", { class: "details" });
 
-    /** Returns the dialog with the participants who have received and read a message. */
+    /** Returns the dialog that shows each participant's delivery state of the message. */
     dialog() {
         return titledDialog(words.detailsTitle, {}, this.element);
     }

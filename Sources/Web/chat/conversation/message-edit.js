@@ -5,7 +5,10 @@ import { showFailure } from "../dialogs/alert.js";
  * @typedef {{message: string, text: string, isSaving: boolean}} Edit
  */
 
-/** The state of the user's current edit of a message, until it is accepted or cancelled. */
+/**
+ * The user's current edit of a message, until it is confirmed by a node, stored for sending later,
+ * or cancelled.
+ */
 export class MessageEdit {
     /** @type {Edit | undefined} */
     #edit;

@@ -8,9 +8,15 @@ import { RowHeights } from "./row-heights.js";
  * @typedef {import("./message-row.js").MessageRowView} MessageRowView
  */
 
-/** CSS pixels above and below the visible part of the list within which rows are in the DOM. */
+/**
+ * The distance above and below the visible part of the list, in CSS pixels, within which rows are
+ * in the DOM.
+ */
 const overscan = 600;
-/** CSS pixels from the list's end within which the list scrolls along with new messages. */
+/**
+ * The greatest distance of the scroll position from the list's end, in CSS pixels, at which the
+ * list scrolls along with new messages.
+ */
 const endDistance = 80;
 /**
  * The most rounds of layout per update of the list. A further round is needed if the heights

@@ -23,7 +23,7 @@ import { texts } from "../texts.js";
 const words = texts.options;
 
 /**
- * Returns the choices offered for a message, in display order.
+ * Returns the choices that the dialog "Message Options" offers for a message, in display order.
  *
  * @param {Message} message
  * @param {OptionActions} actions

@@ -17,8 +17,10 @@ import { texts } from "../texts.js";
  */
 
 /**
- * The data that a message row shows. `receipt` is the "Delivered" or "Read" line under the reader's
- * newest message; `item` is the reader's action item for the message.
+ * The data that a message row shows.
+ *
+ * `receipt` is the "Delivered" or "Read" line under the newest message of the signed-in user.
+ * `item` is the action item of the signed-in user that belongs to the message.
  *
  * @typedef {import("./timeline.js").TimelineRow & {
  *   sender: {name: string, photo?: string},
@@ -38,7 +40,7 @@ import { texts } from "../texts.js";
  * }} MessageActions
  */
 
-/** The icons for the delivery states of the reader's own messages. */
+/** The icons for the delivery states of the signed-in user's own messages. */
 const stateIcons = {
     waiting: "clock",
     sent: "sent",

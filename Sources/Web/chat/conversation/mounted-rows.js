@@ -33,7 +33,7 @@ export class MountedRows {
     }
 
     /**
-     * Adds the wanted rows to the DOM in their order, and removes all other rows.
+     * Adds the rows in `wanted` to the DOM, in the order of the map, and removes all other rows.
      *
      * @param {Map<string, MessageRowView>} wanted
      * @param {{active: string | undefined, shouldRender: boolean}} options the key of the row that

@@ -6,9 +6,11 @@ import { texts } from "../texts.js";
  */
 
 /**
- * Returns the messages and, in the order of time between them, a generated message (system line)
- * for each join and leave. While earlier messages are not loaded, joins and leaves before the first
- * loaded message are omitted.
+ * Returns a conversation's messages with a generated message (system line) for each join and leave,
+ * all in the order of time.
+ *
+ * While earlier messages are not loaded, joins and leaves before the first loaded message are
+ * omitted.
  *
  * @param {{
  *   id: string,

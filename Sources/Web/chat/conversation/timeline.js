@@ -22,7 +22,10 @@ import { compare } from "../../client/views/message.js";
  * }} TimelineRow
  */
 
-/** The pause between two messages that ends a group, in milliseconds. */
+/**
+ * The pause between two messages of one sender, in milliseconds, from which the second message
+ * begins a new group.
+ */
 const groupMilliseconds = 5 * 60 * 1000;
 
 /**
@@ -75,7 +78,12 @@ function isOneSender(first, second) {
     return first.from === second.from && first.type !== "system" && second.type !== "system";
 }
 
-/** A cache of the bounds of one day, so that dates are computed once per day, not per message. */
+/**
+ * The bounds of one day, in milliseconds since 1970.
+ *
+ * A time within the bounds is on that day, so a date is computed only for the first message of each
+ * day.
+ */
 class DayBoundaries {
     #start = Infinity;
     #end = -Infinity;
@@ -95,8 +103,10 @@ class DayBoundaries {
 }
 
 /**
- * Returns the id of the first unread message after a read mark, above which the "New" line is
- * shown. The user's own messages, and messages deleted for everyone, do not count as unread.
+ * Returns the id of the first unread message, which is shown below the "New" line.
+ *
+ * Unread are the messages after the read mark, except the user's own messages and messages deleted
+ * for everyone.
  *
  * @param {Message[]} messages
  * @param {{id: string, at: string, seq?: string} | undefined} mark the last read message

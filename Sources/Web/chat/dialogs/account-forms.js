@@ -7,7 +7,7 @@ import { texts } from "../texts.js";
 const words = texts.account;
 
 /**
- * The changes of the account that the account forms request; each needs the current password.
+ * The functions by which the account forms change the account; each needs the current password.
  *
  * @typedef {{
  *   changePassword: (password: string, newPassword: string) => Promise<void>,

@@ -13,8 +13,9 @@ let present;
  * Whether the current entry of the browser history was pushed for a dialog, and the entry's URL.
  *
  * Opening a dialog pushes a history entry, so that the browser's Back button closes the dialog
- * first. If the dialog is closed in another way, the entry stays. The next dialog then reuses the
- * entry, and the Back button skips it.
+ * first. If the dialog is closed in another way, the entry stays, and the next dialog reuses the
+ * entry. If the Back button leaves the entry while no dialog is open, the page goes back once more,
+ * so that the user presses Back only once.
  */
 let [isDialogEntry, address] = [false, ""];
 

@@ -56,7 +56,7 @@ export class SideDialogs {
     }
 
     /**
-     * Runs the user's choice about notifications, such as to turn them on. Calls `onChange`
+     * Carries out the user's choice about notifications, such as to turn them on. Calls `onChange`
      * immediately, and again when the choice has taken effect.
      *
      * @param {() => void | Promise<void>} action

@@ -27,7 +27,8 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /**
- * Returns a time before now, so that the gallery shows realistic days and offers "Edit".
+ * Returns the time that is `milliseconds` before now. Times relative to now give the gallery recent
+ * days, and messages young enough (15 minutes) to offer "Edit".
  *
  * @param {number} milliseconds
  */
@@ -122,7 +123,7 @@ export function mixedMessages() {
     ];
 }
 
-/** Returns the reader's own messages, one in each delivery state. */
+/** Returns a message of Alice, and four of the gallery's user, one in each delivery state. */
 export function sentMessages() {
     return [
         message("u-alice", "Where are you?"),

@@ -19,7 +19,8 @@ const chats = [
 /**
  * Adds sample data for a user without chats: Alice and Bob, each with a profile and a chat, and
  * three action items, of which two belong to messages. Alice and Bob are separate accounts with
- * random passwords that are not stored. A second call adds nothing.
+ * random passwords that are not stored. A further call adds no chat that is still among the user's
+ * active chats.
  *
  * @param {Client} client
  */
@@ -44,7 +45,7 @@ export async function addSampleData(client) {
     if (present.length === 0) client.addItem({ title: texts.sample.alone, priority: "low" });
 }
 
-/** An account that creates sample data. */
+/** The account of Alice or Bob, whose requests create the sample data. */
 class SampleUser {
     /**
      * @param {string} node

@@ -1,6 +1,6 @@
 /**
- * Functions for the rows of a list. They return the index of a row's key, the key at an index and
- * the number of rows, and scroll to a row.
+ * The order of a list's rows: `index` returns the index of the row with a key, `key` the key of the
+ * row at an index, and `count` the number of rows; `show` scrolls to the row at an index.
  *
  * @typedef {{
  *   index: (key: string) => number | undefined,
@@ -36,8 +36,8 @@ export class ActiveRow {
     }
 
     /**
-     * Lets the Tab key focus the last row if the row that it focused before is gone, or if the list
-     * is scrolled to its end and does not have the focus.
+     * Makes the last row the one that the Tab key focuses, in two cases: the previous such row is
+     * gone, or the list is scrolled to its end and the focus is outside the list.
      *
      * @param {boolean} isAtEnd
      */

@@ -12,7 +12,7 @@ import { texts } from "../texts.js";
  * not shown after the user has chosen.
  */
 const answeredKey = "grapevine.notifications";
-/** Returns the name of the lock that a tab holds while it shows a conversation. */
+/** Returns the name of the Web Lock that a tab holds while it shows a conversation. */
 const viewedName = (/** @type {string} */ conversation) => `grapevine.viewed ${conversation}`;
 
 /**
@@ -23,7 +23,7 @@ const viewedName = (/** @type {string} */ conversation) => `grapevine.viewed ${c
  */
 export class Notifications {
     #hasSent = false;
-    /** Releases the lock of the conversation on screen. */
+    /** Releases the Web Lock of the conversation that this tab shows. */
     #endView = () => {};
     /**
      * The promise that resolves when the last requested notification is shown or closed.
@@ -31,7 +31,7 @@ export class Notifications {
      * arrival.
      */
     #shown = Promise.resolve();
-    /** The promise of the last change of the push subscription; one change runs at a time. */
+    /** The promise of the last change of the push subscription; changes run one after the other. */
     #subscribed = Promise.resolve();
 
     /** @param {Client} client */
@@ -45,8 +45,9 @@ export class Notifications {
     }
 
     /**
-     * Whether to offer to turn on notifications: from the first message that the user sends since
-     * the page was opened, until the user accepts or declines.
+     * Whether to offer to turn on notifications: if the user has sent a message since the page was
+     * opened, has not yet accepted or declined the offer in this browser, and has not decided on
+     * the browser's permission.
      */
     get isOffered() {
         return this.#hasSent && this.permission === "default" &&

@@ -15,7 +15,10 @@ import { texts } from "../texts.js";
 /** @typedef {{message: Message, sender: string, title: string}} MessageResult */
 
 const words = texts.search;
-/** The most letters before the first match that the excerpt of a found message shows. */
+/**
+ * The maximum number of characters before the first match that an excerpt shows in full. If there
+ * are more, the excerpt may begin at a later word.
+ */
 const leadMax = 12;
 
 /** The list of search results: chats and messages. */

@@ -2,7 +2,7 @@ import { element, setShown, setText } from "./dom.js";
 import { icon } from "./icons.js";
 import { texts } from "../texts.js";
 
-/** Milliseconds that connecting to a node may take before a banner reports it. */
+/** Milliseconds after which the banner reports that the client is still connecting to a node. */
 const quietMilliseconds = 1500;
 
 /** The banner at the top of the page that reports a missing connection to the cluster. */

@@ -6,7 +6,8 @@ const vibrationMilliseconds = 20;
 
 /**
  * Calls `action` on a long press, on a context menu event (right click, menu key, Shift+F10), and
- * on Enter on the target itself. A long press also vibrates.
+ * on Enter if the target itself has the focus, and not an element inside the target. A long press
+ * also vibrates.
  *
  * @param {HTMLElement} target
  * @param {() => void} action
@@ -62,8 +63,8 @@ class Press {
     }
 
     /**
-     * Handles the context menu event, which the browser may send before or after the timer of a
-     * long press expires.
+     * Calls the action on a context menu event, unless the timer of the same long press has called
+     * it. The browser may send the event before or after that timer expires.
      */
     onContextMenu() {
         if (this.#isHandled) return;

@@ -1,6 +1,6 @@
 import { element } from "./dom.js";
 
-/** The most bytes of UTF-8 that a node accepts as a message text. */
+/** The maximum size of a message text that nodes accept, in bytes of UTF-8. */
 const textBytesMax = 16_384;
 
 /**

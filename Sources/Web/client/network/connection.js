@@ -13,7 +13,10 @@ const LOOK_MILLISECONDS = 500;
  * Milliseconds without a message from a node before the client sends a keep-alive request to it.
  */
 const QUIET_MILLISECONDS = 10_000;
-/** The initial request timeout in milliseconds; nodes may wait up to 1 s to replicate a write. */
+/**
+ * The initial request timeout in milliseconds; it exceeds the 1 s for which a node may delay its
+ * response until a write is replicated.
+ */
 const PATIENCE_MILLISECONDS = 3_000;
 /** The longest request timeout in milliseconds; the timeout doubles when a request times out. */
 const PATIENCE_MILLISECONDS_MAX = 48_000;

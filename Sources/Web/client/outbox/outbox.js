@@ -105,10 +105,12 @@ export class Outbox {
     }
 
     /**
-     * Reads the pending operations from the local store. The caller must read the stored chats and
-     * messages afterwards. One transaction removes an operation and stores the data that includes
-     * its effect. If it committed between the two reads in the other order, this tab would see
-     * neither the operation nor its effect.
+     * Reads the pending operations from the local store.
+     *
+     * The caller must read the stored chats and messages afterwards, not before. Another tab
+     * removes an operation and stores the data that includes its effect in one transaction. If this
+     * transaction committed after a read of the data and before the read of the operations, this
+     * tab would see neither the operation nor its effect.
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
@@ -305,8 +307,10 @@ export class Outbox {
     }
 
     /**
-     * Removes an operation whose effect nodes have confirmed, or which timed out after the cluster
-     * accepted it. The tab that sends the operations also removes it from the local store.
+     * Removes an accepted operation whose effect nodes have reported, or whose effect was not
+     * reported within the timeout.
+     *
+     * The tab that sends the operations also removes the operation from the local store.
      *
      * @param {Entry} entry
      */

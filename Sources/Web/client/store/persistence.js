@@ -179,8 +179,10 @@ function entriesOf(confirmed) {
 }
 
 /**
- * Returns the value to store. Its field `changed`, the number of the last event about the object,
- * is reset to 0, because event numbers restart at 0 when the page is opened.
+ * Returns a part of the snapshot, such as a message, as it is stored.
+ *
+ * The field `changed`, the number of the last event about a message or an action item, is reset to
+ * 0, because event numbers restart at 0 when the page is opened.
  *
  * @param {unknown} value
  */

@@ -17,8 +17,8 @@ import { Views } from "../views/views.js";
 /** @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>} CompleteOptions */
 
 /**
- * The number of times that the client requests data that includes all received events, before it
- * accepts a stale response. For each request, a node may take 1 s to receive the missing changes.
+ * The most attempts to read data that includes all events received by the client, before the client
+ * accepts a stale response. In each attempt, a node may wait 1 s for the changes that it lacks.
  */
 const SINCE_TRIES = 2;
 

@@ -9,17 +9,22 @@ export const PAGE_COUNT = 50;
 /** The most messages that a node returns in one response. */
 const ANSWER_MAX = 1_000;
 /**
- * The most reads of a conversation's history while the responses lack a message that an event
- * reported as deleted for everyone.
+ * The most reads of a conversation's history while the reads are incomplete: an event has reported
+ * that a message was deleted for everyone, but the responses lack the deletion notice that nodes
+ * return in place of the message.
  */
 const TRIES_MAX = 8;
-/** Milliseconds before an incomplete history is read again; the pause doubles with each read. */
+/**
+ * Milliseconds before stale data is reloaded after a temporary failure, and before a history is
+ * read again after its first incomplete read (one that lacks a deletion notice). The latter pause
+ * doubles with each incomplete read.
+ */
 const TRY_MILLISECONDS = 1_000;
 /** Milliseconds during which events are collected before the data they made stale is reloaded. */
 const GATHER_MILLISECONDS = 150;
 /**
- * Milliseconds for which the client accepts stale responses after the requested nodes lacked events
- * that the client had received.
+ * Milliseconds for which the client accepts stale responses after nodes answered 503 to a request
+ * for data that includes all events received by the client.
  */
 const BEHIND_MILLISECONDS = 10_000;
 /** The most user profiles requested at a time. */
@@ -32,13 +37,17 @@ const PROFILES_MAX = 50;
 export class Loader {
     #parts;
     #isScheduled = false;
-    /** The requests in progress, by name. @type {Map<string, Promise<void>>} */
+    /**
+     * The requests in progress, by name: what is requested, and the id of its conversation, if any.
+     * @type {Map<string, Promise<void>>}
+     */
     #underWay = new Map();
     /** Ids of conversations for which the last response was 403 or 404. @type {Set<string>} */
     #unknown = new Set();
     /**
-     * The incomplete reads of each conversation's history: their count, the time of the next read,
-     * and the number of events received before the last read.
+     * The incomplete reads (those that lack a deletion notice) of each conversation's history:
+     * their count, the time of the next read, and the number of events received until the last
+     * response.
      * @type {Map<string, {count: number, until: number, events: number}>}
      */
     #tries = new Map();
@@ -82,8 +91,9 @@ export class Loader {
     }
 
     /**
-     * Reads the lists and the messages of all loaded conversations again after the user has
-     * unblocked somebody, because nodes now also return the unblocked user's messages.
+     * Reads the lists of chats and action items, and the messages of all loaded conversations,
+     * again after the user has unblocked somebody, because nodes now also return the unblocked
+     * user's messages.
      */
     reload() {
         const { conversations, staleHistories } = this.#parts.confirmed();
@@ -156,13 +166,15 @@ export class Loader {
 
     /**
      * Removes messages that are known only from possibly stale responses and that an up-to-date
-     * response lacks. If such messages precede the response's first message, they stay until a
-     * later read with a higher limit. If the limit is at its maximum, all messages that precede the
-     * response's first message are removed instead.
+     * response lacks.
+     *
+     * Such messages that precede the response's first message stay until a later read requests
+     * more messages. If the read has requested 1,000 messages, the maximum, all messages that
+     * precede the response's first message are removed instead.
      *
      * @param {ConversationState} conversation
      * @param {any} first the response's first message if earlier messages exist
-     * @param {number} limit
+     * @param {number} limit the number of requested messages
      */
     #dropUnsure(conversation, first, limit) {
         conversation.dropUnsure(first);
@@ -170,9 +182,12 @@ export class Loader {
     }
 
     /**
-     * Marks a conversation's history as up to date, unless the response lacks a message that an
-     * event reported as deleted for everyone. In this case the node may lag behind the node that
-     * sent the event, and the history is read again.
+     * Marks a conversation's history as up to date, unless the read was incomplete: an event has
+     * reported that a message was deleted for everyone, but the response lacks the deletion notice
+     * that nodes return in place of the message.
+     *
+     * After an incomplete read, the node may not have received the deletion yet, so the history is
+     * read again, up to `TRIES_MAX` times.
      *
      * @param {ConversationState} conversation
      */
@@ -198,8 +213,8 @@ export class Loader {
     }
 
     /**
-     * Whether the last read of a history was incomplete, the time of the next read has not come,
-     * and no event has arrived since the last read.
+     * Whether the next read of a history has to wait. After an incomplete read (one that lacks a
+     * deletion notice), it waits until the planned time, or until an event arrives.
      *
      * @param {string} id
      */
@@ -363,14 +378,14 @@ export class Loader {
     }
 
     /**
-     * Reads a resource from the nodes, one after the other, until one can guarantee that its
-     * response includes the last event that this client has received.
+     * Reads a resource from a node that can guarantee that its response includes the last event
+     * that this client has received.
      *
-     * If no node can, the client uses a response without this guarantee (a stale response), and
-     * reads the messages of the response again later, since some may have been deleted or unpinned.
-     * The node that sent the response reports such changes as events once it receives them, but a
-     * client that has switched to another node by then does not get these events: its resume token
-     * already includes them.
+     * If two attempts fail and a node has answered 503, the client uses responses without this
+     * guarantee (stale responses) for 10 s. It reads their messages again later, since some may
+     * have been deleted or unpinned. The node that sent a stale response reports such changes as
+     * events once it receives them, but a client that has switched to another node by then does not
+     * get these events: its resume token already includes them.
      *
      * @param {string} path
      * @returns {Promise<{body: any, isSure: boolean}>}
@@ -390,8 +405,10 @@ export class Loader {
     }
 
     /**
-     * Runs a request unless one of the same name is in progress. After a temporary failure, the
-     * returned promise rejects, and the stale data is reloaded later.
+     * Runs a request, or returns the promise of the request of the same name that is in progress.
+     *
+     * If the request fails, the promise rejects. After a temporary failure, the loader also reloads
+     * all data marked as stale, a second later.
      *
      * @param {string} name
      * @param {() => Promise<void>} action

@@ -68,8 +68,8 @@ export class Push {
     }
 
     /**
-     * Registers this device for push notifications again after the cluster replaced the sign-in,
-     * which removed the registration.
+     * Registers this device for push notifications again after the user has changed the password or
+     * the e-mail address: the cluster then ends the old sign-in and removes its registration.
      */
     async renew() {
         if (this.#token) await this.enable(JSON.parse(this.#token));

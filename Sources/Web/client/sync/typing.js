@@ -1,4 +1,7 @@
-/** Milliseconds without an event after which a user's typing indicator expires; nodes use 6 s. */
+/**
+ * Milliseconds after which the client itself removes a user's typing indicator, counted from the
+ * last event that reports the user as typing. A node ends the indicator earlier, after 6 s.
+ */
 const SHOWN_MILLISECONDS = 7_000;
 /** Milliseconds after which a typing notification is repeated while the user keeps typing. */
 const REPEAT_MILLISECONDS = 3_000;

@@ -30,9 +30,9 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
 /**
  * The data about a request for messages that the client needs to merge the response. `asked` is the
  * number of the last event received before the request; `epoch` is how many times the user had
- * hidden the conversation before the request; `isApart` means that the messages may lie outside the
- * range of loaded messages; `isSure` means that the response includes the effects of all events
- * received before the request.
+ * hidden or left the conversation before the request; `isApart` means that the messages may lie
+ * outside the range of loaded messages; `isSure` means that the response includes the effects of
+ * all events received before the request.
  *
  * @typedef {{asked: number, epoch: number, isApart?: boolean, isSure: boolean}} Question
  */
@@ -54,9 +54,10 @@ export const MESSAGES_KEPT_MAX = 500;
  * One conversation as nodes have reported it: a contiguous range of messages up to the newest, and
  * the conversation's row in the chat list.
  *
- * If a response lacks a message, the client removes the message only if it knows the message solely
- * from possibly stale responses. The client learns of all other deletions from events, of which it
- * misses none.
+ * The client receives an event for each deletion of a message that it knows, with one exception: a
+ * message known only from possibly stale responses may have been deleted before the position at
+ * which the client resumed the event stream. Such a message is removed when an up-to-date response
+ * lacks it.
  */
 export class ConversationState {
     /** @type {Map<string, StoredMessage>} */
@@ -92,11 +93,12 @@ export class ConversationState {
     isLoaded = false;
     hasEarlier = false;
     /**
-     * The time when the user hid the chat. Messages from before that time reappear only if a node's
-     * response contains them.
+     * The time when the user last hid or left the chat. An event about an unknown message from
+     * before that time does not add the message, which is shown only if a node's response contains
+     * it: then the node that hid the chat had not received it.
      */
     clearedAt = "";
-    /** The number of times the user hid the chat; hiding it invalidates responses in flight. */
+    /** How often the user has hidden or left the chat, which invalidates responses in flight. */
     epoch = 0;
     /** A counter that increases with every change of the conversation, to invalidate its views. */
     version = 0;
@@ -259,7 +261,8 @@ export class ConversationState {
     }
 
     /**
-     * Whether a message precedes all loaded messages of a conversation that has earlier messages.
+     * Whether a message precedes all loaded messages, while nodes have earlier messages that are
+     * not loaded.
      *
      * @param {StoredMessage} message
      */
@@ -269,8 +272,11 @@ export class ConversationState {
     }
 
     /**
-     * Whether an event or an up-to-date response has contained the message with this id, and the
-     * message is at its final position in the view, hidden, or earlier than the loaded messages.
+     * Whether nodes have reported the message with this id and its position for certain, so that
+     * the view need not show the user's pending "send" operation of the message.
+     *
+     * The report is certain if an event or an up-to-date response contained the message. The
+     * position is certain if the message is hidden, in the loaded range, or earlier than the range.
      *
      * @param {string} id
      */
@@ -320,7 +326,7 @@ export class ConversationState {
     }
 
     /**
-     * Removes all messages after the user has hidden the conversation.
+     * Removes all messages after the user has hidden or left the conversation.
      *
      * @param {string} at
      */
@@ -417,8 +423,10 @@ export class ConversationState {
 }
 
 /**
- * If a map of changes to messages that have not been loaded has more than `count` entries, removes
- * the oldest entry: its message is the least likely to be in the response to a request in flight.
+ * Removes the oldest entry of a map that has more than `count` entries.
+ *
+ * The map contains changes to messages that have not been loaded. The message of the oldest entry
+ * is the least likely to be in the response to a request in flight.
  *
  * @param {Map<string, unknown>} map
  * @param {number} count the most entries

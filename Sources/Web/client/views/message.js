@@ -107,8 +107,9 @@ export function merge(known, told, isLate) {
 }
 
 /**
- * Returns the time and the sequence number of the earlier of two versions of a message. They differ
- * if two nodes have both accepted the message.
+ * Returns the time and the sequence number of the earlier of two versions of a message.
+ *
+ * Two versions differ in the time and the number if two nodes have both accepted the message.
  *
  * @param {StoredMessage} a
  * @param {StoredMessage} b

@@ -176,7 +176,7 @@ function sameOne(before, value) {
 }
 
 /**
- * Whether two view values are deeply equal: objects and lists of strings and numbers.
+ * Whether two values of a view, made of objects, lists and primitive values, are deeply equal.
  *
  * @param {any} a
  * @param {any} b
