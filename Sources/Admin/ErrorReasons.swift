@@ -22,6 +22,7 @@ extension LineError {
         (.operatorsOnly, "operators_only"), (.tokenBad, "token_bad"),
         (.tokenOfAnotherCluster, "token_of_another_cluster"),
         (LineError(OperationFailure.foreignToken), "token_of_another_cluster"),
+        (LineError(OperationFailure.noStream), "stream_not_found"),
         (LineError(ShardFailure.store(.full)), "disk_full"),
         (LineError(ShardFailure.behind), "replicas_behind"),
         (LineError(ShardFailure.unreachable), "replicas_unreachable"),

@@ -83,6 +83,7 @@ extension LineError {
             self.init(400, "The token is of another cluster; WATCH without since= begins anew")
         case .tooManyWatchers:
             self.init(429, "Too many connections watch on this node; WATCH on another")
+        case .noStream: self.init(404, "Stream not found")
         case .tooManyTyping:
             self.init(429, "Too many type at once; say TYPING … off where nobody does")
         case .nobodyElse:

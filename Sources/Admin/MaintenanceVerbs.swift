@@ -24,8 +24,7 @@ extension Admin {
                 return .success(())
             case .watch(let watch):
                 return node.watch(
-                    watch.user, since: watch.since, hasTokens: watch.hasTokens, for: slot,
-                    after: connection.unsettled)
+                    watch.user, as: StreamOptions(watch), for: slot, after: connection.unsettled)
             default: preconditionFailure("answered elsewhere")
             }
         }

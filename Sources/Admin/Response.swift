@@ -14,8 +14,8 @@ package enum Response: Sendable {
     case written(Acknowledgement)
     /// A token of all changes that the connection has seen.
     case token(Token)
-    /// The watch has begun, and events follow; the text is a token of all earlier changes.
-    case watching(String)
+    /// The watch has begun, and events follow.
+    indirect case watching(StreamStart)
     /// The number of owners that store the connection's writes.
     case copies(Int)
     /// The acknowledgement level of the connection's later writes.
@@ -52,7 +52,7 @@ package enum Response: Sendable {
     package var tokenText: String? {
         switch self {
         case .token(let token): token.text
-        case .watching(let text): text
+        case .watching(let watching): watching.token
         case .done, .failed, .found, .written, .copies, .level, .report: nil
         }
     }
@@ -90,7 +90,7 @@ extension Response {
         case .scrubbed(let report): self = .report(.scrub(report))
         case .backedUp(let report): self = .report(.backup(report))
         case .refused(let failure): self = .failed(LineError(failure))
-        case .watching(let token): self = .watching(token)
+        case .watching(let watching): self = .watching(watching)
         case .level: self = .done
         case .copies(let copies, isEnough: true): self = .copies(copies)
         case .copies(let copies, isEnough: false):
@@ -135,7 +135,7 @@ extension Response {
         case .found(let listing): listing.write(to: &writer)
         case .written(let acknowledgement): writer.row(acknowledgement, as: .acknowledgement)
         case .token(let token): writer.row(token.text, as: .token)
-        case .watching(let text): writer.row(text, as: .token)
+        case .watching(let watching): writer.row(watching, as: .watching)
         case .copies(let copies): writer.row(copies, as: .copies)
         case .level(let level): writer.row(level, as: .level)
         case .report(let report): report.write(to: &writer)
@@ -185,6 +185,17 @@ extension View where Subject == Response.Acknowledgement {
 
 extension View where Subject == String {
     static let token = View("OK", [.text("token") { (token: String) -> String? in token }])
+}
+
+extension View where Subject == StreamStart {
+    static let watching = View(
+        "OK",
+        [
+            .text("token") { (watching: StreamStart) -> String? in watching.token },
+            .name("stream") { $0.stream?.id.text },
+            .number("editWindow") { $0.stream?.editWindowMilliseconds },
+            .time("now") { $0.stream.map { HybridTimestamp(milliseconds: $0.wallMilliseconds) } },
+        ])
 }
 
 extension View where Subject == Int {

@@ -130,3 +130,11 @@ extension Admin {
         return .later(DeferredReply(form: .awaited(bytes: 0)))
     }
 }
+
+extension StreamOptions {
+    init(_ watch: Request.Watch) {
+        self.init(
+            since: watch.since, hasTokens: watch.hasTokens, tellsLevel: watch.tellsLevel,
+            heartbeatMilliseconds: watch.heartbeatSeconds.map { UInt64($0) * 1_000 })
+    }
+}

@@ -8,7 +8,8 @@ extension Admin {
         _ typing: Request.Typing, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> Answer {
         let begun = node.assumeIsolated {
-            $0.type(typing.isOn, in: typing.conversation, by: typing.user, for: slot)
+            $0.type(
+                typing.isOn, in: typing.conversation, by: typing.user, on: typing.stream, for: slot)
         }
         switch begun {
         case .success(let handling):

@@ -65,6 +65,16 @@ public struct HTTPEndpoint: Sendable {
         }
     }
 
+    /// The connections on which clients may send a request.
+    public enum Carriers: Sendable {
+        case any
+        /// Only a WebSocket, since the request concerns the connection on which it is sent.
+        case socket
+        /// A WebSocket; or any connection, if this option names the stream that the request
+        /// concerns.
+        case socketOr(Option)
+    }
+
     /// The form of the JSON answer to a request.
     public enum Answer: Sendable {
         /// An object of those fields of the response's status whose keys are listed.
@@ -105,8 +115,7 @@ public struct HTTPEndpoint: Sendable {
     /// By default an argument's value comes from the path, from the signed-in user, or from a key
     /// with the argument's name.
     public let sources: [Int: Source]
-    /// Whether the request concerns the connection that carries it, and so needs a WebSocket.
-    public let isForSockets: Bool
+    public let carriers: Carriers
     /// Whether the endpoint accepts the verb's options, which may make the request a write.
     public let hasOptions: Bool
     public let additions: [Addition]
@@ -121,7 +130,7 @@ public struct HTTPEndpoint: Sendable {
 
     public init(
         _ method: Method, _ path: String, _ operation: String, in group: Group,
-        _ answer: Answer = .status([]), sources: [Int: Source] = [:], isForSockets: Bool = false,
+        _ answer: Answer = .status([]), sources: [Int: Source] = [:], carriers: Carriers = .any,
         hasOptions: Bool = true, adding additions: Addition...
     ) {
         self.method = method
@@ -130,7 +139,7 @@ public struct HTTPEndpoint: Sendable {
         self.group = group
         self.answer = answer
         self.sources = sources
-        self.isForSockets = isForSockets
+        self.carriers = carriers
         self.hasOptions = hasOptions
         self.additions = additions
     }

@@ -41,6 +41,8 @@ public enum LineLimits {
 
     /// The number of changes that `CHANGES` returns without `limit=`.
     public static let changesDefault = 50
+    /// The allowed intervals of the heartbeats of a stream of events, in seconds.
+    public static let heartbeatSeconds = 5...60
 
     /// The most bytes of a node's address (400); a member's entry has the same limit.
     public static let addressBytesMax = 256

@@ -66,8 +66,12 @@ extension Option {
     static let email = Option("email", "…", isClearable: true)
     static let find = Option("find", "\"…\"")
     static let from = Option("from", "<cursor>")
+    /// The interval of the events that show that a watch is alive, in seconds.
+    static let heartbeat = Option("heartbeat", in: LineLimits.heartbeatSeconds)
     static let id = Option("id", "<id>")
     static let item = Option("item", "<id>")
+    /// Whether an event tells that all missed events were sent.
+    static let level = Option("level", choices(of: Truth.self), isOfNodes: true)
     static let limit = Option(
         "limit", in: 1...LineLimits.historyMax, standard: LineLimits.historyDefault)
     static let listLimit = Option("limit", in: 1...ListPage.limitMax)
@@ -87,6 +91,8 @@ extension Option {
     static let scope = Option("for", choices(of: DeleteScope.self))
     static let show = Option("show", choices(of: ChatsQuery.Shown.self))
     static let since = Option("since", "<token>")
+    /// The stream of events of the connection on which a user types.
+    static let stream = Option("stream", "<stream>")
     static let strict = Option("strict", choices(of: Truth.self))
     static let title = Option("title", "\"…\"", isClearable: true)
     static let token = Option("token", "…", isRequired: true)

@@ -177,26 +177,30 @@ extension Verb {
     private static let feeds: [Verb] = [
         Verb(
             "TYPING", .operates, ["<conversation>", "<user>", choices(of: Toggle.self)],
+            options: [.stream],
             example: "TYPING lunch bob on",
             about: "Shows the others that a user types, for six seconds, or that they stopped.",
             endpoints: [
                 HTTPEndpoint(
                     .put, "conversations/{conversation}/typing", "setTyping", in: .conversations,
-                    sources: [2: .toggle("on")], isForSockets: true)
+                    sources: [2: .toggle("on")], carriers: .socketOr(.stream))
             ]
         ) { words throws(LineError) in .typing(try Request.Typing(words)) },
         Verb(
-            "WATCH", .operates, ["<user>"], options: [.since, .tokens],
+            "WATCH", .operates, ["<user>"], options: [.since, .tokens, .heartbeat, .level],
             example: "WATCH alice tokens=off",
             about: "Tells what happens to a user from here on, or since a token, as EVENT lines.",
             endpoints: [
-                HTTPEndpoint(.get, "events", "watchEvents", in: .events, .status(["token"]))
+                HTTPEndpoint(
+                    .get, "events", "watchEvents", in: .events,
+                    .status(["token", "stream", "editWindow", "now"]),
+                    adding: .always(.level, Truth.yes.rawValue))
             ]
         ) { words throws(LineError) in .watch(try Request.Watch(words)) },
         Verb(
             "UNWATCH", .operates, example: "UNWATCH", about: "Ends what WATCH began.",
             endpoints: [
-                HTTPEndpoint(.delete, "events", "unwatchEvents", in: .events, isForSockets: true)
+                HTTPEndpoint(.delete, "events", "unwatchEvents", in: .events, carriers: .socket)
             ]
         ) { _ throws(LineError) in .unwatch },
     ]

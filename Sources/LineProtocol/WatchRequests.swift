@@ -15,11 +15,21 @@ extension Request {
         public var since: Token?
         /// Whether each event carries a token with which the client can resume after that event.
         public var hasTokens: Bool
+        /// The interval of heartbeats in seconds; nil for no heartbeats.
+        public var heartbeatSeconds: Int?
+        /// Whether an event tells that all missed events were sent, and the reply describes the
+        /// stream.
+        public var tellsLevel: Bool
 
-        public init(user: UserID, since: Token?, hasTokens: Bool = true) {
+        public init(
+            user: UserID, since: Token?, hasTokens: Bool = true, heartbeatSeconds: Int? = nil,
+            tellsLevel: Bool = false
+        ) {
             self.user = user
             self.since = since
             self.hasTokens = hasTokens
+            self.heartbeatSeconds = heartbeatSeconds
+            self.tellsLevel = tellsLevel
         }
     }
 
@@ -27,11 +37,16 @@ extension Request {
         public var conversation: ConversationID
         public var user: UserID
         public var isOn: Bool
+        /// The stream on whose connection the user types; nil for the connection of the request.
+        public var stream: StreamID?
 
-        public init(conversation: ConversationID, user: UserID, isOn: Bool) {
+        public init(
+            conversation: ConversationID, user: UserID, isOn: Bool, stream: StreamID? = nil
+        ) {
             self.conversation = conversation
             self.user = user
             self.isOn = isOn
+            self.stream = stream
         }
     }
 }
@@ -48,6 +63,8 @@ extension Request.Watch {
             }
         }
         hasTokens = try words.choice(.tokens, of: Toggle.self) != .off
+        heartbeatSeconds = try words.number(.heartbeat)
+        tellsLevel = try words.choice(.level, of: Truth.self) == .yes
     }
 }
 
@@ -56,5 +73,6 @@ extension Request.Typing {
         conversation = try words.name(0)
         user = try words.name(1)
         isOn = try words.choice(2, of: Toggle.self) == .on
+        stream = try words.name(.stream)
     }
 }

@@ -249,6 +249,7 @@ extension Node {
         serve(served)
         settleTyping()
         settleSubscriptions()
+        tellLevel()
         serveFeeds()
         offerDropped()
         settleWaits(changed)

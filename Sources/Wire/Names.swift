@@ -80,6 +80,24 @@ public struct DeviceID: Name {
     public init(checked text: String) { self.text = text }
 }
 
+/// A stream of events: the process that serves the stream, and the stream's session in the process.
+public struct StreamID: Name {
+    public let text: String
+    public init(checked text: String) { self.text = text }
+
+    public init(process: ProcessID, session: UInt64) {
+        self.init(checked: "\(hexadecimal(process.high)).\(session)")
+    }
+
+    /// Returns the number of the stream's session in the process; nil if another process made the
+    /// id.
+    public func session(in process: ProcessID) -> UInt64? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == hexadecimal(process.high) else { return nil }
+        return UInt64(parts[1])
+    }
+}
+
 /// A notification in a device's list.
 public struct NotificationID: Name {
     public let text: String

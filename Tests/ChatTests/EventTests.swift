@@ -333,6 +333,8 @@ extension AddressedEvent {
             case .action(let item): "action \(item.id) \(item.title)"
             case .actionDeleted(let id): "action \(id) deleted"
             case .profile(let profile): "profile \(profile.user)"
+            case .level: "level"
+            case .heartbeat: "heartbeat"
             case .blocks(let blocks): "blocks \(blocks.views.map(\.user))"
             }
         return "\(what) by \(event.by?.text ?? "-") to "

@@ -3,6 +3,7 @@ import Chat
 import HTTP
 import JSON
 import LineProtocol
+import Node
 import TestKit
 import Testing
 import Wire
@@ -88,8 +89,9 @@ import Wire
             answer(.one(View<ProfileView>.profile), to: found(profile("")))
                 == #"{"user":"alice","name":"","photo":"x","#
                 + #""createdAt":"1970-01-01T00:00:00.000Z"}"#)
-        #expect(answer(.status(["token"]), to: .watching("t")) == #"{"token":"t"}"#)
-        #expect(answer(.status(["id"]), to: .watching("t")) == "{}")
+        let watching = Response.watching(StreamStart(token: "t", stream: nil))
+        #expect(answer(.status(["token"]), to: watching) == #"{"token":"t"}"#)
+        #expect(answer(.status(["id"]), to: watching) == "{}")
         #expect(answer(.status(["id"]), newID: "c1", to: .done) == #"{"id":"c1"}"#)
         #expect(answer(.status([]), to: .failed(.notUTF8)) == LineError.notUTF8.description)
     }

@@ -189,6 +189,9 @@ package struct World {
     /// Cuts a node off: nothing reaches it or comes from it, as if it had disappeared.
     package func cut(_ node: TestNode) { cables.cut(node) }
 
+    /// Ends what `cut` did to a node.
+    package func mend(_ node: TestNode) { cables.mend(node) }
+
     /// Connects a node that was cut off to the others again.
     package func rejoin(_ node: TestNode, to others: [TestNode]) {
         cables.mend(node)

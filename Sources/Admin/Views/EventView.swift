@@ -21,7 +21,7 @@ extension Event {
         case .typing(let isOn): fields.write(isOn, Event.typing)
         case .member(let user, let isIn):
             fields.write(MemberChange(user: user, isIn: isIn), MemberChange.fields)
-        case .archive, .unarchive, .hide: break
+        case .archive, .unarchive, .hide, .level, .heartbeat: break
         case .action(let item): fields.write(item, View<ItemView>.action.fields)
         case .actionDeleted(let id): fields.write(id, Event.deletedItem)
         case .profile(let profile): fields.write(profile, View<ProfileView>.profile.fields)
@@ -45,6 +45,8 @@ extension Event {
         case .archive: "archive"
         case .unarchive: "unarchive"
         case .hide: "hide"
+        case .level: "level"
+        case .heartbeat: "heartbeat"
         case .action, .actionDeleted: "action"
         case .profile: "profile"
         case .blocks: preconditionFailure("nodes show it to nobody")

@@ -14,7 +14,7 @@ extension ViewDescription {
     /// The status of users' requests that succeed.
     package static let status = ViewDescription("OK", []).including(
         keys(View<Response.Acknowledgement>.acknowledgement.fields),
-        keys(View<Listing>.listing.fields), keys(View<String>.token.fields))
+        keys(View<Listing>.listing.fields), keys(View<StreamStart>.watching.fields))
 
     /// The views of the API's rows, in the order of the verbs whose answers contain the rows.
     private static let ofAPI = eachOnce(Verb.all.flatMap(\.endpoints).compactMap(\.answer.view))

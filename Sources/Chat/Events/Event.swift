@@ -23,6 +23,10 @@ public struct Event: Hashable, Sendable {
         case action(ItemView)
         case actionDeleted(ItemID)
         case profile(ProfileView)
+        /// The stream has sent all that it had to repeat; later events are about later changes.
+        case level
+        /// The stream shows that it is alive, at the interval that its client requested.
+        case heartbeat
         /// The present blocks of a user: only the nodes of the user's watchers use this event, and
         /// no client receives it.
         case blocks(Blocks)

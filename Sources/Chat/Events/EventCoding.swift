@@ -48,6 +48,7 @@ extension Event: WireValue {
         case .actionDeleted(let id): encode(Number.actionDeleted, id, &writer)
         case .profile(let view): encode(Number.profile, view, into: &writer)
         case .blocks(let blocks): encode(Number.blocks, blocks, into: &writer)
+        case .level, .heartbeat: preconditionFailure("no node sends it to another node")
         }
     }
 

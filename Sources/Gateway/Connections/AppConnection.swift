@@ -213,8 +213,10 @@ package actor AppConnection: SessionInput {
         host.subtract(used: clock.microseconds - began)
     }
 
-    /// Processes the received bytes and reports the memory use to `ClientMemory`. Pauses reading
-    /// from the socket if too much waits to be processed or sent, and otherwise resumes reading.
+    /// Processes the received bytes and reports the memory use to `ClientMemory`.
+    ///
+    /// Pauses reading from the socket if too much waits to be processed or sent, and otherwise
+    /// resumes reading.
     private func proceed() {
         switch phase {
         case .reading where !isTurnAwaited && output.queuedBytes < AppConnection.queuedBytesMax:

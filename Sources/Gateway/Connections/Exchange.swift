@@ -67,10 +67,18 @@ extension AppConnection {
     /// Starts an API request over HTTP, which a session executes.
     func begin(_ request: AppRequest, _ route: Route, by user: UserID) throws(LineError) {
         let resource = route.resource
-        guard !resource.isForSockets else {
+        let parameters = try request.members(hasBody: resource.hasBody)
+        switch resource.carriers {
+        case .any: break
+        case .socketOr(let option) where parameters.contains { $0.name == option.name }: break
+        case .socketOr(let option):
+            throw LineError(
+                400,
+                "Missing \(option.name): the event watching of GET /v1/events tells it; over a "
+                    + "WebSocket it may be left out")
+        case .socket:
             throw LineError(400, "This request needs a WebSocket: GET /v1/socket opens one")
         }
-        let parameters = try request.members(hasBody: resource.hasBody)
         try admitGuests(in: parameters, by: user)
         try route.checkEmail(in: parameters, of: signedIn?.access)
         let emails = try route.emails(in: parameters)
@@ -96,7 +104,7 @@ extension AppConnection {
                 parameters.append(JSONValue.Member("since", .text(last)))
             }
             let translated = try route.translate(parameters, by: user, makeID: host.makeID)
-            return beginEvents(translated.request, resource.traits, of: user)
+            return beginEvents(translated.request, resource, of: user)
         }
         let translated = try route.translate(parameters, by: user, makeID: host.makeID)
         let since = try token.map(AppRequest.sessionToken)

@@ -5,8 +5,9 @@
 package struct RateLimiter: Sendable {
     /// The maximum burst: the number of seconds whose permitted requests may be sent all at once.
     private static let burstSeconds: UInt64 = 10
-    /// The maximum number of names in `dues`. A further name removes the names whose time in `dues`
-    /// has passed, and all names if none has.
+    /// The maximum number of names in `dues`.
+    ///
+    /// A further name removes the names whose time in `dues` has passed, and all names if none has.
     private static let namesMax = 65_536
 
     /// The amount, of requests or bytes, that a name may use in `microseconds`; nil for no limit.

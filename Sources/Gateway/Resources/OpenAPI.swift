@@ -89,8 +89,11 @@ enum OpenAPI {
     ) {
         writer.pair("operationId", resource.operation)
         writer.pair("summary", resource.verb.about)
-        if resource.isForSockets {
-            writer.pair("description", "Over a WebSocket alone; over HTTP it is 400.")
+        switch resource.carriers {
+        case .any: break
+        case .socket: writer.pair("description", "Over a WebSocket alone; over HTTP it is 400.")
+        case .socketOr(let option):
+            writer.pair("description", "Over HTTP, 400 without `\(option.name)`.")
         }
         if resource.isAlias { writer.pair("deprecated", true) }
         let keys = parameters(of: resource, hasAccounts)

@@ -27,10 +27,9 @@ final class Resource: Sendable {
     let answer: HTTPEndpoint.Answer
     /// The options of `verb` that a client may set in the request.
     let options: [Option]
-    /// Whether the request works only over a WebSocket, because it concerns that connection itself.
-    let isForSockets: Bool
-    /// The options of `verb`, with their values, that the node adds to the request. Some of them
-    /// can be left out by a flag in the request.
+    let carriers: HTTPEndpoint.Carriers
+    /// The options of `verb`, with their values, that the node adds to the request; a flag in the
+    /// request can leave out some of them.
     let additions: [HTTPEndpoint.Addition]
     let group: HTTPEndpoint.Group
     /// The URL path as the OpenAPI description shows it, such as `/v1/chats/{conversation}`.
@@ -71,7 +70,7 @@ final class Resource: Sendable {
         self.options = options
         self.textKey = textKey
         answer = endpoint.answer
-        isForSockets = endpoint.isForSockets
+        carriers = endpoint.carriers
         keys =
             sources.compactMap(\.key) + options.map(\.name) + additions.compactMap(\.key)
             + (textKey.map { [$0] } ?? [])
@@ -85,7 +84,9 @@ final class Resource: Sendable {
     }()
 
     /// The resource of the request that a WebSocket makes to give its session the token of the
-    /// handshake. No path leads to the resource; it formats the session's response.
+    /// handshake.
+    ///
+    /// No path leads to the resource; it formats the session's response.
     static let taken = Resource(
         HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
 

@@ -12,31 +12,35 @@ final class EventStream {
     /// Whether the head of the HTTP response was written.
     var hasBegun = false
     var sentAt: UInt64
+    /// The resource that forms the response about the beginning of the stream.
+    let resource: Resource
 
-    init(now: UInt64) { sentAt = now }
+    init(of resource: Resource, now: UInt64) {
+        self.resource = resource
+        sentAt = now
+    }
 }
 
 extension AppConnection {
     /// Starts an event stream, and lets a session watch the user's events, which the stream sends.
-    func beginEvents(_ request: Request, _ traits: Verb.Traits, of user: UserID) {
-        phase = .events(EventStream(now: clock.milliseconds))
+    func beginEvents(_ request: Request, _ resource: Resource, of user: UserID) {
+        phase = .events(EventStream(of: resource, now: clock.milliseconds))
         // No requests are answered on the connection after an event stream.
         backlog = []
         openSession(of: user)
-        submit(request, traits)
+        submit(request, resource.traits)
     }
 
     func onResponse(_ response: Response, to stream: EventStream) {
-        if let error = response.error {
+        do throws(LineError) {
+            let pieces = try stream.resource.pieces(of: response, newID: nil)
+            begin(stream)
+            send(Array(pieces.joined()), as: "watching", response.tokenText, on: stream)
+        } catch {
             var answer = AppResponse(error)
             answer.closes = true
-            return respond(answer, isHead: false)
+            respond(answer, isHead: false)
         }
-        guard let token = response.tokenText else { return }
-        begin(stream)
-        var json = JSONWriter(reserving: 96)
-        json.object { $0.pair("token", token) }
-        send(json.bytes, as: "watching", token, on: stream)
     }
 
     /// Sends a user's events over an event stream or a WebSocket.

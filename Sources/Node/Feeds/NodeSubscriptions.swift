@@ -12,15 +12,13 @@ import Wire
 extension Node {
     /// Starts to send a session the events of a user, in place of the user that it watched before.
     ///
-    /// - Parameters:
-    ///   - since: the token from which the client resumes; nil for events from now on.
-    ///   - hasTokens: whether each event comes with a token.
-    ///   - unsettled: earlier operations of the connection that may still be executed.
+    /// - Parameter unsettled: earlier operations of the connection that may still be executed.
     package func watch(
-        _ user: UserID, since: Token?, hasTokens: Bool = true, for slot: ReplySlot,
+        _ user: UserID, as options: StreamOptions = StreamOptions(), for slot: ReplySlot,
         after unsettled: Unsettled = Unsettled()
     ) -> Result<Void, OperationFailure> {
         guard let cluster else { return .failure(.stopping) }
+        let since = options.since
         if let since, !since.isOf(cluster.id) { return .failure(.foreignToken) }
         unwatch(slot.session)
         guard subscriptions.watchers.count < Subscriptions.watchersMax else {
@@ -34,11 +32,12 @@ extension Node {
         let hasSums = since == nil && profiles.addSum(for: slot.session)
         subscriptions.add(
             Subscriptions.Watcher(
-                slot: slot, user: user, hasTokens: hasTokens, since: since,
+                slot: slot, user: user, hasTokens: options.hasTokens, since: since,
                 deadline: now + Subscriptions.Watcher.patienceMilliseconds,
                 unsettled: unsettled, sums: since.flatMap { ProfileSums($0.sums) },
                 sumsDeadline: hasSums ? now + Subscriptions.Watcher.sumsMilliseconds : nil,
                 concerns: [ShardID(of: user.text, count: cluster.shards)]))
+        begin(options, for: slot.session)
         tendFeeds()
         askOwners(for: slot.session)
         // The reply is sent at the end of the turn, after all work that needs no answer of another
@@ -128,7 +127,8 @@ extension Node {
         }
         subscriptions.clock = latestTime
         let token = subscriptions.token(of: session, in: cluster.id, checkpoints.known)
-        sinks[session]?.onSettled(watcher.slot.number, .watching(token))
+        sinks[session]?.onSettled(
+            watcher.slot.number, .watching(StreamStart(token: token, stream: stream(of: session))))
         for id in behind.keys.sorted() { askReplay(of: id, for: session) }
         if isResumed { survey(session) }
         tellTyping(to: session, subscriptions: watcher.user)
@@ -451,6 +451,7 @@ extension Node {
     func tickSubscriptions(now: UInt64) {
         tickFeeding(now: now)
         tickProfiles(now: now)
+        tellHeartbeats(now: now)
         for session in subscriptions.full.sorted() where !(sinks[session]?.isStillFull() ?? false) {
             subscriptions.full.remove(session)
         }

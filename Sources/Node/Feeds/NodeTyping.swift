@@ -7,15 +7,27 @@ import Wire
 /// Typing notices: each node sends its clients' notices to every node, for the watchers there.
 extension Node {
     /// Handles a client's notice that its user is typing or has stopped.
+    ///
+    /// - Parameter stream: the user's stream with which the notice ends; nil if it ends with the
+    ///   connection of the request.
     package func type(
-        _ isOn: Bool, in conversation: ConversationID, by user: UserID, for slot: ReplySlot
+        _ isOn: Bool, in conversation: ConversationID, by user: UserID, on stream: StreamID?,
+        for slot: ReplySlot
     ) -> Result<Reply, OperationFailure> {
+        var owner = slot.session
+        if let stream {
+            guard let session = session(of: stream, watching: user) else {
+                return .failure(.noStream)
+            }
+            owner = session
+        }
         let place = Typing.Place(conversation: conversation, user: user)
-        guard !isOn || typing.hasCapacity(for: slot.session, at: place) else {
+        guard !isOn || typing.hasCapacity(for: owner, at: place) else {
             return .failure(.tooManyTyping)
         }
         let handling = handle(ParticipantsQuery(conversation), of: user, for: slot)
-        var asked = Typing.Asked(place: place, word: isOn ? .on : .off, participants: nil)
+        var asked = Typing.Asked(
+            place: place, word: isOn ? .on : .off, owner: owner, participants: nil)
         switch handling {
         case .awaited:
             typing.asked[slot] = asked
@@ -46,7 +58,8 @@ extension Node {
             if !isBehind { typing.allowed.append(slot) }
         case .here: return
         }
-        typing.asked[slot] = Typing.Asked(place: place, word: .ended, participants: [])
+        typing.asked[slot] = Typing.Asked(
+            place: place, word: .ended, owner: slot.session, participants: [])
     }
 
     /// Shows the notices that were allowed in this turn; runs at the end of the turn.
@@ -70,10 +83,10 @@ extension Node {
         switch asked.word {
         case .on:
             typing.say(
-                asked.place, by: slot.session, to: participants, now: Typing.Moment(ports.clock))
+                asked.place, by: asked.owner, to: participants, now: Typing.Moment(ports.clock))
             broadcast(asked.place, for: Typing.millisecondsMax, to: participants)
         case .off:
-            if typing.unsay(asked.place, by: slot.session) {
+            if typing.unsay(asked.place, by: asked.owner) {
                 broadcast(asked.place, for: nil, to: participants)
             }
         case .ended:

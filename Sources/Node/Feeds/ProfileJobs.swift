@@ -98,6 +98,13 @@ struct ProfileJobs: Sendable {
 
     var hasLate: Bool { !late.isEmpty }
 
+    /// Whether a survey for the session is queued, running, or to be repeated.
+    func hasSurvey(for session: UInt64) -> Bool {
+        let job = Job.survey(session: session)
+        return queued.contains(job) || minimums[job] != nil
+            || running.values.contains { $0.job == job }
+    }
+
     mutating func onTick() { sumsLeft = ProfileJobs.sumsPerTick }
 
     /// Adds the job that computes the sums of a first token.

@@ -106,6 +106,8 @@ struct Subscriptions: Sendable {
     private(set) var unanswered: Set<UInt64> = []
     /// The sessions that wait for a replay.
     private(set) var lagging: Set<UInt64> = []
+    /// The sessions whose streams have extra events.
+    var streams = Streams()
     /// The sessions that lack changes whose events a feed has already sent (`Watcher.lacked`).
     private(set) var lacking: Set<UInt64> = []
     /// The sessions that watch each user, in the order in which their watches began.
@@ -167,6 +169,7 @@ struct Subscriptions: Sendable {
         unanswered.remove(session)
         lagging.remove(session)
         lacking.remove(session)
+        streams.removeSession(session)
         for number in watcher.awaited { asks[number] = nil }
         for behind in watcher.behind.values { replays[behind.number] = nil }
         sessions[watcher.user]?.removeAll { $0 == session }

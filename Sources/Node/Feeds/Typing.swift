@@ -75,6 +75,8 @@ package struct Typing: Sendable {
 
         let place: Place
         let word: Word
+        /// The session with whose end the notice ends.
+        let owner: UInt64
         /// The participants; nil while other nodes are being queried for them.
         var participants: [UserID]?
     }
@@ -157,7 +159,7 @@ package struct Typing: Sendable {
 
     /// - Returns: the places whose last notice came from the connection.
     mutating func removeSession(_ session: UInt64) -> [Place] {
-        asked = asked.filter { $0.key.session != session }
+        asked = asked.filter { $0.key.session != session && $0.value.owner != session }
         #if PlantedBugs
             if PlantedBug.typingOutlivesConnection.isOn { return [] }
         #endif

@@ -60,6 +60,28 @@ package enum ReplyResult: Hashable, Sendable {
     case scrubbed(ScrubReport)
     case backedUp(BackupReport)
     case refused(OperationFailure)
-    /// The connection receives events now; the token stands for all changes before the first event.
-    case watching(String)
+    /// The connection receives events now.
+    indirect case watching(StreamStart)
+}
+
+/// The start of a watch, as the client learns of it.
+package struct StreamStart: Hashable, Sendable {
+    /// The stream of events that the watch is.
+    package struct Stream: Hashable, Sendable {
+        package let id: StreamID
+        /// The time after its sending in which a message may be edited, in milliseconds.
+        package let editWindowMilliseconds: UInt64
+        /// The node's wall clock, in milliseconds since 1970.
+        package let wallMilliseconds: UInt64
+    }
+
+    /// The token of all changes before the first event.
+    package let token: String
+    /// The description of the stream; nil if the client has not requested it.
+    package let stream: Stream?
+
+    package init(token: String, stream: Stream?) {
+        self.token = token
+        self.stream = stream
+    }
 }

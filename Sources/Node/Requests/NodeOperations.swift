@@ -25,6 +25,8 @@ package enum OperationFailure: Error, Hashable, Sendable {
     /// The token was issued by another cluster.
     case foreignToken
     case tooManyWatchers
+    /// This process serves no stream of the user's under this id.
+    case noStream
     /// Too many users type at once: on this connection, or on all connections of this node.
     case tooManyTyping
 }

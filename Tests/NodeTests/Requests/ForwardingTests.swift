@@ -389,7 +389,8 @@ extension ReplyResult? {
         // As if the owner's machine had been suspended since the stranger's last two reports.
         owner.run { node in
             for _ in 1...2 { node.links[name]?.noteClock(now - behind, now: now) }
-            _ = node.type(true, in: lobby, by: alice, for: ReplySlot(session: 1, number: 2))
+            let slot = ReplySlot(session: 1, number: 2)
+            _ = node.type(true, in: lobby, by: alice, on: nil, for: slot)
         }
         five.world.endTurn(of: owner)
         five.world.run(milliseconds: after)

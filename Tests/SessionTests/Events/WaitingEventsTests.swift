@@ -72,7 +72,7 @@ import Wire
             node.node.assumeIsolated { node in
                 node.attach(sink, as: session)
                 _ = node.watch(
-                    UserID(checked: "bob"), since: nil,
+                    UserID(checked: "bob"),
                     for: ReplySlot(session: session, number: 0))
             }
         }
