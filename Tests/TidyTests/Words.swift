@@ -52,7 +52,7 @@ private let vagueName = "(Util|Utils|Helper|Helpers|Common|Manager|Managers)(?![
 /// Names of types that nobody outside of the project would understand.
 private let retiredName =
     "(Sights?|Sighting|Witness|SeenPlace|Cover|Levelling|Demand|Floor|Hearing|Told|Denial"
-    + "|Gathering|ListAsk|HeldList|Stirred|TurnEnd|CarriedOut|FeedDesk|WatchStart|Announcement"
+    + "|Gathering|ListAsk|HeldList|Stirred|TurnEnd|CarriedOut|FeedDesk|Watching|Announcement"
     + "|Surroundings|Behind|Listed|Notice|Notifying|Seat|Course|Copy|CopyHeader|PeerCopy"
     + "|Holders|Parcel|Journal|Generation|Fold|Chore|PageGaps|LogRoom|Words|Door|Gate"
     + "|Farewells?|Shield|Distrust|Upkeep|Whole\\w*|Dice|Plant|Weather|Cables"

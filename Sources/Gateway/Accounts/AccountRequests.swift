@@ -15,9 +15,12 @@ struct SignedInTokens: Sendable {
 /// The operations of users on their accounts: sign-up, sign-in, renewal, changes and deletion.
 ///
 /// An operation of several writes may fail after any of them. The irreversible write, such as the
-/// removal of the old account, comes after the writes that prepare it, so the client can repeat an
-/// operation that has failed before this write. If it is unknown whether this write was executed,
-/// the operation fails, and the access tokens are revoked nevertheless.
+/// removal of the account under the old e-mail address, comes after the writes that prepare it. The
+/// client can therefore repeat an operation that has failed before the irreversible write.
+///
+/// If this node cannot know whether the irreversible write was executed, the operation fails, and
+/// the node nevertheless revokes the access tokens of all the user's sign-ins so far, or of the one
+/// sign-in that the write was to end. To repeat the operation, the user has to sign in again.
 extension Accounts {
     func signUp(
         _ email: String, _ password: String, from source: AttemptSource

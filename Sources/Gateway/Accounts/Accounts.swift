@@ -31,7 +31,8 @@ package protocol AccountHost: OwnRequestHost {
     func log(_ line: String)
 }
 
-/// A password computation, hashing or verification, that takes too long for the event loop.
+/// A computation on a password that a worker thread executes, because it would block the event loop
+/// for too long: hashing the password, or finding the hash that the password matches.
 package enum PasswordWork: Sendable {
     package enum Result: Sendable {
         /// The password's hash; nil if there was too little memory to compute it.

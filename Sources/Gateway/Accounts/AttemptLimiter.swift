@@ -42,10 +42,11 @@ struct AttemptLimiter: Sendable {
 
     private var records: [String: Record] = [:]
 
-    /// Counts an attempt for all subjects, such as an account and a client address, if none of the
-    /// subjects has to wait.
+    /// Counts an attempt, such as a sign-in, in the counter of each given subject (such as the
+    /// account and the client address), unless one of the subjects has to wait.
     ///
-    /// - Returns: the seconds that the client has to wait; nil if the attempt may be made now.
+    /// - Returns: the seconds that the client has to wait; nil if the attempt was counted and may
+    ///   be made now.
     mutating func begin(_ subjects: [Subject], now: UInt64) -> Int? {
         let waits = subjects.compactMap { subject -> UInt64? in
             guard let record = records[subject.name], now < record.blockedUntil else { return nil }

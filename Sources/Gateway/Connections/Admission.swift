@@ -10,7 +10,8 @@ enum Admission {
     /// A response that needs no session, such as a web page or the public key of Web Push.
     case answered(AppResponse)
     case resource(Route, UserID)
-    /// A request about an account; its access token is nil on a route that needs no sign-in.
+    /// A request about an account, with its access token; the token is nil for a sign-up, a sign-in
+    /// and a renewal of tokens, which need no access token.
     case account(AccountRoute, AccessToken?)
     case blob(BlobRoute, UserID)
     /// A request for the OpenAPI description, which needs no sign-in.

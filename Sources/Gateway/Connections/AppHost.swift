@@ -63,13 +63,15 @@ package protocol AppHost: AnyObject, Sendable {
     /// - Parameter isCounted: whether the bytes have arrived and are added to the user's sum of the
     ///   day.
     func checkUpload(of bytes: Int, by user: UserID, counted isCounted: Bool) throws(LineError)
-    /// Compresses an HTTP response body on another thread.
+    /// Compresses an HTTP response body on a worker thread, which serves the clients in turn.
     ///
     /// - Parameters:
-    ///   - source: the user or the client address that gets the response.
-    ///   - work: returns the compressed body; called on the other thread.
-    ///   - onDone: called on the event loop's thread with the compressed body, or with nil if the
-    ///     body is to be sent uncompressed.
+    ///   - source: the client that gets the response: the name of its user, or its network address
+    ///     if it has no verified access token.
+    ///   - work: returns the compressed body, or nil; called on the worker thread.
+    ///   - onDone: called on the event loop's thread with the compressed body; or with nil, so that
+    ///     the body is sent uncompressed, if `work` has returned nil, or if it was not called, for
+    ///     example because the worker thread's queue is full.
     func compress(
         of source: String, _ work: @escaping @Sendable () -> [UInt8]?,
         onDone: @escaping @Sendable ([UInt8]?) -> Void)

@@ -40,7 +40,8 @@ package actor OwnRequests {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Starts a request of the node itself, and ignores its response.
+    /// Starts to execute a request that this node itself makes, with the rights of an operator, and
+    /// ignores the response.
     package func begin(_ request: Request) {
         Task(executorPreference: tasks) { [self] in _ = await ask([request]) }
     }

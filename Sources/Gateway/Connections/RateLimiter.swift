@@ -10,7 +10,8 @@ package struct RateLimiter: Sendable {
     /// A further name removes the names whose time in `dues` has passed, and all names if none has.
     private static let namesMax = 65_536
 
-    /// The amount, of requests or bytes, that a name may use in `microseconds`; nil for no limit.
+    /// The maximum number of requests or bytes of one user, or of one client address, per interval
+    /// of `microseconds`; nil for no limit.
     private let most: UInt64?
     private let microseconds: UInt64
     /// For each name, the time at which its usage so far would end if spread evenly at the
@@ -34,7 +35,10 @@ package struct RateLimiter: Sendable {
 
     package var isLimited: Bool { most != nil }
 
-    /// Counts a request of a name, such as a user, if the rate limit permits one now; false if not.
+    /// Counts a request of a user, or of a client address, if the rate limit permits it now.
+    ///
+    /// - Parameter name: the name of the user, or the client address.
+    /// - Returns: whether the rate limit permits the request.
     package mutating func admits(_ name: String, milliseconds: UInt64) -> Bool {
         delay(of: 1, for: name, counted: true, milliseconds: milliseconds) == 0
     }

@@ -9,14 +9,15 @@ package struct ArrivingUploads: Sendable {
 
     package init() {}
 
-    /// Records an upload that begins.
+    /// Records that an upload of a user begins, and adds its size to the sum of the user's
+    /// unfinished uploads.
     ///
     /// - Parameters:
-    ///   - connection: the connection of the upload; a connection has one upload at a time.
-    ///   - promised: the size that `Content-Length` states, in bytes; nil if the request lacks this
-    ///     header field, so that the maximum size of a file is counted instead.
-    /// - Returns: false, without recording the upload, if the user's uploads under way would have
-    ///   more than `LineLimits.unsentFileBytesMax` bytes.
+    ///   - connection: the client's connection, which carries at most one upload at a time.
+    ///   - promised: the size of the upload by `Content-Length`, in bytes; nil if the request lacks
+    ///     this header field, so that the maximum size of a file is added instead.
+    /// - Returns: false, without recording the upload, if the sum would be more than
+    ///   `LineLimits.unsentFileBytesMax` bytes.
     package mutating func begin(
         on connection: UInt64, by user: UserID, promised: UInt64?
     ) -> Bool {

@@ -47,8 +47,8 @@ final class Download {
 
     var isDone: Bool { rest.map(\.isEmpty) ?? false }
 
-    /// The response without its body; nil before the file is found, and once the head has been
-    /// sent.
+    /// The response without its body, and the length of the body; nil until the file's metadata
+    /// have arrived, and again once `takeAnswer` has returned the response.
     private var answer: (response: AppResponse, length: ResponseHead.Body)?
 
     /// Whether the head of the response has been sent.

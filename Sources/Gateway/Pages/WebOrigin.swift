@@ -33,8 +33,8 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     /// The WebSocket origin of the same host and port, as a Content Security Policy has to name it.
     var ofSockets: String { (isEncrypted ? "wss://" : "ws://") + authority }
 
-    /// Returns the host and the port of an origin; the port is nil if the text after the last colon
-    /// is part of an IPv6 address, or if there is no colon.
+    /// Returns the host and the port in the text after the `://` of an origin; the port is nil if
+    /// that text has no colon, or ends with `]`, as an IPv6 address without a port does.
     private static func parts(of authority: Substring) -> (host: Substring, port: Substring?) {
         guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else {
             return (authority, nil)

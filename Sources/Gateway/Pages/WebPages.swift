@@ -10,13 +10,13 @@ import Wire
 package actor WebPages {
     /// The sets of web pages, of which each port serves one.
     package enum Site: Sendable {
-        /// The web pages of the chat, on the port for apps.
+        /// The web pages of the chat, on the port that serves apps and browsers (`--http`).
         case chat
         /// The page that shows operators the state of the cluster, on the port for operations.
         case cluster
     }
 
-    /// The minimum size of a web page's file that is compressed, in bytes.
+    /// The minimum size of a file, such as a page or a script, that is sent compressed, in bytes.
     private static let compressedBytesMin = 256
 
     private nonisolated let executor: any SerialExecutor

@@ -432,7 +432,9 @@ package actor PushWorker {
     }
 }
 
-/// The receiver of the events of a session that watches a user for `PushWorker`.
+/// The receiver of the output of a session in which the push worker watches the events of one user.
+///
+/// Each event makes the worker read the notification lists of the user's devices.
 private final class WatchOutput: ValueOutput {
     private unowned let worker: PushWorker
     private let user: UserID

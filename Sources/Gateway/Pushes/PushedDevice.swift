@@ -30,7 +30,8 @@ struct PushedDevice {
         var retryAt: UInt64 = 0
     }
 
-    /// The first and the longest pause between failed pushes to a device, in milliseconds.
+    /// The shortest and the longest pause before a failed push to a device is repeated, in
+    /// milliseconds; each further failure doubles the pause.
     static let pauseMin: UInt64 = 1_000
     static let pauseMax: UInt64 = 300_000
     /// The number of notifications whose pushes fail in a row before the device counts as down.

@@ -32,8 +32,9 @@ final class Socket {
 
     let user: UserID
     var reader = WebSocketReader(messageBytesMax: AppLimits.bodyBytesMax)
-    /// The requests without a response, in the order of their submission to the session, after
-    /// `first` nils, which stand for answered requests.
+    /// The requests that the session has yet to answer, in the order of their submission.
+    ///
+    /// The elements before the index `first` are nil, because their requests have been answered.
     private var waiting: [Waiting?] = []
     private var first = 0
     /// The encoded WebSocket frames that are not written to the connection yet.

@@ -17,8 +17,9 @@ import { asFailure, noAnswer } from "./failures.js";
 
 const KEY = "session";
 /**
- * The key of the last access token in this device's key-value store. By this token, nodes recognize
- * the device at the next sign-in.
+ * The key under which this device's key-value store holds the last access token that the device
+ * received. The next sign-in sends this token, even if it has expired, so that nodes recognize the
+ * device.
  */
 const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";

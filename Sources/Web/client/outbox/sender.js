@@ -84,8 +84,9 @@ export class Sender {
     }
 
     /**
-     * Sends the first operation of a lane (such as a conversation) again after a pause, because a
-     * node rejected it temporarily or did not answer.
+     * Sends the first operation of a lane again after a pause, because a node rejected the
+     * operation temporarily or did not answer. A lane is the queue of the user's pending operations
+     * on one conversation, on the action items or on the profile.
      *
      * @param {string} lane
      * @param {SendAnswer} answer

@@ -33,7 +33,10 @@ export class ConfirmedState {
     isLoaded = false;
     /** The number of events applied to this object, which is also the number of the last event. */
     events = 0;
-    /** The number of the last event that the resume token includes. */
+    /**
+     * The number of the last event that `token` includes, after which the event stream resumes.
+     * Events are numbered from 1, in the order in which they are applied to this object.
+     */
     covered = 0;
     /** Ids of conversations whose row of the chat list must be requested again after an event. */
     staleRows = /** @type {Set<string>} */ (new Set());

@@ -28,18 +28,20 @@ import { compare, merge, retracted, storedMessage } from "./message.js";
  */
 
 /**
- * The data about a request for messages that the client needs to merge the response. `asked` is the
- * number of the last event received before the request; `epoch` is how many times the user had
- * hidden or left the conversation before the request; `isApart` means that the messages may lie
- * outside the range of loaded messages; `isSure` means that the response includes the effects of
- * all events received before the request.
+ * What the client has to know about its request for a conversation's messages in order to merge the
+ * response. `asked` is the number of the last event that the client received before the request.
+ * `epoch` is how many times the user had hidden or left the conversation before the request; if the
+ * user has done so again since, the response is ignored. `isApart` means that the requested
+ * messages, such as pinned ones, may lie outside the contiguous range of loaded messages. `isSure`
+ * means that the response includes the effects of all events up to the token from which the client
+ * would resume the event stream.
  *
  * @typedef {{asked: number, epoch: number, isApart?: boolean, isSure: boolean}} Question
  */
 
 /** The most deletions remembered per conversation for messages that have not been loaded. */
 const TOMBSTONES_MAX = 1_000;
-/** The most edits remembered per conversation for messages that have not been loaded. */
+/** The maximum number of edits of messages not yet loaded that are kept for a conversation. */
 const EDITS_MAX = 100;
 /** The most pins and unpins remembered per conversation for messages that have not been loaded. */
 const PINS_MAX = 100;
@@ -423,13 +425,14 @@ export class ConversationState {
 }
 
 /**
- * Removes the oldest entry of a map that has more than `count` entries.
+ * Removes the oldest entry of a map if the map has more than `count` entries.
  *
- * The map contains changes to messages that have not been loaded. The message of the oldest entry
- * is the least likely to be in the response to a request in flight.
+ * The map contains changes, such as edits, of messages that have not been loaded, by message id. A
+ * change is kept because a node may have sent a response with the message before that node received
+ * the change. The older the change, the less likely it is that such a response has yet to arrive.
  *
  * @param {Map<string, unknown>} map
- * @param {number} count the most entries
+ * @param {number} count the maximum number of entries
  */
 function bound(map, count) {
     if (map.size > count) map.delete(/** @type {string} */ (map.keys().next().value));
