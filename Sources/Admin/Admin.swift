@@ -99,12 +99,17 @@ package struct DeferredReply: Sendable {
     let form: Form
     /// Whether a write that too few owners have stored is answered with 504.
     let isStrict: Bool
+    /// The times that the acknowledgement of a write shows.
+    private let times: AckTimes
     private let part: Part
 
     /// - Parameter page: the part of a list that the client requested.
-    init(form: Form, isStrict: Bool = false, page: ListPage = .whole) {
+    init(
+        form: Form, isStrict: Bool = false, times: AckTimes = .standard, page: ListPage = .whole
+    ) {
         self.form = form
         self.isStrict = isStrict
+        self.times = times
         part = page == .whole ? .whole : .page(page)
     }
 
@@ -143,7 +148,7 @@ package struct DeferredReply: Sendable {
         case (.stored(let stored), .written(let receipt, let shard)),
             (.answered(.written(let receipt, let shard), let stored?), _):
             let write = Write(shard: shard, context: receipt.context, stored)
-            return (Response(to: receipt, stored, isStrict: isStrict), write)
+            return (Response(to: receipt, stored, isStrict: isStrict, times: times), write)
         default: return (Response(outcome, page), nil)
         }
     }
@@ -173,8 +178,8 @@ package struct Admin: Sendable {
         _ request: Request, for slot: ReplySlot, on connection: inout ConnectionState
     ) -> Answer {
         switch request {
-        case .write(let mutation, let isMinted):
-            write(mutation, isMinted: isMinted, for: slot, on: &connection)
+        case .write(let mutation, let isMinted, let times):
+            write(mutation, isMinted: isMinted, times: times, for: slot, on: &connection)
         case .read(let query, let user):
             read(query, by: user, slot: slot, on: &connection)
         case .list(let query, let user, let page):
@@ -222,13 +227,14 @@ package struct Admin: Sendable {
 
 extension Admin {
     private func write(
-        _ mutation: Mutation, isMinted: Bool, for slot: ReplySlot,
+        _ mutation: Mutation, isMinted: Bool, times: AckTimes, for slot: ReplySlot,
         on connection: inout ConnectionState
     ) -> Answer {
         let handling = handle(
             mutation, isMinted: isMinted, level: connection.ackLevel, for: slot,
             having: connection.sessionVectors, after: connection.unsettled)
-        return answer(handling, showing: mutation.partition, on: &connection, sizeEstimate: 0)
+        return answer(
+            handling, showing: mutation.partition, times: times, on: &connection, sizeEstimate: 0)
     }
 
     private func seed(for slot: ReplySlot, on connection: inout ConnectionState) -> Answer {
@@ -265,17 +271,19 @@ extension Admin {
     ///   - bytes: the size assumed for the reply if another node makes it.
     func answer(
         _ handling: Reply, showing partition: String?, _ page: ListPage = .whole,
-        on connection: inout ConnectionState, sizeEstimate bytes: Int
+        times: AckTimes = .standard, on connection: inout ConnectionState, sizeEstimate bytes: Int
     ) -> Answer {
         switch handling {
         case .awaited:
             return .later(
                 DeferredReply(
-                    form: .awaited(bytes: bytes), isStrict: connection.isAckStrict, page: page))
+                    form: .awaited(bytes: bytes), isStrict: connection.isAckStrict, times: times,
+                    page: page))
         case .here(.written(let receipt, let shard), _):
             return .later(
                 DeferredReply(
-                    form: .written(receipt, in: shard), isStrict: connection.isAckStrict))
+                    form: .written(receipt, in: shard), isStrict: connection.isAckStrict,
+                    times: times))
         case .here(let outcome, let isSettled):
             let response = Response(outcome, page)
             let seen =

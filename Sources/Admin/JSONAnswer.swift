@@ -10,6 +10,7 @@ package struct JSONAnswer: RowWriter {
         var writer = JSONWriter(reserving: 128)
         /// The keys of the fields that the writer writes; nil for all fields.
         var shown: [String]?
+        package var isExact = false
     }
 
     private let form: HTTPEndpoint.Answer
@@ -32,21 +33,27 @@ package struct JSONAnswer: RowWriter {
         of response: Response, as form: HTTPEndpoint.Answer, newID: String?, bytesMax: Int
     ) throws(LineError) -> [[UInt8]] {
         if let error = response.error { throw error }
-        var answer = JSONAnswer(as: form, bytesMax: bytesMax)
+        var answer = JSONAnswer(as: form, newID: newID, bytesMax: bytesMax)
         response.write(to: &answer)
-        return try answer.finish(newID)
+        return try answer.finish()
     }
 
-    private init(as form: HTTPEndpoint.Answer, bytesMax: Int) {
+    private init(as form: HTTPEndpoint.Answer, newID: String?, bytesMax: Int) {
         self.form = form
         self.bytesMax = bytesMax
         fields.writer.begin("{")
+        if let newID { fields.writer.pair("id", newID) }
         guard case .list(let name, _, _) = form else { return }
         fields.writer.name(name)
         fields.writer.begin("[")
     }
 
     package var isTooLong: Bool { partsBytes > bytesMax }
+
+    package var isExact: Bool {
+        get { fields.isExact }
+        set { fields.isExact = newValue }
+    }
 
     package mutating func row(_ noun: StaticString, _ body: (inout Fields) -> Void) {
         switch form {
@@ -79,8 +86,7 @@ package struct JSONAnswer: RowWriter {
         if isTooLong { parts = [] }
     }
 
-    private mutating func finish(_ newID: String?) throws(LineError) -> [[UInt8]] {
-        if let newID { fields.writer.pair("id", newID) }
+    private mutating func finish() throws(LineError) -> [[UInt8]] {
         fields.writer.end("}")
         endPart()
         guard !isTooLong else {
@@ -92,40 +98,45 @@ package struct JSONAnswer: RowWriter {
 }
 
 extension JSONAnswer.Fields {
+    /// Writes the fields as members of the current JSON object.
     public mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
-        guard let shown else { return writer.write(subject, fields) }
-        writer.write(subject, fields.filter { shown.contains($0.key.description) })
+        for field in fields where isExact || !field.isExactOnly {
+            if let shown, !shown.contains(field.key.description) { continue }
+            writer.write(subject, field, isExact: isExact)
+        }
     }
 }
 
-extension JSONWriter: ViewWriter {
-    /// Writes the fields as members of the current JSON object.
-    public mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
-        for field in fields {
-            let key = field.key
-            switch field.getter {
-            case .text(let get): if let text = get(subject) { pair(key, text) }
-            case .name(let get): if let name = get(subject) { pair(key, spelt: name) }
-            case .time(let get):
-                guard let time = get(subject) else { continue }
-                pair(key, spelt: LineTime.text(time))
-            case .number(let get):
-                guard let number = get(subject) else { continue }
-                name(key)
-                write(number)
-            case .sequence(let get):
-                if let number = get(subject) { pair(key, spelt: hexadecimal(number)) }
-            case .flag(let get): if get(subject) { pair(key, true) }
-            case .toggle(let get): if let isOn = get(subject) { pair(key, isOn) }
-            case .users(let get): list(key, get(subject).lazy.map(\.text))
-            case .names(let get): list(key, get(subject))
-            case .copies(let get):
-                guard let copies = get(subject) else { continue }
-                name(key)
-                write(copies.on)
-                name("owners")
-                write(copies.owners)
-            }
+extension JSONWriter {
+    mutating func write<Subject>(
+        _ subject: Subject, _ field: Field<Subject>, isExact: Bool
+    ) {
+        let key = field.key
+        switch field.getter {
+        case .text(let get): if let text = get(subject) { pair(key, text) }
+        case .name(let get): if let name = get(subject) { pair(key, spelt: name) }
+        case .time(let get):
+            guard let time = get(subject) else { return }
+            pair(key, spelt: LineTime.text(time))
+        case .moment(let get):
+            guard let time = get(subject) else { return }
+            pair(key, spelt: isExact ? LineTime.text(time) : LineTime.text(time.lineTime))
+        case .number(let get):
+            guard let number = get(subject) else { return }
+            name(key)
+            write(number)
+        case .sequence(let get):
+            if let number = get(subject) { pair(key, spelt: hexadecimal(number)) }
+        case .flag(let get): if get(subject) { pair(key, true) }
+        case .toggle(let get): if let isOn = get(subject) { pair(key, isOn) }
+        case .users(let get): list(key, get(subject).lazy.map(\.text))
+        case .names(let get): list(key, get(subject))
+        case .copies(let get):
+            guard let copies = get(subject) else { return }
+            name(key)
+            write(copies.on)
+            name("owners")
+            write(copies.owners)
         }
     }
 

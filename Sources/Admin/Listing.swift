@@ -11,16 +11,19 @@ package struct Listing: Sendable {
     /// Whether the parts of the list from some shards are missing.
     package let isPartial: Bool
     private let namesMax: Int?
+    private let isExact: Bool
 
     init(_ whole: AnyFindings, _ page: ListPage, isPartial: Bool) {
         (findings, next) = whole.base.page(page)
         total = whole.base.total
         self.isPartial = isPartial
         namesMax = page.namesMax
+        isExact = page.isExact
     }
 
     /// Writes the rows of the list, and its status unless the rows already contain a status.
     func write(to writer: inout some RowWriter) {
+        writer.isExact = isExact
         if let messages: [MessageView] = findings.value() {
             // Most lists that clients read are lists of messages: the compiler specializes this
             // code for messages.

@@ -1,3 +1,4 @@
+import Chat
 import LineProtocol
 import Node
 import Replication
@@ -29,7 +30,10 @@ extension Admin {
             }
         }
         switch begun {
-        case .success: return .later(DeferredReply(form: .awaited(bytes: 0)))
+        case .success:
+            let isExact = if case .watch(let watch) = request { watch.isExact } else { false }
+            return .later(
+                DeferredReply(form: .awaited(bytes: 0), page: isExact ? .whole.exact : .whole))
         case .failure(let failure): return .now(.failed(LineError(failure)))
         }
     }

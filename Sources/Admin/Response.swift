@@ -15,7 +15,7 @@ package enum Response: Sendable {
     /// A token of all changes that the connection has seen.
     case token(Token)
     /// The watch has begun, and events follow.
-    indirect case watching(StreamStart)
+    indirect case watching(StreamStart, isExact: Bool)
     /// The number of owners that store the connection's writes.
     case copies(Int)
     /// The acknowledgement level of the connection's later writes.
@@ -28,6 +28,13 @@ package enum Response: Sendable {
     package struct Acknowledgement: Sendable {
         package let receipt: Receipt
         package let stored: Stored
+        let times: AckTimes
+
+        /// The time of the write's effect; nil if the acknowledgement does not show it.
+        var at: HybridTimestamp? {
+            receipt.editedAt ?? receipt.sentAt
+                ?? (times == .standard || receipt.accountStamp != nil ? nil : receipt.changedAt)
+        }
     }
 
     /// The description by a node of its own state, or of its part in the cluster.
@@ -52,7 +59,7 @@ package enum Response: Sendable {
     package var tokenText: String? {
         switch self {
         case .token(let token): token.text
-        case .watching(let watching): watching.token
+        case .watching(let start, _): start.token
         case .done, .failed, .found, .written, .copies, .level, .report: nil
         }
     }
@@ -74,12 +81,12 @@ extension Response {
     }
 
     /// Creates the response to a write; the write stays stored even if the response is 504.
-    init(to receipt: Receipt, _ stored: Stored, isStrict: Bool) {
+    init(to receipt: Receipt, _ stored: Stored, isStrict: Bool, times: AckTimes = .standard) {
         guard !isStrict || stored.isEnough else {
             self = .failed(LineError(504, "Stored on \(stored.on) of \(stored.owners) owners"))
             return
         }
-        self = .written(Acknowledgement(receipt: receipt, stored: stored))
+        self = .written(Acknowledgement(receipt: receipt, stored: stored, times: times))
     }
 
     /// Creates the response to a request from its result, except from a write's own receipt.
@@ -90,7 +97,7 @@ extension Response {
         case .scrubbed(let report): self = .report(.scrub(report))
         case .backedUp(let report): self = .report(.backup(report))
         case .refused(let failure): self = .failed(LineError(failure))
-        case .watching(let watching): self = .watching(watching)
+        case .watching(let start): self = .watching(start, isExact: page.isExact)
         case .level: self = .done
         case .copies(let copies, isEnough: true): self = .copies(copies)
         case .copies(let copies, isEnough: false):
@@ -133,9 +140,13 @@ extension Response {
         case .done: writer.row("OK") { _ in }
         case .failed: preconditionFailure("an error has no rows")
         case .found(let listing): listing.write(to: &writer)
-        case .written(let acknowledgement): writer.row(acknowledgement, as: .acknowledgement)
+        case .written(let acknowledgement):
+            writer.isExact = acknowledgement.times == .exact
+            writer.row(acknowledgement, as: .acknowledgement)
         case .token(let token): writer.row(token.text, as: .token)
-        case .watching(let watching): writer.row(watching, as: .watching)
+        case .watching(let start, let isExact):
+            writer.isExact = isExact
+            writer.row(start, as: .watching)
         case .copies(let copies): writer.row(copies, as: .copies)
         case .level(let level): writer.row(level, as: .level)
         case .report(let report): report.write(to: &writer)
@@ -174,7 +185,7 @@ extension View where Subject == Response.Acknowledgement {
         "OK",
         [
             .name("id") { $0.receipt.message?.text ?? $0.receipt.item?.text },
-            .time("at") { $0.receipt.editedAt ?? $0.receipt.sentAt },
+            .time("at") { $0.at },
             .number("stamp") { $0.receipt.accountStamp },
             .copies("replicas") {
                 $0.receipt.message == nil ? nil : ($0.stored.on, $0.stored.owners)

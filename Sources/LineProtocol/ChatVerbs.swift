@@ -13,7 +13,7 @@ extension Verb {
             endpoints: [
                 HTTPEndpoint(
                     .post, "conversations", "createConversation", in: .conversations,
-                    .status(["id"]), sources: [0: .newID("id"), 1: .userAnd("participants")])
+                    .status(["id", "at"]), sources: [0: .newID("id"), 1: .userAnd("participants")])
             ]
         ) { words throws(LineError) in
             let conversation = try words.name(0, as: ConversationID.self)
@@ -85,7 +85,7 @@ extension Verb {
             }),
         Verb(
             "HISTORY", .reads, ["<conversation>", "<user>"],
-            options: [.limit, .before, .after, .bytes], reply: .page,
+            options: [.limit, .before, .after, .hidden, .bytes], reply: .page,
             example: "HISTORY lunch alice limit=2",
             about: "Shows the newest messages, or those just before or after one.",
             endpoints: [
@@ -101,7 +101,7 @@ extension Verb {
             let bytes = try words.number(.bytes)
             let query = HistoryQuery(
                 conversation, place: place, limit: limit ?? LineLimits.historyDefault,
-                bytesMax: bytes)
+                bytesMax: bytes, showsHidden: try words.choice(.hidden, of: Truth.self) == .yes)
             guard let bytes else { return .read(query, of: user) }
             let isForward = if case .after = place { true } else { false }
             let cut = HistoryCut(isForward: isForward, bytesMax: bytes)
@@ -306,7 +306,7 @@ extension Verb {
             endpoints: [
                 HTTPEndpoint(
                     .put, "conversations/{conversation}/marks/read", "markRead", in: .marks,
-                    .status(["unread"]))
+                    .status(["at", "unread"]))
             ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()
@@ -320,7 +320,7 @@ extension Verb {
             endpoints: [
                 HTTPEndpoint(
                     .put, "conversations/{conversation}/marks/delivered", "markDelivered",
-                    in: .marks, .status(["unread"]))
+                    in: .marks, .status(["at", "unread"]))
             ]
         ) { words throws(LineError) in
             let (conversation, user) = try words.conversationAndUser()

@@ -130,7 +130,7 @@ public struct HTTPEndpoint: Sendable {
 
     public init(
         _ method: Method, _ path: String, _ operation: String, in group: Group,
-        _ answer: Answer = .status([]), sources: [Int: Source] = [:], carriers: Carriers = .any,
+        _ answer: Answer = .status(["at"]), sources: [Int: Source] = [:], carriers: Carriers = .any,
         hasOptions: Bool = true, adding additions: Addition...
     ) {
         self.method = method

@@ -9,7 +9,7 @@ import Wire
 extension Request {
     /// - Throws: 400 if the request creates an object named `.` or `..`.
     func checkNewNames() throws(LineError) {
-        guard case .write(let mutation, _) = self,
+        guard case .write(let mutation, _, _) = self,
             mutation.action.makesName(at: mutation.key, by: mutation.user, where: isDots)
         else { return }
         throw .dotsAreNoName

@@ -10,6 +10,8 @@ public struct Option: Sendable {
     public let isRequired: Bool
     /// Whether an empty value clears the field; for other options an empty value is refused.
     public let isClearable: Bool
+    /// Whether every verb of users has the option, so that the syntax of a verb does not show it.
+    public let isCommon: Bool
     /// Whether only nodes set the option on behalf of a client; client requests never contain it.
     public let isOfNodes: Bool
     /// The allowed range of a number; nil if the value is no number, or has no fixed bound.
@@ -19,7 +21,8 @@ public struct Option: Sendable {
 
     init(
         _ name: String, _ placeholder: String, isRequired: Bool = false, isClearable: Bool = false,
-        isOfNodes: Bool = false, in range: ClosedRange<Int>? = nil, standard: Int? = nil
+        isOfNodes: Bool = false, isCommon: Bool = false, in range: ClosedRange<Int>? = nil,
+        standard: Int? = nil
     ) {
         keyword = Keyword(literal: name)
         self.name = name
@@ -27,6 +30,7 @@ public struct Option: Sendable {
         self.isRequired = isRequired
         self.isClearable = isClearable
         self.isOfNodes = isOfNodes
+        self.isCommon = isCommon
         self.range = range
         self.standard = standard
     }
@@ -68,6 +72,8 @@ extension Option {
     static let from = Option("from", "<cursor>")
     /// The interval of the events that show that a watch is alive, in seconds.
     static let heartbeat = Option("heartbeat", in: LineLimits.heartbeatSeconds)
+    /// Whether a history shows the messages that its user has deleted for themselves.
+    static let hidden = Option("hidden", choices(of: Truth.self))
     static let id = Option("id", "<id>")
     static let item = Option("item", "<id>")
     /// Whether an event tells that all missed events were sent.
@@ -94,6 +100,8 @@ extension Option {
     /// The stream of events of the connection on which a user types.
     static let stream = Option("stream", "<stream>")
     static let strict = Option("strict", choices(of: Truth.self))
+    /// The form of the times in the reply.
+    public static let times = Option("times", choices(of: TimesChoice.self), isCommon: true)
     static let title = Option("title", "\"…\"", isClearable: true)
     static let token = Option("token", "…", isRequired: true)
     static let tokens = Option("tokens", choices(of: Toggle.self))

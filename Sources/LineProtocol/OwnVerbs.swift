@@ -88,7 +88,7 @@ extension Verb {
                 + "priority=high reserve a table",
             about: "Adds an action item; the same id again is the same item.",
             endpoints: [
-                HTTPEndpoint(.post, "items", "addItem", in: .items, .status(["id"]))
+                HTTPEndpoint(.post, "items", "addItem", in: .items, .status(["id", "at"]))
             ],
             build: .minting { words, newID throws(LineError) in
                 let user = try words.name(0, as: UserID.self)
@@ -103,7 +103,7 @@ extension Verb {
             example: "ACTION EDIT bob i1 priority= title=\"reserve a large table\"",
             about: "Changes the fields of an action item that are given.",
             endpoints: [
-                HTTPEndpoint(.patch, "items/{item}", "editItem", in: .items, .status(["id"]))
+                HTTPEndpoint(.patch, "items/{item}", "editItem", in: .items, .status(["id", "at"]))
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
@@ -129,7 +129,8 @@ extension Verb {
             "ACTION DONE", .writes, ["<user>", "<item>"], example: "ACTION DONE bob i1",
             about: "Marks an action item as done.",
             endpoints: [
-                HTTPEndpoint(.put, "items/{item}/done", "finishItem", in: .items, .status(["id"]))
+                HTTPEndpoint(
+                    .put, "items/{item}/done", "finishItem", in: .items, .status(["id", "at"]))
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
@@ -140,7 +141,7 @@ extension Verb {
             example: "ACTION UNDONE bob i1", about: "Marks an action item as not done.",
             endpoints: [
                 HTTPEndpoint(
-                    .delete, "items/{item}/done", "reopenItem", in: .items, .status(["id"]))
+                    .delete, "items/{item}/done", "reopenItem", in: .items, .status(["id", "at"]))
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
@@ -150,7 +151,8 @@ extension Verb {
             "ACTION DELETE", .writes, ["<user>", "<item>"],
             example: "ACTION DELETE bob i1", about: "Deletes an action item for good.",
             endpoints: [
-                HTTPEndpoint(.delete, "items/{item}", "deleteItem", in: .items, .status(["id"]))
+                HTTPEndpoint(
+                    .delete, "items/{item}", "deleteItem", in: .items, .status(["id", "at"]))
             ]
         ) { words throws(LineError) in
             let (user, item) = try words.userAndItem()
@@ -183,11 +185,11 @@ extension Verb {
             endpoints: [
                 HTTPEndpoint(
                     .put, "conversations/{conversation}/typing", "setTyping", in: .conversations,
-                    sources: [2: .toggle("on")], carriers: .socketOr(.stream))
+                    .status([]), sources: [2: .toggle("on")], carriers: .socketOr(.stream))
             ]
         ) { words throws(LineError) in .typing(try Request.Typing(words)) },
         Verb(
-            "WATCH", .operates, ["<user>"], options: [.since, .tokens, .heartbeat, .level],
+            "WATCH", .operates, ["<user>"], options: [.since, .tokens, .heartbeat, .level, .times],
             example: "WATCH alice tokens=off",
             about: "Tells what happens to a user from here on, or since a token, as EVENT lines.",
             endpoints: [
@@ -200,7 +202,9 @@ extension Verb {
         Verb(
             "UNWATCH", .operates, example: "UNWATCH", about: "Ends what WATCH began.",
             endpoints: [
-                HTTPEndpoint(.delete, "events", "unwatchEvents", in: .events, carriers: .socket)
+                HTTPEndpoint(
+                    .delete, "events", "unwatchEvents", in: .events, .status([]),
+                    carriers: .socket)
             ]
         ) { _ throws(LineError) in .unwatch },
     ]

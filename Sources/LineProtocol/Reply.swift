@@ -1,3 +1,5 @@
+import CRDT
+import Chat
 import Wire
 
 /// A writer of replies: data lines and status lines, appended to one buffer as UTF-8.
@@ -12,6 +14,12 @@ public struct ReplyWriter: Sendable {
     public var bytes: [UInt8] { pairs.bytes }
 
     public var isEmpty: Bool { pairs.bytes.isEmpty }
+
+    /// Whether the lines that follow show exact times.
+    public var isExact: Bool {
+        get { pairs.isExact }
+        set { pairs.isExact = newValue }
+    }
 
     public mutating func removeAll() { pairs.bytes.removeAll(keepingCapacity: true) }
 
@@ -67,6 +75,8 @@ public struct ReplyWriter: Sendable {
 /// A missing value, an empty set and a flag that is false are left out.
 public struct ReplyPairs: Sendable {
     var bytes: [UInt8] = []
+    /// Whether times show the counter within the millisecond.
+    public var isExact = false
 
     public mutating func pair(_ key: StaticString, _ value: String?) {
         guard let value else { return }
@@ -99,6 +109,12 @@ public struct ReplyPairs: Sendable {
         guard let milliseconds else { return }
         begin(key)
         bytes.appendTime(milliseconds)
+    }
+
+    public mutating func pair(_ key: StaticString, moment: HybridTimestamp?) {
+        guard let moment else { return }
+        begin(key)
+        if isExact { bytes.appendTime(moment) } else { bytes.appendTime(moment.lineTime) }
     }
 
     /// Writes a count and its total, as in `replicas=2/3`.

@@ -7,7 +7,8 @@ public enum Request: Hashable, Sendable {
     /// A change of one document.
     ///
     /// - isMinted: whether this node has just created the document's id, so that the id is unique.
-    case write(Mutation, isMinted: Bool = false)
+    /// - times: the times that the acknowledgement shows.
+    case write(Mutation, isMinted: Bool = false, times: AckTimes = .standard)
     case read(AnyQuery, of: UserID)
     /// A query for one page of a list.
     case list(AnyQuery, of: UserID, ListPage)
@@ -70,6 +71,46 @@ public enum AckLevel: String, CaseIterable, Sendable {
     case majority
     /// The write is stored on every owner of the shard.
     case all
+}
+
+/// The times that the acknowledgement of a write shows.
+public enum AckTimes: Sendable {
+    /// The time at which a message was sent or edited, in milliseconds.
+    case standard
+    /// The time of every write's effect, in milliseconds.
+    case effect
+    /// The time of every write's effect, with the counter within the millisecond.
+    case exact
+}
+
+/// The form of times that a client requests with `times=`.
+enum TimesChoice: String, CaseIterable, Sendable {
+    case exact
+}
+
+extension Request {
+    /// Returns the same request with a response that shows exact times.
+    func withExactTimes() -> Request {
+        switch self {
+        case .write(let mutation, let isMinted, _):
+            return .write(mutation, isMinted: isMinted, times: .exact)
+        case .read(let query, let user): return .list(query.exact, of: user, ListPage.whole.exact)
+        case .list(let query, let user, let page): return .list(query.exact, of: user, page.exact)
+        case .notifications(let device, let user, let page):
+            return .notifications(device, of: user, page.exact)
+        case .watch(var watch):
+            watch.isExact = true
+            return .watch(watch)
+        default: return self
+        }
+    }
+
+    /// Returns the same request; if it is a write, its response shows the time of the write's
+    /// effect.
+    public func withTimeOfEffect() -> Request {
+        guard case .write(let mutation, let isMinted, .standard) = self else { return self }
+        return .write(mutation, isMinted: isMinted, times: .effect)
+    }
 }
 
 /// A truth value of an option.

@@ -61,11 +61,12 @@ extension Request {
 extension ParsedLine {
     /// Returns the request that the verb's `build` function creates from the parsed parts.
     func request(minting newID: () -> String) throws(LineError) -> Request {
-        let request: Request
+        var request: Request
         switch verb.build {
         case .plain(let build): request = try build(self)
         case .minting(let build): request = try build(self, newID)
         }
+        if try choice(.times, of: TimesChoice.self) == .exact { request = request.withExactTimes() }
         try request.checkNewNames()
         return request
     }

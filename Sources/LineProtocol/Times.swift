@@ -1,3 +1,6 @@
+import CRDT
+import Chat
+
 /// The format of times in requests and replies: RFC 3339.
 ///
 /// Days are counted by the algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date
@@ -35,7 +38,32 @@ public enum LineTime {
     }
 }
 
+extension LineTime {
+    /// Returns the time in UTC with nine digits after the second: three of the millisecond, and six
+    /// of the counter within the millisecond.
+    ///
+    /// Exact times order events of one millisecond; other programs read them as nanoseconds.
+    public static func text(_ time: HybridTimestamp) -> String {
+        var bytes: [UInt8] = []
+        bytes.appendTime(time)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
 extension [UInt8] {
+    /// Appends an exact time in UTC, in the 30 bytes of the form `2026-11-21T06:00:00.000000001Z`.
+    mutating func appendTime(_ time: HybridTimestamp) {
+        appendTime(time.lineTime)
+        removeLast()
+        let start = count
+        ("000000Z" as StaticString).withUTF8Buffer { append(contentsOf: $0) }
+        withUnsafeMutableBufferPointer { bytes in
+            setDigits(
+                time.bits & 0xFFFF, in: UnsafeMutableBufferPointer(rebasing: bytes[start...]), 0..<6
+            )
+        }
+    }
+
     /// Appends a time in UTC, in the 24 bytes of the form `2026-11-21T06:00:00.000Z`.
     mutating func appendTime(_ milliseconds: Int64) {
         let time = Swift.min(Swift.max(milliseconds, LineTime.earliest), LineTime.latest)

@@ -73,7 +73,8 @@ public final class Verb: Sendable {
         let words = name.split(separator: " ")
         precondition((1...2).contains(words.count), "a verb is one word or two")
         precondition(required.count + optional.count <= Self.argumentsMax, "room for arguments")
-        precondition(options.count <= Self.optionsMax, "room for options")
+        let common: [Option] = effect == .operates ? [] : [.times]
+        precondition(options.count + common.count <= Self.optionsMax, "room for options")
         precondition(text == nil || optional.isEmpty, "where the text begins is never in doubt")
         self.name = name
         self.effect = effect
@@ -82,7 +83,7 @@ public final class Verb: Sendable {
         self.about = about
         self.required = required
         self.optional = optional
-        self.options = options
+        self.options = options + common
         self.text = text
         self.endpoints = endpoints
         self.build = build
@@ -105,7 +106,7 @@ public final class Verb: Sendable {
     /// The syntax of the verb: `HISTORY <conversation> <user> [limit=50] …`.
     public var usage: String {
         var words = [name] + required + optional.map { "[\($0)]" }
-        for option in options { words.append(option.usage) }
+        for option in options where !option.isCommon { words.append(option.usage) }
         if let text { words.append(text) }
         return words.joined(separator: " ")
     }

@@ -20,6 +20,8 @@ extension Request {
         /// Whether an event tells that all missed events were sent, and the reply describes the
         /// stream.
         public var tellsLevel: Bool
+        /// Whether the events show exact times.
+        public var isExact = false
 
         public init(
             user: UserID, since: Token?, hasTokens: Bool = true, heartbeatSeconds: Int? = nil,

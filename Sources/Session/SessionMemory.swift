@@ -67,7 +67,7 @@ extension Session {
 extension Request {
     /// The approximate size of the request in bytes; 0 for a small request.
     var roughBytes: Int {
-        guard case .write(let mutation, _) = self else { return 0 }
+        guard case .write(let mutation, _, _) = self else { return 0 }
         return mutation.action.roughBytes
     }
 }

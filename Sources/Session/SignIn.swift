@@ -96,7 +96,7 @@ struct SignIn: Sendable {
     /// sign-in that registers the device, whatever the line specifies, and a new conversation to
     /// the account.
     func made(_ request: Request) -> Request {
-        guard user != nil, case .write(let mutation, let isMinted) = request else {
+        guard user != nil, case .write(let mutation, let isMinted, let times) = request else {
             return request
         }
         let action: any DocumentAction
@@ -110,7 +110,8 @@ struct SignIn: Sendable {
                 participants: create.participants, title: create.title, isByAccount: true)
         default: return request
         }
-        return .write(Mutation(action, at: mutation.key, by: mutation.user), isMinted: isMinted)
+        return .write(
+            Mutation(action, at: mutation.key, by: mutation.user), isMinted: isMinted, times: times)
     }
 
     /// Handles a request other than `AUTH` from a client that has not signed in.

@@ -9,9 +9,9 @@ extension Request {
     /// The shard that stores a conversation checks the user's rights in that conversation.
     func refusal(for user: UserID) -> LineError? {
         switch self {
-        case .write(let mutation, _) where mutation.action.isForOperators: .operatorsOnly
+        case .write(let mutation, _, _) where mutation.action.isForOperators: .operatorsOnly
         case .read(let query, _) where query.isForOperators: .operatorsOnly
-        case .write(let mutation, _): mutation.user == user ? nil : .otherUser
+        case .write(let mutation, _, _): mutation.user == user ? nil : .otherUser
         case .read(_, let reader), .list(_, let reader, _): reader == user ? nil : .otherUser
         case .watch(let watch): watch.user == user ? nil : .otherUser
         case .typing(let typing): typing.user == user ? nil : .otherUser

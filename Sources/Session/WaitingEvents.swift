@@ -16,8 +16,8 @@ package struct ToldEvent: Sendable {
         rendered = event.assumeIsolated {
             $0.rendered(as: form) { event in
                 switch form {
-                case .line: (event.word, event.line)
-                case .json: (event.word, event.json)
+                case .line, .exactLine: (event.word, event.line(isExact: form == .exactLine))
+                case .json, .exactJSON: (event.word, event.json(isExact: form == .exactJSON))
                 case .none: (event.word, [])
                 }
             }
@@ -69,6 +69,8 @@ struct WaitingEvents {
     private var beforeReply: Int?
     /// The slot number of the last `WATCH` request: its events may only follow its reply.
     private var watchNumber: UInt64?
+    /// Whether the client's last `WATCH` request asked for exact times.
+    private var isExact = false
     /// The time at which the client became full, in milliseconds; nil while the client is not full.
     private var fullSince: UInt64?
 
@@ -104,7 +106,8 @@ struct WaitingEvents {
     /// - Parameter mayLeave: whether an event may be written now.
     /// - Returns: the number of bytes written.
     mutating func appendEvent(_ event: WatchedEvent, _ token: String?, mayLeave: Bool) -> Int {
-        let told = ToldEvent(event, token: token, as: output.eventForm)
+        let form = isExact ? output.eventForm.exact : output.eventForm
+        let told = ToldEvent(event, token: token, as: form)
         var written = 0
         if mayLeave, isEmpty, told.fits(besides: output.queuedBytes) {
             written = output.write([told])
@@ -192,7 +195,9 @@ struct WaitingEvents {
 
     /// Records that a request has begun at the head: new events wait for the reply to a `WATCH`.
     mutating func begin(_ request: Request, at number: UInt64) {
-        if case .watch = request { watchNumber = number }
+        guard case .watch(let watch) = request else { return }
+        watchNumber = number
+        isExact = watch.isExact
     }
 
     /// Whether an event may be sent before the reply to the request with this slot number.

@@ -89,7 +89,7 @@ import Wire
             answer(.one(View<ProfileView>.profile), to: found(profile("")))
                 == #"{"user":"alice","name":"","photo":"x","#
                 + #""createdAt":"1970-01-01T00:00:00.000Z"}"#)
-        let watching = Response.watching(StreamStart(token: "t", stream: nil))
+        let watching = Response.watching(StreamStart(token: "t", stream: nil), isExact: false)
         #expect(answer(.status(["token"]), to: watching) == #"{"token":"t"}"#)
         #expect(answer(.status(["id"]), to: watching) == "{}")
         #expect(answer(.status(["id"]), newID: "c1", to: .done) == #"{"id":"c1"}"#)

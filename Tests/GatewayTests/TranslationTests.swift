@@ -21,9 +21,10 @@ import Wire
         return try route.translate(parameters, by: UserID(checked: "alice")) { "new1" }.request
     }
 
-    /// Returns the request that a line is.
+    /// Returns the request that a line is; of a write, the time of its effect is shown, too.
     private func line(_ text: String) throws -> Request? {
-        try Array(text.utf8).withUnsafeBytes { try Request.parse($0) { "new1" } }
+        try Array(text.utf8).withUnsafeBytes { try Request.parse($0) { "new1" } }?
+            .withTimeOfEffect()
     }
 
     @Test func `requests are those of lines of the protocol`() throws {
@@ -133,7 +134,7 @@ import Wire
             }
             accepted += 1
             switch request {
-            case .write(let mutation, _):
+            case .write(let mutation, _, _):
                 #expect(route.resource.method != .get, "a GET that writes")
                 #expect(mutation.user == UserID(checked: "alice"))
                 if let sent = (mutation.action as? any MessageAction)?.newText {

@@ -13,7 +13,7 @@ func parsed(_ line: [UInt8]) -> Result<Request?, LineError> {
 
 /// Returns the change that a line requests; nil where it is refused or another request.
 func change(_ line: String) -> Mutation? {
-    guard case .success(.write(let mutation, _)) = parsed(line) else { return nil }
+    guard case .success(.write(let mutation, _, _)) = parsed(line) else { return nil }
     return mutation
 }
 
@@ -28,7 +28,7 @@ struct SentMessage {
 
 /// Returns the message that a line sends; nil where it is refused or another request.
 func sent(_ line: String) -> SentMessage? {
-    guard case .success(.write(let mutation, let isMinted)) = parsed(line),
+    guard case .success(.write(let mutation, let isMinted, _)) = parsed(line),
         let send = mutation.action as? SendMessage
     else { return nil }
     return SentMessage(

@@ -40,7 +40,7 @@ import Testing
     private static func answer(to line: String) -> String {
         switch parsed(line) {
         case .success(nil): "nothing"
-        case .success(.write(let change, _)?):
+        case .success(.write(let change, _, _)?):
             "\(change.user) changes \(plain(change.key)): \(plain(change.action))"
         case .success(.read(let query, let user)?), .success(.list(let query, let user, .whole)?):
             "\(user) reads \(plain(query.base))"

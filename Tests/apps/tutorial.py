@@ -35,7 +35,7 @@ OFFSETS = [hundreds + number for hundreds in (0, 100, 200, 300) for number in (1
 PLACEHOLDERS = [
     (r"\bpid \d+", "pid <n>"),
     (r"\b\d+\.\d+ s\b", "<n> s"),
-    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{6})?Z", "<time>"),
     (r'"replicas":[123],', '"replicas":<n>,'),
     (r"[A-Za-z0-9_-]{16,}(\.[A-Za-z0-9_-]{16,})*", "<random>"),
 ]

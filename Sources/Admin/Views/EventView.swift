@@ -76,6 +76,7 @@ extension Event {
         static let fields: [Field<NamedMessage>] = [
             .name("id") { $0.view.id.text },
             .sequence("seq") { $0.sentAt?.bits },
+            .change("sent") { $0.sentAt },
             .name("from") { $0.view.from.text },
         ]
     }
@@ -86,7 +87,9 @@ extension Event {
         let sentAt: HybridTimestamp?
 
         static let fields: [Field<MessagePlace>] = [
-            .name("id") { $0.message.text }, .sequence("seq") { $0.sentAt?.bits },
+            .name("id") { $0.message.text },
+            .sequence("seq") { $0.sentAt?.bits },
+            .change("sent") { $0.sentAt },
         ]
     }
 
@@ -99,6 +102,7 @@ extension Event {
             .name("id") { $0.message.text },
             scopeField,
             .sequence("seq") { $0.sentAt?.bits },
+            .change("sent") { $0.sentAt },
         ]
 
         static let scopeField = Field<Deletion>.text("for") { $0.scope.rawValue }
@@ -116,18 +120,21 @@ extension Event {
 }
 
 extension Event {
-    /// The line of the event without its token and its line end, the same for all receivers.
-    package var line: [UInt8] {
+    /// Returns the line of the event without its token and its line end, the same for all
+    /// receivers.
+    package func line(isExact: Bool) -> [UInt8] {
         var writer = ReplyWriter(reserving: 512)
+        writer.isExact = isExact
         writer.line("EVENT") { write(to: &$0) }
         return Array(writer.removeAll().dropLast())
     }
 
-    /// The event's JSON object without its token and closing brace, the same for all receivers.
-    package var json: [UInt8] {
-        var writer = JSONWriter(reserving: 512)
-        writer.begin("{")
-        write(to: &writer)
-        return writer.bytes
+    /// Returns the event's JSON object without its token and closing brace, the same for all
+    /// receivers.
+    package func json(isExact: Bool) -> [UInt8] {
+        var fields = JSONAnswer.Fields(isExact: isExact)
+        fields.writer.begin("{")
+        write(to: &fields)
+        return fields.writer.bytes
     }
 }

@@ -4,11 +4,12 @@ import Wire
 
 extension ReplyPairs: ViewWriter {
     public mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>]) {
-        for field in fields {
+        for field in fields where isExact || !field.isExactOnly {
             switch field.getter {
             case .text(let get): pair(field.key, get(subject))
             case .name(let get): pair(field.key, name: get(subject))
             case .time(let get): pair(field.key, time: get(subject))
+            case .moment(let get): pair(field.key, moment: get(subject))
             case .number(let get): pair(field.key, get(subject))
             case .sequence(let get): pair(field.key, sequence: get(subject))
             case .flag(let get): flag(field.key, get(subject))

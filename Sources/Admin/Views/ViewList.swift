@@ -8,7 +8,8 @@ extension ViewDescription {
     package static let event = ViewDescription("EVENT", keys(Event.common)).including(
         keys(View<String>.token.fields), [Key(Event.Deletion.scopeField)], keys(Event.typing),
         [Key(Event.deletedField)], keys(Event.MemberChange.fields),
-        keys(View<MessageView>.message.fields), keys(View<ItemView>.action.fields),
+        keys(Event.NamedMessage.fields), keys(View<MessageView>.content),
+        keys(View<ItemView>.action.fields),
         keys(View<ProfileView>.profile.fields))
 
     /// The status of users' requests that succeed.

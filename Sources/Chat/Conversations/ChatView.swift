@@ -27,6 +27,8 @@ public struct ChatView: Hashable, Sendable {
     /// Whether the user has hidden the conversation and no message has arrived since; lists omit
     /// such a conversation.
     public var isHidden = false
+    /// When the user last archived and unarchived the conversation, and when the user hid it.
+    public var lastChanges: LastChanges?
 
     /// The time of the newest message that the user sees; without messages, the creation's.
     public var latest: HybridTimestamp { last?.at ?? createdAt }
@@ -56,6 +58,15 @@ extension ChatView {
     /// The texts that a word search reads: the title, the newest message and the participants.
     public var texts: [String] {
         [title, last?.text].compactMap { $0 } + participants.map(\.text)
+    }
+}
+
+extension Conversation {
+    /// Returns when a user last archived, unarchived and hid the conversation.
+    func lastChanges(of user: UserID, in state: ParticipantState?) -> LastChanges {
+        LastChanges(
+            state?.archiveTimes.added(user), state?.archiveTimes.removed(user),
+            state.flatMap { hidden(by: user, in: $0) }?.at)
     }
 }
 

@@ -101,6 +101,10 @@ public struct CreateConversation: ConversationAction {
             $0 + ChatLimits.nameBytesAround + $1.text.utf8.count
         }
     }
+
+    public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
+        content.header.created.time
+    }
 }
 
 /// An action that adds a user to a conversation.
@@ -154,6 +158,10 @@ public struct InviteUser: ConversationAction {
     }
 
     public func nameBytes(by user: UserID) -> Int { 2 * guest.text.utf8.count }
+
+    public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
+        content.lastInvitation(of: guest)?.stamp.time ?? content.header.created.time
+    }
 }
 
 /// An action by which a user leaves a conversation.
@@ -201,6 +209,10 @@ public struct LeaveConversation: ConversationAction {
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }
     public var endsTyping: Bool { true }
+
+    public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
+        content.departureTimes.removed(user)
+    }
 }
 
 extension Conversation? {

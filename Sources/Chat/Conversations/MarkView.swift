@@ -13,20 +13,27 @@ public struct MarkView: Hashable, Sendable {
     public let user: UserID
     public let read: Place?
     public let delivered: Place?
+    /// When the messages were sent that the marks name.
+    public var lastChanges: LastChanges?
 }
 
 extension Conversation {
     /// Returns the marks of the participants that have at least one mark, ascending by user.
-    public func marks(by participantStates: [(user: UserID, participantState: ParticipantState)])
-        -> [MarkView]
-    {
+    ///
+    /// - Parameter isExact: whether the marks show when the marked messages were sent.
+    public func marks(
+        by participantStates: [(user: UserID, participantState: ParticipantState)], isExact: Bool
+    ) -> [MarkView] {
         participantStates.filter { participants.contains($0.user) }
             .compactMap { user, participantState in
-                let read = mark(of: user, in: participantState.read).map(MarkView.Place.init)
-                let delivered = mark(of: user, in: participantState.delivered).map(
-                    MarkView.Place.init)
+                let read = mark(of: user, in: participantState.read)
+                let delivered = mark(of: user, in: participantState.delivered)
                 guard read != nil || delivered != nil else { return nil }
-                return MarkView(user: user, read: read, delivered: delivered)
+                return MarkView(
+                    user: user, read: read.map(MarkView.Place.init),
+                    delivered: delivered.map(MarkView.Place.init),
+                    lastChanges: isExact
+                        ? LastChanges(read?.position.time, delivered?.position.time) : nil)
             }
             .sorted { $0.user < $1.user }
     }
@@ -47,6 +54,7 @@ extension MarkView: WireValue {
         user = try reader.readName()
         read = try Optional(from: &reader)
         delivered = try Optional(from: &reader)
+        lastChanges = nil
     }
 }
 

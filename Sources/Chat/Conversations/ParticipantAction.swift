@@ -90,6 +90,10 @@ public struct ArchiveChat: ParticipantAction, PlainAction {
     }
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
+
+    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+        content.archiveTimes.added(user)
+    }
 }
 
 /// An action that takes a conversation out of its user's archive.
@@ -113,6 +117,10 @@ public struct UnarchiveChat: ParticipantAction, PlainAction {
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }
+
+    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+        content.archiveTimes.removed(user)
+    }
 }
 
 // MARK: Marks
@@ -159,6 +167,10 @@ public struct MarkRead: MarkingAction {
         }
         state.raiseRead(to: mark.set(at: author.stamp.time))
     }
+
+    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+        content.read?.value.at
+    }
 }
 
 /// An action that marks everything up to this message, or up to the newest, as delivered to a
@@ -185,6 +197,10 @@ public struct MarkDelivered: MarkingAction {
         }
         state.raiseDelivered(to: mark.set(at: author.stamp.time))
     }
+
+    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+        content.delivered?.value.at
+    }
 }
 
 // MARK: Hiding
@@ -208,4 +224,8 @@ public struct HideChat: ParticipantAction, PlainAction {
 
     public var hides: Bool { true }
     public func nameBytes(by user: UserID) -> Int { 0 }
+
+    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+        content.hidden?.at
+    }
 }

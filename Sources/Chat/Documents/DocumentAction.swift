@@ -40,6 +40,10 @@ public protocol DocumentAction: Hashable, Sendable {
     /// Returns the stamps of the values that the action overwrites; nil if it overwrites none.
     func stampsOverwritten(in content: Content) -> [Stamp?]?
 
+    /// Returns when the value that the action sets has last changed, for the response to a client;
+    /// nil if the content does not record it.
+    func changeTime(in content: Content, by user: UserID) -> HybridTimestamp?
+
     /// Returns the state that an operation finds in the content that it changes.
     func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing
 
@@ -63,6 +67,8 @@ public protocol DocumentAction: Hashable, Sendable {
     ) -> Document.Content
 
     func standing(of operation: Stamp, by user: UserID, inDocument document: Document) -> Standing
+
+    func changeTime(inDocument document: Document, by user: UserID) -> HybridTimestamp?
 
     func isRecorded(
         overDocument document: Document?, after time: HybridTimestamp
@@ -150,6 +156,10 @@ extension DocumentAction {
 
     public func stampsOverwritten(in content: Content) -> [Stamp?]? { nil }
 
+    public func changeTime(in content: Content, by user: UserID) -> HybridTimestamp? {
+        stampsOverwritten(in: content)?.compactMap { $0?.time }.max()
+    }
+
     public func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing {
         standingOfWriting(operation, in: content)
     }
@@ -197,6 +207,12 @@ extension DocumentAction {
         of operation: Stamp, by user: UserID, inDocument document: Document
     ) -> Standing {
         Content(of: document).map { standing(of: operation, by: user, in: $0) } ?? .new
+    }
+
+    public func changeTime(
+        inDocument document: Document, by user: UserID
+    ) -> HybridTimestamp? {
+        Content(of: document).flatMap { changeTime(in: $0, by: user) }
     }
 
     public func isRecorded(

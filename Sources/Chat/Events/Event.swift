@@ -32,7 +32,7 @@ public struct Event: Hashable, Sendable {
         case blocks(Blocks)
     }
 
-    public let kind: Kind
+    public internal(set) var kind: Kind
     public let conversation: ConversationID?
     /// The user who made the change; nil for a profile.
     public let by: UserID?
@@ -107,7 +107,7 @@ public struct AddressedEvent: Hashable, Sendable {
     /// profile's user.
     ///
     /// The change is nil for other events.
-    public let change: ProfileChange?
+    public internal(set) var change: ProfileChange?
 
     public init(_ event: Event, to audience: [UserID]) {
         self.event = event

@@ -96,7 +96,8 @@ extension Event: WireValue {
 }
 
 /// The coding of data that follows the events in a frame, where nodes of earlier versions ignore
-/// it: the sending times of messages that events only name, and the events about blocks.
+/// it: the sending times of messages that events only name, the events about blocks, and the times
+/// of the last changes of items and profiles.
 extension [AddressedEvent] {
     public var withoutBlocks: [AddressedEvent] {
         contains { $0.event.kind.blocks != nil } ? filter { $0.event.kind.blocks == nil } : self
@@ -106,22 +107,36 @@ extension [AddressedEvent] {
         let blocks = filter { $0.event.kind.blocks != nil }
         let named = filter(\.event.kind.onlyNamesMessage)
         let areTimed = named.contains { $0.event.sentAt != nil }
-        if areTimed || (!named.isEmpty && !blocks.isEmpty) {
+        let changes = compactMap(\.event.kind.lastChanges)
+        let haveChanges = changes.contains { $0 != LastChanges() }
+        if areTimed || (!named.isEmpty && (!blocks.isEmpty || haveChanges)) {
             named.map { $0.event.sentAt ?? .zero }.encode(into: &writer)
         }
-        if !blocks.isEmpty { blocks.encode(into: &writer) }
+        if !blocks.isEmpty || haveChanges { blocks.encode(into: &writer) }
+        if haveChanges { changes.encode(into: &writer) }
     }
 
     public mutating func readRest(from reader: inout ByteReader) throws(WireError) {
         try readSendTimes(from: &reader)
         guard !reader.isAtEnd else { return }
         let blocks: [AddressedEvent] = try reader.readList(limit: [AddressedEvent].blocksMax)
+        try readLastChanges(from: &reader)
         // Events about blocks come first, since they decide which of the other events are shown.
         insert(contentsOf: blocks, at: 0)
     }
 
     /// The most events about blocks in one frame.
     private static var blocksMax: Int { 65_536 }
+
+    private mutating func readLastChanges(from reader: inout ByteReader) throws(WireError) {
+        let indices = indices.filter { self[$0].event.kind.lastChanges != nil }
+        guard !indices.isEmpty, !reader.isAtEnd else { return }
+        let changes: [LastChanges] = try reader.readList(limit: indices.count)
+        guard changes.count == indices.count else { throw .invalid("the times of each value") }
+        for (index, changes) in zip(indices, changes) where changes != LastChanges() {
+            self[index].setLastChanges(changes)
+        }
+    }
 
     private mutating func readSendTimes(from reader: inout ByteReader) throws(WireError) {
         let indices = indices.filter { self[$0].event.kind.onlyNamesMessage }
@@ -156,5 +171,38 @@ extension AddressedEvent: WireValue {
         let replaced: UInt32? = try reader.readFlag() ? try reader.readFixed() : nil
         change = ProfileChange(view, replacing: replaced)
         audience = []
+    }
+}
+
+extension AddressedEvent {
+    mutating func setLastChanges(_ changes: LastChanges) {
+        event.setLastChanges(changes)
+        guard let change, case .profile(let view) = event.kind else { return }
+        self.change = ProfileChange(view, replacing: change.replaced)
+    }
+}
+
+extension Event {
+    mutating func setLastChanges(_ changes: LastChanges) {
+        switch kind {
+        case .action(var view):
+            view.lastChanges = changes
+            kind = .action(view)
+        case .profile(var view):
+            view.lastChanges = changes
+            kind = .profile(view)
+        default: break
+        }
+    }
+}
+
+extension Event.Kind {
+    /// The times of the last changes of an item or a profile; nil for other events.
+    var lastChanges: LastChanges? {
+        switch self {
+        case .action(let view): view.lastChanges ?? LastChanges()
+        case .profile(let view): view.lastChanges ?? LastChanges()
+        default: nil
+        }
     }
 }

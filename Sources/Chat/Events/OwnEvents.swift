@@ -12,7 +12,7 @@ extension Document {
             return addressedEvents(of: item, id, since: before?.item)
         }
         if let profile, let user = UserID(key.partition) {
-            let view = profile.view(of: user)
+            let view = profile.view(of: user, isExact: true)
             let old = before?.profile?.view(of: user)
             guard before?.profile != profile else { return [] }
             let change = ProfileChange(view, replacing: isKnown ? old?.sum ?? 0 : nil)
@@ -43,7 +43,7 @@ extension Document {
                 told.append(event(.actionDeleted(id), item.owner))
             }
         } else if before != item {
-            told.append(event(.action(item.view(as: id)), item.owner))
+            told.append(event(.action(item.view(as: id, isExact: true)), item.owner))
         }
         return told
     }

@@ -107,7 +107,8 @@ public struct Item: Hashable, Sendable {
         handling?.priority.map(\.value.value) ?? header.priority
     }
     public var isDone: Bool { handling?.status?.value == .done }
-    public var isDeleted: Bool { handling?.isDeleted ?? false }
+    public var isDeleted: Bool { deletedAt != nil }
+    var deletedAt: HybridTimestamp? { handling?.deletedAt }
 
     /// The time of the last change of the item by its present owner.
     var changedAt: HybridTimestamp {
@@ -120,6 +121,13 @@ public struct Item: Hashable, Sendable {
 }
 
 extension Item {
+    var lastChanges: LastChanges {
+        let created = header.created
+        return LastChanges(
+            (handling?.title?.stamp ?? created).time, (handling?.due?.stamp ?? created).time,
+            (handling?.priority?.stamp ?? created).time, (handling?.status?.stamp ?? created).time)
+    }
+
     /// Returns the stamps of the fields that `edit` overwrites.
     func stamps(of edit: Edit) -> [Stamp?] {
         var stamps: [Stamp?] = []

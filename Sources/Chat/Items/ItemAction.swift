@@ -6,6 +6,13 @@ import Wire
 /// Each action is a type, with its entry in `Item.actions`.
 public protocol ItemAction: DocumentAction where Content == Item {}
 
+extension ItemAction {
+    public func changeTime(in content: Item, by user: UserID) -> HybridTimestamp? {
+        let changed = stampsOverwritten(in: content)?.compactMap { $0?.time }.max()
+        return content.deletedAt ?? changed ?? content.header.created.time
+    }
+}
+
 extension Item {
     static let actions: [any DocumentAction.Type] = [
         AddItem.self, EditItem.self, FinishItem.self, DeleteItem.self,

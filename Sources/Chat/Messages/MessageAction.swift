@@ -270,6 +270,10 @@ public struct HideMessage: MessageChange, PlainAction {
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var deletes: Bool { true }
+
+    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
+        content.deletionTimes.added(user)
+    }
 }
 
 /// An action that deletes a message for everyone.
@@ -299,6 +303,10 @@ public struct RetractMessage: MessageChange, PlainAction {
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .empties }
     public var deletes: Bool { true }
+
+    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
+        content.retractedAt
+    }
 }
 
 /// An action that shows its user again a message that they deleted for themselves.
@@ -323,6 +331,10 @@ public struct RestoreMessage: MessageChange, PlainAction {
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }
+
+    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
+        content.deletionTimes.removed(user)
+    }
 }
 
 /// An action that pins a message for everyone.
@@ -375,4 +387,9 @@ public struct UnpinMessage: MessageChange, PlainAction {
     }
 
     public var growth: ActionGrowth { .settles }
+
+    /// The time of sending if the message was never pinned.
+    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
+        content.pin?.stamp.time ?? content.header.sent.time
+    }
 }

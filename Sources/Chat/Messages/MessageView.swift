@@ -23,15 +23,29 @@ public struct MessageView: Hashable, Sendable {
     public let deliveredTo: [UserID]
     /// The users, except the sender, who have read the message.
     public let readBy: [UserID]
+    /// When the message was last unpinned, when the user last deleted it for themselves and
+    /// restored it, and when its sender deleted it for everyone.
+    public var lastChanges: LastChanges?
+
+    var unpinnedAt: HybridTimestamp? { lastChanges?[0] }
+    /// When the user deleted the message for themselves; nil for a message that the user sees.
+    var hiddenAt: HybridTimestamp? { lastChanges?[1] }
+    var restoredAt: HybridTimestamp? { lastChanges?[2] }
+    var retractedAt: HybridTimestamp? { lastChanges?[3] }
 }
 
 extension Message {
     /// Returns the message as `user` sees it; nil if `user` deleted it for themselves.
+    ///
+    /// - Parameters:
+    ///   - isExact: whether the view has the times of last changes.
+    ///   - showsHidden: whether the view exists although `user` deleted the message for themselves.
     public func view(
         as id: MessageID, for user: UserID, among participants: ObservedRemoveSet<UserID>,
-        progress: Progress = Progress()
+        progress: Progress = Progress(), isExact: Bool = false, showsHidden: Bool = false
     ) -> MessageView? {
-        guard !deletedBy.contains(user) else { return nil }
+        let isHidden = deletedBy.contains(user)
+        guard !isHidden || showsHidden else { return nil }
         let isDeleted = isDeletedForEveryone(among: participants)
         let position = HistoryPosition(time: header.sent.time, id: id)
         let pinner = isDeleted ? nil : pin?.value.by
@@ -43,7 +57,16 @@ extension Message {
             pinnedBy: pinner, pinnedAt: pinner == nil ? nil : pin?.stamp.time,
             isDeletedForEveryone: isDeleted, deletedBy: deletedBy.elements,
             deliveredTo: progress.receivers(of: position, from: header.sender),
-            readBy: progress.readers(of: position, from: header.sender))
+            readBy: progress.readers(of: position, from: header.sender),
+            lastChanges: isExact || isHidden ? lastChanges(for: user, isHidden: isHidden) : nil)
+    }
+
+    private func lastChanges(for user: UserID, isHidden: Bool) -> LastChanges {
+        let restored = deletionTimes.removed(user)
+        // The time of a deletion may be forgotten, but not the deletion.
+        let hidden = deletionTimes.added(user) ?? (restored ?? header.sent.time).next
+        return LastChanges(
+            isPinned ? nil : pin?.stamp.time, isHidden ? hidden : nil, restored, retractedAt)
     }
 
     /// Returns the message without edits after `time`; the result is never stored.

@@ -44,6 +44,7 @@ extension MessageView: WireValue {
         deletedBy = try reader.readUsers()
         deliveredTo = try reader.readUsers()
         readBy = try reader.readUsers()
+        lastChanges = nil
     }
 }
 

@@ -73,6 +73,16 @@ public struct Blocks: Hashable, Sendable {
 
     public func contains(_ user: UserID) -> Bool { users.contains(user) }
 
+    /// Returns when the present block of a user began; nil for a user who is not blocked.
+    func blocked(_ user: UserID) -> HybridTimestamp? {
+        contains(user) ? times.first { $0.user == user }?.since : nil
+    }
+
+    /// Returns when a user was last unblocked; nil for a user who was never unblocked.
+    func unblocked(_ user: UserID) -> HybridTimestamp? {
+        times.first { $0.user == user && $0.unblocked > .zero }?.unblocked
+    }
+
     /// Returns whether the document has capacity to block or unblock `user`.
     func hasCapacity(for user: UserID) -> Bool {
         times.count < Blocks.namesMax || times.contains { $0.user == user }

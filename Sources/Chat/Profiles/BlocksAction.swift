@@ -68,6 +68,10 @@ public struct BlockUser: BlocksAction {
     public func standing(of operation: Stamp, by user: UserID, in content: Blocks) -> Standing {
         content.standing(ofBlocking: other, by: operation)
     }
+
+    public func changeTime(in content: Blocks, by user: UserID) -> HybridTimestamp? {
+        content.blocked(other)
+    }
 }
 
 /// An action by which a user unblocks another.
@@ -96,4 +100,8 @@ public struct UnblockUser: BlocksAction {
     }
 
     public var growth: ActionGrowth { .settles }
+
+    public func changeTime(in content: Blocks, by user: UserID) -> HybridTimestamp? {
+        content.unblocked(other)
+    }
 }

@@ -40,6 +40,10 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
+    var lastChanges: LastChanges {
+        LastChanges(nameField?.stamp.time, emailField?.stamp.time, photoField?.stamp.time)
+    }
+
     /// Returns the stamps of the fields that `edit` overwrites.
     func stamps(of edit: Edit) -> [Stamp?] {
         var stamps: [Stamp?] = []

@@ -8,18 +8,28 @@ import Wire
 public final class AnyQuery: Sendable {
     public let base: any Query
     public let senders: BlockedSenders
+    /// Whether the answer shows when each value has last changed.
+    public let isExact: Bool
 
     /// The code before a query whose answer leaves out senders; the senders and the query follow.
-    private static let codeOfFiltered: UInt8 = 39
+    static let codeOfFiltered: UInt8 = 39
+    /// The code before a query whose answer shows the times of last changes; the query follows.
+    static let codeOfExact: UInt8 = 47
 
-    public init(_ base: any Query, without senders: BlockedSenders = .none) {
+    public init(
+        _ base: any Query, without senders: BlockedSenders = .none, isExact: Bool = false
+    ) {
         self.base = base
         self.senders = senders
+        self.isExact = isExact
     }
+
+    /// The same query with an answer that shows when each value has last changed.
+    public var exact: AnyQuery { AnyQuery(base, without: senders, isExact: true) }
 
     /// Returns the query with an answer that leaves out the messages of `senders`.
     public func filtered(by senders: BlockedSenders) -> AnyQuery {
-        AnyQuery(base, without: senders)
+        AnyQuery(base, without: senders, isExact: isExact)
     }
 
     public var partition: String? { base.partition }
@@ -32,7 +42,7 @@ public final class AnyQuery: Sendable {
 
     /// Returns the query with a limit in bytes for a page of a history; nil for another query.
     public func ending(after bytes: Int) -> AnyQuery? {
-        base.ending(after: bytes).map { AnyQuery($0, without: senders) }
+        base.ending(after: bytes).map { AnyQuery($0, without: senders, isExact: isExact) }
     }
 
     /// Whether the findings have the type of this query's answer.
@@ -59,17 +69,20 @@ extension Query {
 
 extension AnyQuery: Hashable {
     public static func == (left: AnyQuery, right: AnyQuery) -> Bool {
-        left.senders == right.senders && left.base.isEqual(to: right.base)
+        left.senders == right.senders && left.isExact == right.isExact
+            && left.base.isEqual(to: right.base)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(senders)
+        hasher.combine(isExact)
         base.hash(into: &hasher)
     }
 }
 
 extension AnyQuery: WireValue {
     public func encode(into writer: inout ByteWriter) {
+        if isExact { writer.write(AnyQuery.codeOfExact) }
         if !senders.isEmpty {
             writer.write(AnyQuery.codeOfFiltered)
             senders.encode(into: &writer)
@@ -80,6 +93,8 @@ extension AnyQuery: WireValue {
 
     public convenience init(from reader: inout ByteReader) throws(WireError) {
         var code = try reader.readByte()
+        let isExact = code == AnyQuery.codeOfExact
+        if isExact { code = try reader.readByte() }
         var senders = BlockedSenders.none
         if code == AnyQuery.codeOfFiltered {
             senders = try BlockedSenders(from: &reader)
@@ -90,7 +105,8 @@ extension AnyQuery: WireValue {
         guard senders.isEmpty || type.showsMessages else {
             throw .invalid("a query that shows messages")
         }
-        self.init(try type.init(code: code, from: &reader), without: senders)
+        self.init(
+            try type.init(code: code, from: &reader), without: senders, isExact: isExact)
     }
 }
 

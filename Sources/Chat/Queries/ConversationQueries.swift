@@ -52,6 +52,7 @@ public struct ChatQuery: ConversationQuery {
             }
             .map(\.user).sorted()
         view.isHidden = !tally.isSeen
+        if viewer.isExact { view.lastChanges = chat.lastChanges(of: viewer.user, in: own) }
         return [view]
     }
 }
@@ -85,7 +86,8 @@ public struct MarksQuery: ConversationQuery {
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [MarkView] {
         let chat = try source.conversation(conversation, for: viewer)
-        return chat.marks(by: try source.participantStates(of: conversation))
+        return chat.marks(
+            by: try source.participantStates(of: conversation), isExact: viewer.isExact)
     }
 }
 
@@ -193,8 +195,9 @@ public struct ChatsQuery: ListQuery {
         let tally = try source.tally(of: id, chat, own, for: viewer, wantsLast: true)
         // A conversation that its user has hidden is listed again once a new message has arrived.
         guard tally.isSeen else { return nil }
-        let view = ChatView(
+        var view = ChatView(
             of: chat, as: id, unread: tally.unread, isArchived: isArchived, last: tally.last)
+        if viewer.isExact { view.lastChanges = chat.lastChanges(of: viewer.user, in: own) }
         return search?.matches(view.texts) ?? true ? [view] : nil
     }
 }

@@ -74,6 +74,10 @@ public protocol Finding: WireValue, Hashable, Sendable {
     /// The bytes that identify a list of such elements between nodes.
     static var codes: [UInt8] { get }
     static func code(of list: [Self]) -> UInt8
+    /// Those of `codes` with which the times of last changes follow the list, one entry each.
+    static var exactCodes: [UInt8] { get }
+    /// The times at which values of the element last changed; nil where no client requested them.
+    var lastChanges: LastChanges? { get set }
     /// Reads a list of such elements.
     static func decode(code: UInt8, from reader: inout ByteReader) throws(WireError) -> [Self]
     /// Returns the elements that several shards or nodes found, sorted and without duplicates.
@@ -92,7 +96,15 @@ public protocol Finding: WireValue, Hashable, Sendable {
 }
 
 extension Finding {
-    public static func code(of list: [Self]) -> UInt8 { codes[0] }
+    public static func code(of list: [Self]) -> UInt8 {
+        list.hasLastChanges ? exactCodes[0] : codes[0]
+    }
+
+    public static var exactCodes: [UInt8] { [] }
+    public var lastChanges: LastChanges? {
+        get { nil }
+        set {}
+    }
 
     public static func decode(
         code: UInt8, from reader: inout ByteReader
@@ -121,16 +133,29 @@ extension Finding {
     public static func rowBytes(of list: [Self]) -> Int { 0 }
 }
 
+extension Array where Element: Finding {
+    /// Whether the elements have the times of their last changes.
+    var hasLastChanges: Bool { first?.lastChanges != nil || contains { $0.lastChanges != nil } }
+}
+
 extension Array: Findings where Element: Finding {
     public static var codes: [UInt8] { Element.codes }
     public var code: UInt8 { Element.code(of: self) }
 
-    public func encodeContent(into writer: inout ByteWriter) { encode(into: &writer) }
+    public func encodeContent(into writer: inout ByteWriter) {
+        encode(into: &writer)
+        guard Element.exactCodes.contains(code) else { return }
+        for element in self { (element.lastChanges ?? LastChanges()).encode(into: &writer) }
+    }
 
     public static func decode(
         code: UInt8, from reader: inout ByteReader
     ) throws(WireError) -> [Element] {
-        try Element.decode(code: code, from: &reader)
+        var list = try Element.decode(code: code, from: &reader)
+        guard Element.exactCodes.contains(code) else { return list }
+        guard !list.isEmpty else { throw .invalid("elements with the times of their changes") }
+        for index in list.indices { list[index].lastChanges = try LastChanges(from: &reader) }
+        return list
     }
 
     public func split(bytesMax: Int) -> [[Element]] {

@@ -12,6 +12,9 @@ public struct ListPage: Hashable, Sendable {
     /// The limit in bytes of a page of a message history; nil for a page without such a limit.
     public let historyCut: HistoryCut?
 
+    /// Whether the response shows exact times.
+    public private(set) var isExact = false
+
     public static let limitMax = 1_000
     /// The size in bytes at which a page ends before it has `limit` elements (1 MiB); a page has at
     /// least one element.
@@ -27,6 +30,13 @@ public struct ListPage: Hashable, Sendable {
         self.after = after
         self.namesMax = namesMax
         self.historyCut = historyCut
+    }
+
+    /// The same page in a response that shows exact times.
+    public var exact: ListPage {
+        var page = self
+        page.isExact = true
+        return page
     }
 
     /// Whether the page may leave out elements of the list.

@@ -9,7 +9,7 @@ public struct NameView: Hashable, Sendable {
 
 /// A profile, with the time of its last change.
 public struct DatedProfile: Hashable, Sendable {
-    public let view: ProfileView
+    public internal(set) var view: ProfileView
     public let at: HybridTimestamp
 
     public init(view: ProfileView, at: HybridTimestamp) {

@@ -17,7 +17,8 @@ public struct HistoryQuery: Query {
     }
 
     public typealias Answer = [MessageView]
-    public static let codes: [UInt8] = [1]
+    /// The code 54 identifies a query that also shows messages which the user has deleted.
+    public static let codes: [UInt8] = [1, 54]
     public static let showsMessages = true
     /// The most messages that one query may request.
     public static let limitMax = 1_000
@@ -28,15 +29,21 @@ public struct HistoryQuery: Query {
     public let limit: Int
     /// The bytes of messages after which the page may end; not encoded between nodes.
     public let bytesMax: Int?
+    /// Whether the page contains messages that the user has deleted for themselves.
+    public let showsHidden: Bool
 
     public init(
-        _ conversation: ConversationID, place: Place, limit: Int, bytesMax: Int? = nil
+        _ conversation: ConversationID, place: Place, limit: Int, bytesMax: Int? = nil,
+        showsHidden: Bool = false
     ) {
         self.conversation = conversation
         self.place = place
         self.limit = limit
         self.bytesMax = bytesMax
+        self.showsHidden = showsHidden
     }
+
+    public var code: UInt8 { showsHidden ? 54 : 1 }
 
     public init(code: UInt8, from reader: inout ByteReader) throws(WireError) {
         let conversation: ConversationID = try reader.readName()
@@ -45,7 +52,7 @@ public struct HistoryQuery: Query {
         guard (1...UInt64(HistoryQuery.limitMax)).contains(limit) else {
             throw .tooLong(count: limit, limit: HistoryQuery.limitMax)
         }
-        self.init(conversation, place: place, limit: Int(limit))
+        self.init(conversation, place: place, limit: Int(limit), showsHidden: code == 54)
     }
 
     public func encode(into writer: inout ByteWriter) {
@@ -57,13 +64,15 @@ public struct HistoryQuery: Query {
     public var partition: String? { conversation.text }
 
     public func ending(after bytes: Int) -> HistoryQuery? {
-        HistoryQuery(conversation, place: place, limit: limit, bytesMax: bytes)
+        HistoryQuery(
+            conversation, place: place, limit: limit, bytesMax: bytes, showsHidden: showsHidden)
     }
 
     public func find<Source: QuerySource>(
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [MessageView] {
-        let listing = try source.listing(of: conversation, for: viewer)
+        var listing = try source.listing(of: conversation, for: viewer)
+        listing.showsHidden = showsHidden
         return try source.messages(
             try page(in: &source), upTo: bytesMax ?? .max, as: listing)
     }
@@ -218,6 +227,8 @@ struct Listing {
     let progress: Progress
     /// The vector of the changes up to which the user has hidden the conversation.
     let hidden: Vector?
+    /// Whether messages are shown that the viewer has deleted for themselves.
+    var showsHidden = false
 
     func view(of document: Document) -> MessageView? {
         guard let id = MessageID(document.key.id), !document.isSent(within: hidden) else {
@@ -231,7 +242,9 @@ struct Listing {
     }
 
     private func view(of message: Message, as id: MessageID) -> MessageView? {
-        message.view(as: id, for: viewer.user, among: chat.participants, progress: progress)
+        message.view(
+            as: id, for: viewer.user, among: chat.participants, progress: progress,
+            isExact: viewer.isExact, showsHidden: showsHidden)
     }
 }
 
@@ -261,8 +274,9 @@ extension QuerySource {
         var bytes = 0
         let viewer = listing.viewer
         try messages(page, of: listing.conversation) { run in
-            viewer.senders.hidden(from: viewer.user, in: run, countingRetracted: true)
-                == run.counts.seen(by: viewer.user)
+            !listing.showsHidden
+                && viewer.senders.hidden(from: viewer.user, in: run, countingRetracted: true)
+                    == run.counts.seen(by: viewer.user)
                 || listing.hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
         } handing: { document in
             guard let view = listing.view(of: document) else { return true }

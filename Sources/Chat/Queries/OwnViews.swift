@@ -8,6 +8,8 @@ public struct ProfileView: Hashable, Sendable {
     public let email: String?
     public let photo: String?
     public let createdAt: HybridTimestamp
+    /// When the name, the e-mail address and the photo last changed.
+    public var lastChanges: LastChanges?
 
     public init(
         user: UserID, name: String?, email: String?, photo: String?, createdAt: HybridTimestamp
@@ -29,6 +31,8 @@ public struct ItemView: Hashable, Sendable {
     public let chat: ConversationID?
     public let message: MessageID?
     public let title: String
+    /// When the title, the due time, the priority and the status last changed.
+    public var lastChanges: LastChanges?
 
     /// The approximate size of the encoded item in bytes.
     public var roughBytes: Int { 64 + title.utf8.count }
@@ -55,16 +59,21 @@ extension ItemView: Comparable {
 }
 
 extension Profile {
-    public func view(of user: UserID) -> ProfileView {
-        ProfileView(user: user, name: name, email: email, photo: photo, createdAt: created.time)
+    public func view(of user: UserID, isExact: Bool = false) -> ProfileView {
+        var view = ProfileView(
+            user: user, name: name, email: email, photo: photo, createdAt: created.time)
+        if isExact { view.lastChanges = lastChanges }
+        return view
     }
 }
 
 extension Item {
-    public func view(as id: ItemID) -> ItemView {
-        ItemView(
+    public func view(as id: ItemID, isExact: Bool = false) -> ItemView {
+        var view = ItemView(
             id: id, isDone: isDone, due: due, priority: priority, chat: header.chat,
             message: header.message, title: title)
+        if isExact { view.lastChanges = lastChanges }
+        return view
     }
 }
 

@@ -60,10 +60,15 @@ public struct Viewer: Hashable, Sendable {
     public let user: UserID
     /// The senders whom the user has blocked and whose messages the answer leaves out.
     public let senders: BlockedSenders
+    /// Whether the answer shows when each value has last changed.
+    public let isExact: Bool
 
-    public init(_ user: UserID, without senders: BlockedSenders = .none) {
+    public init(
+        _ user: UserID, without senders: BlockedSenders = .none, isExact: Bool = false
+    ) {
         self.user = user
         self.senders = senders
+        self.isExact = isExact
     }
 }
 

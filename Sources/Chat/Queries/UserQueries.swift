@@ -58,7 +58,7 @@ public struct ProfileQuery: OwnerQuery {
         guard let profile = try source.document(.profile(owner))?.profile else {
             throw .refused(.profileNotFound)
         }
-        return profile.view(of: owner)
+        return profile.view(of: owner, isExact: viewer.isExact)
     }
 }
 
@@ -120,7 +120,9 @@ public struct ProfilesQuery: UsersQuery {
         for viewer: Viewer, in source: inout Source
     ) throws(Source.Failure) -> [DatedProfile] {
         try source.profiles(of: asked).map {
-            DatedProfile(view: $0.profile.view(of: $0.user), at: $0.document.greatestTime)
+            DatedProfile(
+                view: $0.profile.view(of: $0.user, isExact: viewer.isExact),
+                at: $0.document.greatestTime)
         }
     }
 }
@@ -184,7 +186,7 @@ public struct ItemQuery: Query {
     ) throws(Source.Failure) -> [ItemView] {
         let found = try source.document(of: item, of: viewer.user)?.item
         guard let found, !found.isDeleted else { throw .refused(.itemNotFound) }
-        return [found.view(as: item)]
+        return [found.view(as: item, isExact: viewer.isExact)]
     }
 }
 
@@ -211,6 +213,6 @@ public struct ItemsQuery: ListQuery {
         if document.key.id.isEmpty, try source.document(.item(id, of: item.owner)) != nil {
             return nil
         }
-        return [item.view(as: id)]
+        return [item.view(as: id, isExact: viewer.isExact)]
     }
 }

@@ -27,7 +27,13 @@ extension View where Subject == MessageView {
             .sequence("seq") { $0.sentAt.bits },
             .name("from") { $0.from.text },
             .time("at") { $0.sentAt },
-        ] + content)
+        ] + content + [
+            .flag("hidden") { $0.hiddenAt != nil },
+            .change("unpinnedAt") { $0.unpinnedAt },
+            .change("hiddenAt") { $0.hiddenAt },
+            .change("restoredAt") { $0.restoredAt },
+            .change("deletedAt") { $0.retractedAt },
+        ])
 
     /// The content fields of a message's row, after the message's id, sender and time.
     public static let content: [Field<MessageView>] = [
@@ -47,7 +53,9 @@ extension View where Subject == MessageView {
 }
 
 extension MessageView: ListElement {
-    public static let codes: [UInt8] = [1]
+    /// The code 48 identifies messages with the times of their last changes.
+    public static let codes: [UInt8] = [1, 48]
+    public static let exactCodes: [UInt8] = [48]
     public static var view: View<MessageView>? { .message }
 
     /// The position by the time of the pin, the latest pin first.
@@ -123,22 +131,28 @@ extension View where Subject == ListedChat {
             .text("lastText") { $0.chat.last.lineText },
             .users("archivedBy") { Set($0.chat.archivedBy).sorted() },
             .flag("hidden") { $0.chat.isHidden },
+            .change("archivedAt") { $0.chat.isArchived ? $0.chat.lastChanges?[0] : nil },
+            .change("unarchivedAt") { $0.chat.isArchived ? nil : $0.chat.lastChanges?[1] },
+            .change("hiddenAt") { $0.chat.lastChanges?[2] },
         ])
 }
 
 extension ChatView: ListElement {
-    /// The code 33 identifies the view of one conversation that its user has hidden.
-    public static let codes: [UInt8] = [3, 33]
+    /// The codes 33 and 50 identify the view of one conversation that its user has hidden; the
+    /// codes 49 and 50, conversations with the times of their last changes.
+    public static let codes: [UInt8] = [3, 33, 49, 50]
+    public static let exactCodes: [UInt8] = [49, 50]
 
     public static func code(of list: [ChatView]) -> UInt8 {
-        list.contains(where: \.isHidden) ? 33 : 3
+        let isHidden = list.contains(where: \.isHidden)
+        return list.hasLastChanges ? (isHidden ? 50 : 49) : (isHidden ? 33 : 3)
     }
 
     public static func decode(
         code: UInt8, from reader: inout ByteReader
     ) throws(WireError) -> [ChatView] {
         var views: [ChatView] = try reader.readList()
-        for index in views.indices { views[index].isHidden = code == 33 }
+        for index in views.indices { views[index].isHidden = code == 33 || code == 50 }
         return views
     }
 
@@ -209,11 +223,15 @@ extension View where Subject == MarkView {
             .time("readAt") { $0.read?.at },
             .name("delivered") { $0.delivered?.id.text },
             .time("deliveredAt") { $0.delivered?.at },
+            .change("readSent") { $0.lastChanges?[0] },
+            .change("deliveredSent") { $0.lastChanges?[1] },
         ])
 }
 
 extension MarkView: Finding {
-    public static let codes: [UInt8] = [8]
+    /// The code 51 identifies marks with the times at which the marked messages were sent.
+    public static let codes: [UInt8] = [8, 51]
+    public static let exactCodes: [UInt8] = [51]
     public static var view: View<MarkView>? { .mark }
     public static func rowBytes(of list: [MarkView]) -> Int { list.count * 128 }
 }

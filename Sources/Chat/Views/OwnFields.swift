@@ -10,11 +10,30 @@ extension View where Subject == ProfileView {
             .text("email") { $0.email },
             .text("photo") { $0.photo },
             .time("createdAt") { $0.createdAt },
+            .change("nameChanged") { $0.lastChanges?[0] },
+            .change("emailChanged") { $0.lastChanges?[1] },
+            .change("photoChanged") { $0.lastChanges?[2] },
         ])
 }
 
 extension ProfileView: Findings {
-    public static let codes: [UInt8] = [5]
+    /// The code 52 identifies a profile with the times of its last changes.
+    public static let codes: [UInt8] = [5, 52]
+    public var code: UInt8 { lastChanges == nil ? 5 : 52 }
+
+    public func encodeContent(into writer: inout ByteWriter) {
+        encode(into: &writer)
+        lastChanges?.encode(into: &writer)
+    }
+
+    public static func decode(
+        code: UInt8, from reader: inout ByteReader
+    ) throws(WireError) -> ProfileView {
+        var view = try ProfileView(from: &reader)
+        if code == 52 { view.lastChanges = try LastChanges(from: &reader) }
+        return view
+    }
+
     public static let views = [ViewDescription(View<ProfileView>.profile)]
 
     public func writeRows(to writer: inout some RowWriter, naming namesMax: Int?) {
@@ -23,7 +42,14 @@ extension ProfileView: Findings {
 }
 
 extension DatedProfile: Finding {
-    public static let codes: [UInt8] = [25]
+    public static let codes: [UInt8] = [25, 53]
+    public static let exactCodes: [UInt8] = [53]
+
+    public var lastChanges: LastChanges? {
+        get { view.lastChanges }
+        set { view.lastChanges = newValue }
+    }
+
     public static let views = ProfileView.views
 
     public static func writeRows(
@@ -69,11 +95,17 @@ extension View where Subject == ItemView {
             .name("chat") { $0.chat?.text },
             .name("message") { $0.message?.text },
             .text("title") { $0.title },
+            .change("titleChanged") { $0.lastChanges?[0] },
+            .change("dueChanged") { $0.lastChanges?[1] },
+            .change("priorityChanged") { $0.lastChanges?[2] },
+            .change("doneChanged") { $0.lastChanges?[3] },
         ])
 }
 
 extension ItemView: ListElement {
-    public static let codes: [UInt8] = [6]
+    /// The code 55 identifies items with the times of their last changes.
+    public static let codes: [UInt8] = [6, 55]
+    public static let exactCodes: [UInt8] = [55]
     public static var view: View<ItemView>? { .action }
 
     /// The position by due time; items without a due time are last.

@@ -12,6 +12,8 @@ public struct Field<Subject>: Sendable {
         case name(@Sendable (Subject) -> String?)
         /// A time in milliseconds since 1970, UTC.
         case time(@Sendable (Subject) -> Int64?)
+        /// A time of the cluster's clocks; if exact, with the counter within the millisecond.
+        case moment(@Sendable (Subject) -> HybridTimestamp?)
         case number(@Sendable (Subject) -> UInt64?)
         /// A number shown as 16 hexadecimal digits, which sort as text as the numbers do.
         case sequence(@Sendable (Subject) -> UInt64?)
@@ -31,11 +33,16 @@ public struct Field<Subject>: Sendable {
     public let getter: Getter
     /// Whether each row has this field.
     public let isRequired: Bool
+    /// Whether a row has this field only if the client has requested exact times.
+    public let isExactOnly: Bool
 
-    private init(_ key: StaticString, _ getter: Getter, isRequired: Bool) {
+    private init(
+        _ key: StaticString, _ getter: Getter, isRequired: Bool, isExactOnly: Bool = false
+    ) {
         self.key = key
         self.getter = getter
         self.isRequired = isRequired
+        self.isExactOnly = isExactOnly
     }
 }
 
@@ -67,13 +74,20 @@ extension Field {
     public static func time(
         _ key: StaticString, _ get: @escaping @Sendable (Subject) -> HybridTimestamp
     ) -> Field {
-        Field(key, .time { get($0).lineTime }, isRequired: true)
+        Field(key, .moment { get($0) }, isRequired: true)
     }
 
     public static func time(
         _ key: StaticString, _ get: @escaping @Sendable (Subject) -> HybridTimestamp?
     ) -> Field {
-        Field(key, .time { get($0)?.lineTime }, isRequired: false)
+        Field(key, .moment(get), isRequired: false)
+    }
+
+    /// Returns a field that shows when a value last changed, for clients that merge values by time.
+    public static func change(
+        _ key: StaticString, _ get: @escaping @Sendable (Subject) -> HybridTimestamp?
+    ) -> Field {
+        Field(key, .moment(get), isRequired: false, isExactOnly: true)
     }
 
     public static func due(_ key: StaticString, _ get: @escaping @Sendable (Subject) -> DueTime?)
@@ -162,6 +176,9 @@ public struct View<Subject>: Sendable {
 
 /// A writer of the fields of one row in one format.
 public protocol ViewWriter {
+    /// Whether times show the counter within the millisecond, and fields the times of their last
+    /// changes.
+    var isExact: Bool { get }
     mutating func write<Subject>(_ subject: Subject, _ fields: [Field<Subject>])
 }
 
@@ -169,6 +186,8 @@ public protocol ViewWriter {
 public protocol RowWriter {
     associatedtype Fields: ViewWriter
 
+    /// Whether the rows that follow show exact times.
+    var isExact: Bool { get set }
     mutating func row(_ noun: StaticString, _ body: (inout Fields) -> Void)
     /// Whether the written rows exceed the limit of a response, so that the response is an error.
     var isTooLong: Bool { get }

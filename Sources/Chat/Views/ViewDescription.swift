@@ -19,6 +19,8 @@ public struct ViewDescription: Sendable {
         public let type: ValueType
         /// Whether each row has this key.
         public let isRequired: Bool
+        /// Whether a row has this key only with exact times.
+        public let isExactOnly: Bool
     }
 
     /// The first word of the row's line.
@@ -40,8 +42,10 @@ public struct ViewDescription: Sendable {
     public func including(_ more: [Key]...) -> ViewDescription {
         var found = Set(keys.map(\.name))
         let added = more.joined().filter { found.insert($0.name).inserted }
-        return ViewDescription(
-            noun, keys + added.map { Key(name: $0.name, type: $0.type, isRequired: false) })
+        let optional = added.map {
+            Key(name: $0.name, type: $0.type, isRequired: false, isExactOnly: $0.isExactOnly)
+        }
+        return ViewDescription(noun, keys + optional)
     }
 
     public static func keys<Subject>(_ fields: [Field<Subject>]) -> [Key] { fields.map(Key.init) }
@@ -51,11 +55,12 @@ extension ViewDescription.Key {
     public init<Subject>(_ field: Field<Subject>) {
         name = field.key.description
         isRequired = field.isRequired
+        isExactOnly = field.isExactOnly
         type =
             switch field.getter {
             case .text, .sequence: .text
             case .name: .name
-            case .time: .time
+            case .time, .moment: .time
             case .number: .number
             case .flag, .toggle: .flag
             case .users, .names: .list
@@ -66,19 +71,24 @@ extension ViewDescription.Key {
 
 extension ViewDescription {
     /// The row in the protocol's documentation: the word of the line, and its keys with the types
-    /// of the values; keys in brackets may be missing.
+    /// of the values; keys in brackets may be missing, and keys in braces appear with exact times.
     public var lineRow: String {
         let pairs = keys.map { key in
             let pair = "\(key.name)=<\(key.type)>"
+            if key.isExactOnly { return "{\(pair)}" }
             return key.isRequired ? pair : "[\(pair)]"
         }
         return "| `\(noun)` | `\(pairs.joined(separator: " "))` |"
     }
 
     /// The row in the API's documentation: the object, and its members with the types of the
-    /// values; members with a question mark may be missing.
+    /// values; members with a question mark may be missing, and members in braces appear with exact
+    /// times.
     public var objectRow: String {
-        let members = keys.map { "\($0.name)\($0.isRequired ? "" : "?"): \($0.type)" }
+        let members = keys.map { key in
+            let name = key.isExactOnly ? "{\(key.name)}" : key.name + (key.isRequired ? "" : "?")
+            return "\(name): \(key.type)"
+        }
         return "| \(noun.lowercased()) | `\(members.joined(separator: ", "))` |"
     }
 }

@@ -78,12 +78,12 @@ struct AppRequest {
             guard body.isEmpty else { throw LineError(400, "This request has no body") }
             return query
         }
-        guard query.isEmpty else {
+        guard query.allSatisfy({ $0.name == Option.times.name }) else {
             throw LineError(400, "This request takes its keys in the body, and no query")
         }
-        guard !body.isEmpty else { return [] }
+        guard !body.isEmpty else { return query }
         do throws(JSONError) {
-            return try AppRequest.members(of: try JSONValue(reading: body))
+            return try AppRequest.members(of: try JSONValue(reading: body)) + query
         } catch {
             throw LineError(400, error.message)
         }

@@ -81,6 +81,9 @@ enum OpenAPI {
                 }
             }
             list.object { $0.pair("$ref", "#/components/parameters/Token") }
+            if resource.hasTimes {
+                list.object { $0.pair("$ref", "#/components/parameters/Times") }
+            }
         }
     }
 
@@ -172,58 +175,7 @@ enum OpenAPI {
     }
 
     /// The keys of a JSON response that only some responses have.
-    private static let sometimes: Set = ["partial", "next"]
-
-    // MARK: Connections
-
-    /// Writes the OpenAPI paths of the WebSocket and of the public key of Web Push.
-    private static func describeConnections(_ writer: inout JSONWriter) {
-        writer.object("/v1/socket") {
-            $0.object("get") {
-                $0.list("tags") { $0.write("events") }
-                $0.pair("operationId", "openSocket")
-                $0.pair("summary", "Opens a WebSocket, which carries requests and events.")
-                $0.pair(
-                    "description",
-                    """
-                    The upgrade offers the protocol bearer.<access token>, and may offer \
-                    grapevine.v1 before it, which the answer then chooses. A request without an \
-                    upgrade is 426.
-                    """)
-                $0.object("responses") {
-                    $0.object("101") { $0.pair("description", "The WebSocket is open") }
-                    $0.describeErrors(isWrite: false)
-                }
-            }
-        }
-        writer.object("/v1/push") {
-            $0.object("get") {
-                $0.list("tags") { $0.write("devices") }
-                $0.pair("operationId", "getPushKey")
-                $0.pair("summary", "Shows the key with which browsers subscribe to pushes.")
-                $0.object("responses") {
-                    $0.object("200") {
-                        $0.pair("description", "The public key (VAPID), in base64url")
-                        $0.object("content") {
-                            $0.object("application/json") {
-                                $0.object("schema") { write(texts: ["key"], &$0) }
-                            }
-                        }
-                    }
-                    $0.describeErrors(isWrite: false)
-                }
-            }
-        }
-    }
-
-    private static func write(texts: [String], _ writer: inout JSONWriter) {
-        writer.pair("type", "object")
-        writer.object("properties") { properties in
-            for text in texts { properties.object(text) { $0.pair("type", "string") } }
-        }
-        writer.list("required") { list in for text in texts { list.write(text) } }
-        writer.pair("additionalProperties", false)
-    }
+    private static let sometimes: Set = ["at", "partial", "next"]
 
     // MARK: Components
 
@@ -243,6 +195,15 @@ enum OpenAPI {
                 $0.object("schema") {
                     $0.pair("type", "string")
                     $0.pair("pattern", "^[A-Za-z0-9_-]{1,\(LineLimits.tokenBytesMax)}$")
+                }
+            }
+            $0.object("Times") {
+                $0.pair("name", Option.times.name)
+                $0.pair("in", "query")
+                $0.pair("description", "Times with nine digits, and when each value last changed")
+                $0.object("schema") {
+                    $0.pair("type", "string")
+                    $0.list("enum") { $0.write(Option.times.placeholder) }
                 }
             }
         }

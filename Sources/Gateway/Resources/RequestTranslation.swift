@@ -22,7 +22,7 @@ extension Route {
         _ parameters: [JSONValue.Member], by user: UserID, makeID: () -> String
     ) throws(LineError) -> TranslatedRequest {
         let keys = resource.keys
-        guard parameters.allSatisfy({ keys.contains($0.name) }) else {
+        guard parameters.allSatisfy({ keys.contains($0.name) || isTimes($0) }) else {
             let known = keys.isEmpty ? "none" : keys.joined(separator: ", ")
             throw LineError(400, "Unknown key; the keys of this request are: \(known)")
         }
@@ -34,9 +34,14 @@ extension Route {
         }
         for option in resource.options { try reader.append(option) }
         for addition in resource.additions { try reader.append(addition) }
+        if resource.hasTimes { try reader.append(.times) }
         if let key = resource.textKey { try reader.append(textOf: key) }
-        return TranslatedRequest(
-            request: try Request(reader.parts, minting: makeID), newID: reader.newID)
+        let request = try Request(reader.parts, minting: makeID)
+        return TranslatedRequest(request: request.withTimeOfEffect(), newID: reader.newID)
+    }
+
+    private func isTimes(_ parameter: JSONValue.Member) -> Bool {
+        resource.hasTimes && parameter.name == Option.times.name
     }
 }
 

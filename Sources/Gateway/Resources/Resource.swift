@@ -28,6 +28,8 @@ final class Resource: Sendable {
     /// The options of `verb` that a client may set in the request.
     let options: [Option]
     let carriers: HTTPEndpoint.Carriers
+    /// Whether the URL query may ask for exact times (`times=exact`), also beside a JSON body.
+    let hasTimes: Bool
     /// The options of `verb`, with their values, that the node adds to the request; a flag in the
     /// request can leave out some of them.
     let additions: [HTTPEndpoint.Addition]
@@ -57,7 +59,8 @@ final class Resource: Sendable {
         }
         let method = Method(rawValue: endpoint.method.rawValue)
         let textKey = verb.text.map { String($0.dropFirst().dropLast()) }
-        let options = endpoint.hasOptions ? verb.options.filter { !$0.isOfNodes } : []
+        let options =
+            endpoint.hasOptions ? verb.options.filter { !$0.isOfNodes && !$0.isCommon } : []
         self.method = method
         path = "/v1/" + endpoint.path
         operation = endpoint.operation
@@ -71,6 +74,7 @@ final class Resource: Sendable {
         self.textKey = textKey
         answer = endpoint.answer
         carriers = endpoint.carriers
+        hasTimes = verb.options.contains { $0.name == Option.times.name }
         keys =
             sources.compactMap(\.key) + options.map(\.name) + additions.compactMap(\.key)
             + (textKey.map { [$0] } ?? [])
@@ -88,7 +92,7 @@ final class Resource: Sendable {
     ///
     /// No path leads to the resource; it formats the session's response.
     static let taken = Resource(
-        HTTPEndpoint(.put, "token", "setToken", in: .events), of: Verb.named("SINCE"))
+        HTTPEndpoint(.put, "token", "setToken", in: .events, .status([])), of: Verb.named("SINCE"))
 
     /// Whether the path is an alias of a newer path for the same request.
     var isAlias: Bool { group == .chats }

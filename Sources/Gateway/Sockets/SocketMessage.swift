@@ -49,10 +49,12 @@ struct SocketMessage {
         } catch {
             throw LineError(error.status.rawValue, error.message)
         }
+        let query = try AppRequest.members(of: target.query)
         switch body {
-        case .object(let members)? where route.resource.hasBody && target.query.isEmpty:
-            return (route, members)
-        case nil, .null?: return (route, try AppRequest.members(of: target.query))
+        case .object(let members)?
+        where route.resource.hasBody && query.allSatisfy({ $0.name == Option.times.name }):
+            return (route, members + query)
+        case nil, .null?: return (route, query)
         default: throw LineError(400, "A body is an object of JSON, for requests that have one")
         }
     }

@@ -2,9 +2,18 @@ import Chat
 
 /// The forms in which events reach clients.
 package enum EventForm: Int, CaseIterable, Sendable {
-    case line, json
+    case line, exactLine, json, exactJSON
     /// The mere fact that an event has occurred.
     case none
+
+    /// The same form, with exact times.
+    package var exact: EventForm {
+        switch self {
+        case .line, .exactLine: .exactLine
+        case .json, .exactJSON: .exactJSON
+        case .none: .none
+        }
+    }
 }
 
 /// An event for all watching sessions of a node; it is rendered once for each form, and each

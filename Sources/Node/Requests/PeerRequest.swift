@@ -235,7 +235,10 @@ extension PeerResponse: WireValue {
         time.encode(into: &writer)
         // Earlier versions ignore all bytes after the values that they decode.
         let waiting = seen.filter(\.awaitsMajority).map(\.shard)
-        if !waiting.isEmpty { waiting.encode(into: &writer) }
+        let changedAt: HybridTimestamp? =
+            if case .written(let receipt, _) = outcome { receipt.changedAt } else { nil }
+        if !waiting.isEmpty || changedAt != nil { waiting.encode(into: &writer) }
+        changedAt?.encode(into: &writer)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -257,6 +260,9 @@ extension PeerResponse: WireValue {
         for index in seen.indices {
             seen[index].awaitsMajority = waiting.contains(seen[index].shard)
         }
+        guard !reader.isAtEnd, case .written(var receipt, let stored) = outcome else { return }
+        receipt.changedAt = try HybridTimestamp(from: &reader)
+        outcome = .written(receipt, stored)
     }
 }
 

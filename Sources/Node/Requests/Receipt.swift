@@ -18,6 +18,12 @@ package struct Receipt: Hashable, Sendable {
     package let isRepeated: Bool
     /// The id of an action item that was added or changed.
     package let item: ItemID?
+    /// When the value that the write sets has last changed: the time of the write, or an earlier
+    /// time if the write changed nothing.
+    ///
+    /// The time is nil for sends, edits and accounts, which have times of their own; if the write
+    /// changed nothing and nothing was ever set; and from nodes of an earlier version.
+    package var changedAt: HybridTimestamp?
 }
 
 extension Receipt {
@@ -50,6 +56,9 @@ extension Receipt {
             (message, sentAt, editedAt) = (nil, sent, edited)
         } else {
             (message, sentAt, editedAt) = (nil, nil, nil)
+            changedAt =
+                document.flatMap { mutation.action.changeTime(inDocument: $0, by: mutation.user) }
+                ?? (isRepeated ? nil : operation.stamp.time)
         }
     }
 }

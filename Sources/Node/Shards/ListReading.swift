@@ -140,7 +140,8 @@ extension ShardMachine {
     ) throws(ShardFailure) -> ListReading? {
         guard replica.mayAnswer else { throw .notReady }
         guard let list = query.base.list else { return nil }
-        return try beginReading(list, for: Viewer(user, without: query.senders), in: world)
+        let viewer = Viewer(user, without: query.senders, isExact: query.isExact)
+        return try beginReading(list, for: viewer, in: world)
     }
 
     private mutating func beginReading(

@@ -13,7 +13,7 @@ extension ShardMachine {
         _ query: AnyQuery, for user: UserID, slot: ReplySlot, in world: ShardWorld
     ) throws(ShardFailure) -> (findings: AnyFindings, isSettled: Bool) {
         guard replica.mayAnswer else { throw .notReady }
-        let viewer = Viewer(user, without: query.senders)
+        let viewer = Viewer(user, without: query.senders, isExact: query.isExact)
         let findings = try reading(in: world) { source throws(ShardFailure) in
             try source.find(query.base, for: viewer)
         }

@@ -145,6 +145,11 @@ import Wire
             isRepeated: false, item: ItemID(checked: "i1")),
     ]
 
+    @Test func `what stands before a query is no query`() {
+        #expect(QueryTable.queries[AnyQuery.codeOfFiltered] == nil)
+        #expect(QueryTable.queries[AnyQuery.codeOfExact] == nil)
+    }
+
     @Test func `each is read as it was written`() throws {
         for query in Self.queries { #expect(try AnyQuery.decode(query.encoded) == query) }
         for found in Self.findings { #expect(try AnyFindings.decode(found.encoded) == found) }
