@@ -135,6 +135,7 @@ extension StreamOptions {
     init(_ watch: Request.Watch) {
         self.init(
             since: watch.since, hasTokens: watch.hasTokens, tellsLevel: watch.tellsLevel,
+            isDescribed: watch.isDescribed,
             heartbeatMilliseconds: watch.heartbeatSeconds.map { UInt64($0) * 1_000 })
     }
 }

@@ -77,7 +77,7 @@ extension Option {
     static let id = Option("id", "<id>")
     static let item = Option("item", "<id>")
     /// Whether an event tells that all missed events were sent.
-    static let level = Option("level", choices(of: Truth.self), isOfNodes: true)
+    static let level = Option("level", choices(of: Truth.self))
     static let limit = Option(
         "limit", in: 1...LineLimits.historyMax, standard: LineLimits.historyDefault)
     static let listLimit = Option("limit", in: 1...ListPage.limitMax)

@@ -195,8 +195,7 @@ extension Verb {
             endpoints: [
                 HTTPEndpoint(
                     .get, "events", "watchEvents", in: .events,
-                    .status(["token", "stream", "editWindow", "now"]),
-                    adding: .always(.level, Truth.yes.rawValue))
+                    .status(["token", "stream", "editWindow", "now"]))
             ]
         ) { words throws(LineError) in .watch(try Request.Watch(words)) },
         Verb(

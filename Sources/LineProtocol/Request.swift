@@ -105,11 +105,17 @@ extension Request {
         }
     }
 
-    /// Returns the same request; if it is a write, its response shows the time of the write's
-    /// effect.
-    public func withTimeOfEffect() -> Request {
-        guard case .write(let mutation, let isMinted, .standard) = self else { return self }
-        return .write(mutation, isMinted: isMinted, times: .effect)
+    /// The same request with the response that the API gives: a write is answered with the time of
+    /// its effect, and the beginning of a watch with a description of the stream.
+    public var ofAPI: Request {
+        switch self {
+        case .write(let mutation, let isMinted, .standard):
+            return .write(mutation, isMinted: isMinted, times: .effect)
+        case .watch(var watch):
+            watch.isDescribed = true
+            return .watch(watch)
+        default: return self
+        }
     }
 }
 

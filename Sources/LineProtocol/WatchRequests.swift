@@ -17,9 +17,10 @@ extension Request {
         public var hasTokens: Bool
         /// The interval of heartbeats in seconds; nil for no heartbeats.
         public var heartbeatSeconds: Int?
-        /// Whether an event tells that all missed events were sent, and the reply describes the
-        /// stream.
+        /// Whether an event tells that all missed events were sent.
         public var tellsLevel: Bool
+        /// Whether the reply describes the stream.
+        public var isDescribed: Bool
         /// Whether the events show exact times.
         public var isExact = false
 
@@ -32,6 +33,7 @@ extension Request {
             self.hasTokens = hasTokens
             self.heartbeatSeconds = heartbeatSeconds
             self.tellsLevel = tellsLevel
+            isDescribed = tellsLevel
         }
     }
 
@@ -66,7 +68,9 @@ extension Request.Watch {
         }
         hasTokens = try words.choice(.tokens, of: Toggle.self) != .off
         heartbeatSeconds = try words.number(.heartbeat)
-        tellsLevel = try words.choice(.level, of: Truth.self) == .yes
+        let level = try words.choice(.level, of: Truth.self)
+        tellsLevel = level.map { $0 == .yes } ?? (heartbeatSeconds != nil)
+        isDescribed = tellsLevel
     }
 }
 

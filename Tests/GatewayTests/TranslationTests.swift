@@ -21,10 +21,10 @@ import Wire
         return try route.translate(parameters, by: UserID(checked: "alice")) { "new1" }.request
     }
 
-    /// Returns the request that a line is; of a write, the time of its effect is shown, too.
+    /// Returns the request that a line is, with the response that the API gives.
     private func line(_ text: String) throws -> Request? {
         try Array(text.utf8).withUnsafeBytes { try Request.parse($0) { "new1" } }?
-            .withTimeOfEffect()
+            .ofAPI
     }
 
     @Test func `requests are those of lines of the protocol`() throws {

@@ -37,7 +37,7 @@ extension Route {
         if resource.hasTimes { try reader.append(.times) }
         if let key = resource.textKey { try reader.append(textOf: key) }
         let request = try Request(reader.parts, minting: makeID)
-        return TranslatedRequest(request: request.withTimeOfEffect(), newID: reader.newID)
+        return TranslatedRequest(request: request.ofAPI, newID: reader.newID)
     }
 
     private func isTimes(_ parameter: JSONValue.Member) -> Bool {

@@ -9,18 +9,21 @@ package struct StreamOptions: Hashable, Sendable {
     package let since: Token?
     /// Whether each event comes with a token.
     package let hasTokens: Bool
-    /// Whether an event tells that all missed events were sent, and the reply describes the stream.
+    /// Whether an event tells that all missed events were sent.
     package let tellsLevel: Bool
+    /// Whether the reply describes the stream.
+    package let isDescribed: Bool
     /// The interval of heartbeats, in milliseconds; nil for no heartbeats.
     package let heartbeatMilliseconds: UInt64?
 
     package init(
         since: Token? = nil, hasTokens: Bool = true, tellsLevel: Bool = false,
-        heartbeatMilliseconds: UInt64? = nil
+        isDescribed: Bool = false, heartbeatMilliseconds: UInt64? = nil
     ) {
         self.since = since
         self.hasTokens = hasTokens
         self.tellsLevel = tellsLevel
+        self.isDescribed = isDescribed
         self.heartbeatMilliseconds = heartbeatMilliseconds
     }
 }
@@ -33,8 +36,8 @@ struct Streams: Sendable {
         var dueAt: UInt64
     }
 
-    /// The sessions that have requested a `level` event, whether they got the event or not.
-    private(set) var leveled: Set<UInt64> = []
+    /// The sessions whose clients know the ids of their streams.
+    private(set) var described: Set<UInt64> = []
     /// The sessions that have not got their `level` event yet.
     private(set) var unleveled: Set<UInt64> = []
     private var heartbeats: [UInt64: Heartbeat] = [:]
@@ -46,17 +49,15 @@ struct Streams: Sendable {
     static let pauseMilliseconds: UInt64 = 500
 
     mutating func begin(_ options: StreamOptions, for session: UInt64, now: UInt64) {
-        if options.tellsLevel {
-            leveled.insert(session)
-            unleveled.insert(session)
-        }
+        if options.isDescribed { described.insert(session) }
+        if options.tellsLevel { unleveled.insert(session) }
         if let interval = options.heartbeatMilliseconds {
             heartbeats[session] = Heartbeat(interval: interval, dueAt: now + interval)
         }
     }
 
     mutating func removeSession(_ session: UInt64) {
-        leveled.remove(session)
+        described.remove(session)
         unleveled.remove(session)
         heartbeats[session] = nil
     }
@@ -81,7 +82,7 @@ extension Node {
 
     /// Returns the description of a session's stream; nil if the client has not requested it.
     func stream(of session: UInt64) -> StreamStart.Stream? {
-        guard subscriptions.streams.leveled.contains(session) else { return nil }
+        guard subscriptions.streams.described.contains(session) else { return nil }
         return StreamStart.Stream(
             id: StreamID(process: process, session: session),
             editWindowMilliseconds: options.editWindowMilliseconds,
@@ -92,7 +93,7 @@ extension Node {
     /// under this id.
     func session(of stream: StreamID, watching user: UserID) -> UInt64? {
         guard let session = stream.session(in: process), subscriptions[session]?.user == user,
-            subscriptions.streams.leveled.contains(session)
+            subscriptions.streams.described.contains(session)
         else { return nil }
         return session
     }

@@ -45,6 +45,7 @@ import Testing
         #expect(value("editWindow", in: heard.first) == "900000")
         #expect(value("now", in: heard.first)?.hasSuffix("Z") == true)
         #expect(kinds(heard) == ["level"])
+        #expect(kinds(say(nodes[0].connect(), "WATCH bob heartbeat=60")) == ["level"])
     }
 
     @Test func `the event level follows everything that was missed, once`() {
@@ -92,7 +93,7 @@ import Testing
     @Test func `heartbeats come at their interval, and not where nobody asked`() {
         let (quiet, client) = (nodes[0].connect(), nodes[0].connect())
         _ = say(quiet, "WATCH bob")
-        _ = say(client, "WATCH bob heartbeat=5")
+        #expect(kinds(say(client, "WATCH bob heartbeat=5 level=false")) == [])
         world.live(milliseconds: 21_000, nodes[0], nodes[1], nodes[2])
         let heard = client.heard()
         #expect((3...4).contains(kinds(heard).count { $0 == "heartbeat" }))
