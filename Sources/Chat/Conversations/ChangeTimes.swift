@@ -40,6 +40,19 @@ public struct ChangeTimes: Hashable, Sendable {
     /// Returns the time at which `user` was last removed; nil if it is unknown.
     public func removed(_ user: UserID) -> HybridTimestamp? { time(of: user, .removed) }
 
+    /// Returns the time of the change that led to the present state of `user`; nil if unknown.
+    ///
+    /// No change to the contrary has a later time, although an addition wins over a removal that is
+    /// concurrent and has a later time. A client that keeps, of two states, the one with the later
+    /// time, and of two with equal times that of an element, therefore arrives at the present
+    /// state.
+    ///
+    /// - Parameter isElement: whether `user` is in the set.
+    func lastChange(of user: UserID, isElement: Bool) -> HybridTimestamp? {
+        let removed = removed(user)
+        return isElement ? [added(user), removed].compactMap(\.self).max() : removed
+    }
+
     var greatest: HybridTimestamp { entries.reduce(.zero) { max($0, $1.time) } }
 
     mutating func recordChange(_ user: UserID, _ direction: Direction, at time: HybridTimestamp) {

@@ -64,8 +64,10 @@ extension ChatView {
 extension Conversation {
     /// Returns when a user last archived, unarchived and hid the conversation.
     func lastChanges(of user: UserID, in state: ParticipantState?) -> LastChanges {
-        LastChanges(
-            state?.archiveTimes.added(user), state?.archiveTimes.removed(user),
+        let archive = state?.archiveChanged(by: user)
+        let isArchived = state?.isArchived ?? false
+        return LastChanges(
+            isArchived ? archive : nil, isArchived ? nil : archive,
             state.flatMap { hidden(by: user, in: $0) }?.at)
     }
 }

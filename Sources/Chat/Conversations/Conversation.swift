@@ -63,6 +63,16 @@ public struct Conversation: Hashable, Sendable {
     /// Returns the stamp of the last invitation of `user`; nil if they were never invited.
     public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
 
+    /// Returns when `user` last became a participant or left; nil if the time of leaving is unknown.
+    ///
+    /// As in `ChangeTimes.lastChange`, no change to the contrary has a later time.
+    func participationChanged(of user: UserID) -> HybridTimestamp? {
+        let left = departureTimes.removed(user)
+        guard participants.contains(user) else { return left }
+        let joined = invitation(of: user)?.time ?? header.created.time
+        return max(joined, left ?? .zero)
+    }
+
     func lastInvitation(of user: UserID) -> Invitation? { shown.lastInvitation(of: user) }
 
     var greatestTime: HybridTimestamp {

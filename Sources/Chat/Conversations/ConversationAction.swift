@@ -160,7 +160,7 @@ public struct InviteUser: ConversationAction {
     public func nameBytes(by user: UserID) -> Int { 2 * guest.text.utf8.count }
 
     public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
-        content.lastInvitation(of: guest)?.stamp.time ?? content.header.created.time
+        content.participationChanged(of: guest)
     }
 }
 
@@ -211,7 +211,7 @@ public struct LeaveConversation: ConversationAction {
     public var endsTyping: Bool { true }
 
     public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
-        content.departureTimes.removed(user)
+        content.participationChanged(of: user)
     }
 }
 

@@ -92,7 +92,7 @@ public struct ArchiveChat: ParticipantAction, PlainAction {
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
 
     public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
-        content.archiveTimes.added(user)
+        content.archiveChanged(by: user)
     }
 }
 
@@ -119,7 +119,7 @@ public struct UnarchiveChat: ParticipantAction, PlainAction {
     public var growth: ActionGrowth { .settles }
 
     public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
-        content.archiveTimes.removed(user)
+        content.archiveChanged(by: user)
     }
 }
 

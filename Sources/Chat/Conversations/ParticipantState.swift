@@ -41,6 +41,11 @@ public struct ParticipantState: Hashable, Sendable {
         archiveTimes.recordChange(user, .removed, at: author.stamp.time)
     }
 
+    /// Returns when `user` last archived or unarchived the conversation; nil for neither.
+    func archiveChanged(by user: UserID) -> HybridTimestamp? {
+        archiveTimes.lastChange(of: user, isElement: isArchived)
+    }
+
     mutating func merge(_ other: ParticipantState) {
         if let theirs = other.hidden { hide(theirs) }
         archivedBy.merge(other.archivedBy)

@@ -150,7 +150,7 @@ private struct ToldMessage {
     private func tellHidden(from users: [UserID]) -> [AddressedEvent] {
         users.flatMap { user in
             events(
-                .delete(id, isForEveryone: false), by: user, at: message.deletionTimes.added(user),
+                .delete(id, isForEveryone: false), by: user, at: message.deletionChanged(by: user),
                 to: [user])
         }
     }
@@ -165,7 +165,7 @@ private struct ToldMessage {
                     progress: eventContext.progress)
             else { return [AddressedEvent]() }
             return events(
-                .restore(view), by: user, at: message.deletionTimes.removed(user), to: [user])
+                .restore(view), by: user, at: message.deletionChanged(by: user), to: [user])
         }
     }
 
@@ -286,10 +286,9 @@ private struct ToldParticipantState {
     }
 
     private func tellArchived() -> AddressedEvent {
-        let times = participantState.archiveTimes
-        return participantState.isArchived
-            ? event(.archive, at: times.added(user), to: [user])
-            : event(.unarchive, at: times.removed(user), to: [user])
+        event(
+            participantState.isArchived ? .archive : .unarchive,
+            at: participantState.archiveChanged(by: user), to: [user])
     }
 
     func differing(from old: ParticipantState) -> [AddressedEvent] {
@@ -338,7 +337,7 @@ private struct ToldConversation {
             let event = Event(
                 .member(user, isIn: true), in: conversation,
                 by: invitation?.by ?? chat.header.creator,
-                at: invitation?.stamp.time ?? chat.header.created.time)
+                at: chat.participationChanged(of: user) ?? time)
             return AddressedEvent(event, to: audience)
         }
     }
@@ -347,7 +346,7 @@ private struct ToldConversation {
         users.map { user in
             let event = Event(
                 .member(user, isIn: false), in: conversation, by: user,
-                at: chat.departureTimes.removed(user) ?? time)
+                at: chat.participationChanged(of: user) ?? time)
             return AddressedEvent(event, to: audience)
         }
     }

@@ -129,6 +129,11 @@ extension Message {
         deletionTimes.recordChange(user, .removed, at: author.stamp.time)
     }
 
+    /// Returns when `user` last deleted the message for themselves or restored it; nil for neither.
+    func deletionChanged(by user: UserID) -> HybridTimestamp? {
+        deletionTimes.lastChange(of: user, isElement: deletedBy.contains(user))
+    }
+
     mutating func setPin(_ pin: Pin, at stamp: Stamp) { shown.setPin(pin, at: stamp) }
 
     mutating func retract(at time: HybridTimestamp) { shown.retract(at: time) }

@@ -272,7 +272,7 @@ public struct HideMessage: MessageChange, PlainAction {
     public var deletes: Bool { true }
 
     public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
-        content.deletionTimes.added(user)
+        content.deletionChanged(by: user)
     }
 }
 
@@ -333,7 +333,7 @@ public struct RestoreMessage: MessageChange, PlainAction {
     public var growth: ActionGrowth { .settles }
 
     public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
-        content.deletionTimes.removed(user)
+        content.deletionChanged(by: user)
     }
 }
 

@@ -62,11 +62,12 @@ extension Message {
     }
 
     private func lastChanges(for user: UserID, isHidden: Bool) -> LastChanges {
-        let restored = deletionTimes.removed(user)
+        let changed = deletionChanged(by: user)
         // The time of a deletion may be forgotten, but not the deletion.
-        let hidden = deletionTimes.added(user) ?? (restored ?? header.sent.time).next
+        let hidden = changed ?? header.sent.time.next
         return LastChanges(
-            isPinned ? nil : pin?.stamp.time, isHidden ? hidden : nil, restored, retractedAt)
+            isPinned ? nil : pin?.stamp.time, isHidden ? hidden : nil, isHidden ? nil : changed,
+            retractedAt)
     }
 
     /// Returns the message without edits after `time`; the result is never stored.

@@ -131,8 +131,8 @@ extension View where Subject == ListedChat {
             .text("lastText") { $0.chat.last.lineText },
             .users("archivedBy") { Set($0.chat.archivedBy).sorted() },
             .flag("hidden") { $0.chat.isHidden },
-            .change("archivedAt") { $0.chat.isArchived ? $0.chat.lastChanges?[0] : nil },
-            .change("unarchivedAt") { $0.chat.isArchived ? nil : $0.chat.lastChanges?[1] },
+            .change("archivedAt") { $0.chat.lastChanges?[0] },
+            .change("unarchivedAt") { $0.chat.lastChanges?[1] },
             .change("hiddenAt") { $0.chat.lastChanges?[2] },
         ])
 }
