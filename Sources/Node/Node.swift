@@ -249,7 +249,6 @@ extension Node {
         serve(served)
         settleTyping()
         settleSubscriptions()
-        tellLevel()
         serveFeeds()
         offerDropped()
         settleWaits(changed)

@@ -11,6 +11,7 @@ extension Request {
         switch self {
         case .write(let mutation, _, _) where mutation.action.isForOperators: .operatorsOnly
         case .read(let query, _) where query.isForOperators: .operatorsOnly
+        case .list(let query, _, _) where query.isForOperators: .operatorsOnly
         case .write(let mutation, _, _): mutation.user == user ? nil : .otherUser
         case .read(_, let reader), .list(_, let reader, _): reader == user ? nil : .otherUser
         case .watch(let watch): watch.user == user ? nil : .otherUser

@@ -63,7 +63,7 @@ public struct Conversation: Hashable, Sendable {
     /// Returns the stamp of the last invitation of `user`; nil if they were never invited.
     public func invitation(of user: UserID) -> Stamp? { lastInvitation(of: user)?.stamp }
 
-    /// Returns when `user` last became a participant or left; nil if the time of leaving is unknown.
+    /// Returns when `user` last became a participant or left; nil if that is unknown.
     ///
     /// As in `ChangeTimes.lastChange`, no change to the contrary has a later time.
     func participationChanged(of user: UserID) -> HybridTimestamp? {

@@ -102,7 +102,9 @@ public struct CreateConversation: ConversationAction {
         }
     }
 
-    public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
+    public func changeTime(
+        in content: Conversation, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
         content.header.created.time
     }
 }
@@ -159,8 +161,11 @@ public struct InviteUser: ConversationAction {
 
     public func nameBytes(by user: UserID) -> Int { 2 * guest.text.utf8.count }
 
-    public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
-        content.participationChanged(of: guest)
+    public func changeTime(
+        in content: Conversation, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.participants.contains(guest)
+            ? content.participationChanged(of: guest) : operation.time
     }
 }
 
@@ -210,8 +215,11 @@ public struct LeaveConversation: ConversationAction {
     public var growth: ActionGrowth { .settles }
     public var endsTyping: Bool { true }
 
-    public func changeTime(in content: Conversation, by user: UserID) -> HybridTimestamp? {
-        content.participationChanged(of: user)
+    public func changeTime(
+        in content: Conversation, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.participants.contains(user)
+            ? operation.time : content.participationChanged(of: user)
     }
 }
 

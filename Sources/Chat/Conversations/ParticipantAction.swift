@@ -91,8 +91,10 @@ public struct ArchiveChat: ParticipantAction, PlainAction {
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
 
-    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
-        content.archiveChanged(by: user)
+    public func changeTime(
+        in content: ParticipantState, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.isArchived ? content.archiveChanged(by: user) : operation.time
     }
 }
 
@@ -118,8 +120,10 @@ public struct UnarchiveChat: ParticipantAction, PlainAction {
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }
 
-    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
-        content.archiveChanged(by: user)
+    public func changeTime(
+        in content: ParticipantState, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.isArchived ? operation.time : content.archiveChanged(by: user)
     }
 }
 
@@ -168,7 +172,9 @@ public struct MarkRead: MarkingAction {
         state.raiseRead(to: mark.set(at: author.stamp.time))
     }
 
-    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+    public func changeTime(
+        in content: ParticipantState, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
         content.read?.value.at
     }
 }
@@ -198,7 +204,9 @@ public struct MarkDelivered: MarkingAction {
         state.raiseDelivered(to: mark.set(at: author.stamp.time))
     }
 
-    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+    public func changeTime(
+        in content: ParticipantState, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
         content.delivered?.value.at
     }
 }
@@ -225,7 +233,9 @@ public struct HideChat: ParticipantAction, PlainAction {
     public var hides: Bool { true }
     public func nameBytes(by user: UserID) -> Int { 0 }
 
-    public func changeTime(in content: ParticipantState, by user: UserID) -> HybridTimestamp? {
+    public func changeTime(
+        in content: ParticipantState, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
         content.hidden?.at
     }
 }

@@ -41,8 +41,12 @@ public protocol DocumentAction: Hashable, Sendable {
     func stampsOverwritten(in content: Content) -> [Stamp?]?
 
     /// Returns when the value that the action sets has last changed, for the response to a client;
-    /// nil if the content does not record it.
-    func changeTime(in content: Content, by user: UserID) -> HybridTimestamp?
+    /// the operation's own time if the value has been changed to something else since.
+    ///
+    /// The time is nil if nothing was ever set, or if several values have different times.
+    func changeTime(
+        in content: Content, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp?
 
     /// Returns the state that an operation finds in the content that it changes.
     func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing
@@ -68,7 +72,9 @@ public protocol DocumentAction: Hashable, Sendable {
 
     func standing(of operation: Stamp, by user: UserID, inDocument document: Document) -> Standing
 
-    func changeTime(inDocument document: Document, by user: UserID) -> HybridTimestamp?
+    func changeTime(
+        inDocument document: Document, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp?
 
     func isRecorded(
         overDocument document: Document?, after time: HybridTimestamp
@@ -156,8 +162,21 @@ extension DocumentAction {
 
     public func stampsOverwritten(in content: Content) -> [Stamp?]? { nil }
 
-    public func changeTime(in content: Content, by user: UserID) -> HybridTimestamp? {
-        stampsOverwritten(in: content)?.compactMap { $0?.time }.max()
+    public func changeTime(
+        in content: Content, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        timeOfWriting(operation, in: content)
+    }
+
+    /// Returns the operation's time if it has set one of the values; otherwise the time of the
+    /// values, nil if there is none or if they differ.
+    func timeOfWriting(
+        _ operation: Stamp, in content: Content, orElse standard: HybridTimestamp? = nil
+    ) -> HybridTimestamp? {
+        guard let stamps = stampsOverwritten(in: content) else { return standard }
+        if stamps.contains(operation) { return operation.time }
+        let times = Set(stamps.map { $0?.time ?? standard })
+        return times.count == 1 ? times.first ?? nil : nil
     }
 
     public func standing(of operation: Stamp, by user: UserID, in content: Content) -> Standing {
@@ -210,9 +229,9 @@ extension DocumentAction {
     }
 
     public func changeTime(
-        inDocument document: Document, by user: UserID
+        inDocument document: Document, by user: UserID, after operation: Stamp
     ) -> HybridTimestamp? {
-        Content(of: document).flatMap { changeTime(in: $0, by: user) }
+        Content(of: document).flatMap { changeTime(in: $0, by: user, after: operation) }
     }
 
     public func isRecorded(

@@ -185,8 +185,11 @@ private struct ToldMessage {
         guard !message.isRetracted else {
             return tellRetracted(to: participants) + tellHidden(from: hiding) + restored
         }
+        // A watcher may know the message, its pin and its deletion from another node, or from the
+        // answer to a write.
+        let isUnpinned = message.pin != nil && !message.isPinned
         return tellShown(Event.Kind.message, at: message.header.sent.time, to: participants)
-            + tellHidden(from: hiding)
+            + (isUnpinned ? tellPin() : []) + tellHidden(from: hiding) + restored
     }
 
     func differing(from old: Message) -> [AddressedEvent] {

@@ -7,9 +7,11 @@ import Wire
 public protocol ItemAction: DocumentAction where Content == Item {}
 
 extension ItemAction {
-    public func changeTime(in content: Item, by user: UserID) -> HybridTimestamp? {
-        let changed = stampsOverwritten(in: content)?.compactMap { $0?.time }.max()
-        return content.deletedAt ?? changed ?? content.header.created.time
+    public func changeTime(
+        in content: Item, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.deletedAt
+            ?? timeOfWriting(operation, in: content, orElse: content.header.created.time)
     }
 }
 

@@ -271,8 +271,10 @@ public struct HideMessage: MessageChange, PlainAction {
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var deletes: Bool { true }
 
-    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
-        content.deletionChanged(by: user)
+    public func changeTime(
+        in content: Message, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.deletedBy.contains(user) ? content.deletionChanged(by: user) : operation.time
     }
 }
 
@@ -304,7 +306,9 @@ public struct RetractMessage: MessageChange, PlainAction {
     public var growth: ActionGrowth { .empties }
     public var deletes: Bool { true }
 
-    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
+    public func changeTime(
+        in content: Message, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
         content.retractedAt
     }
 }
@@ -332,8 +336,10 @@ public struct RestoreMessage: MessageChange, PlainAction {
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }
 
-    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
-        content.deletionChanged(by: user)
+    public func changeTime(
+        in content: Message, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.deletedBy.contains(user) ? operation.time : content.deletionChanged(by: user)
     }
 }
 
@@ -387,9 +393,4 @@ public struct UnpinMessage: MessageChange, PlainAction {
     }
 
     public var growth: ActionGrowth { .settles }
-
-    /// The time of sending if the message was never pinned.
-    public func changeTime(in content: Message, by user: UserID) -> HybridTimestamp? {
-        content.pin?.stamp.time ?? content.header.sent.time
-    }
 }

@@ -69,8 +69,10 @@ public struct BlockUser: BlocksAction {
         content.standing(ofBlocking: other, by: operation)
     }
 
-    public func changeTime(in content: Blocks, by user: UserID) -> HybridTimestamp? {
-        content.blocked(other)
+    public func changeTime(
+        in content: Blocks, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.blocked(other) ?? operation.time
     }
 }
 
@@ -101,7 +103,9 @@ public struct UnblockUser: BlocksAction {
 
     public var growth: ActionGrowth { .settles }
 
-    public func changeTime(in content: Blocks, by user: UserID) -> HybridTimestamp? {
-        content.unblocked(other)
+    public func changeTime(
+        in content: Blocks, by user: UserID, after operation: Stamp
+    ) -> HybridTimestamp? {
+        content.contains(other) ? operation.time : content.unblocked(other)
     }
 }

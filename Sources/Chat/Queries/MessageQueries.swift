@@ -274,9 +274,8 @@ extension QuerySource {
         var bytes = 0
         let viewer = listing.viewer
         try messages(page, of: listing.conversation) { run in
-            !listing.showsHidden
-                && viewer.senders.hidden(from: viewer.user, in: run, countingRetracted: true)
-                    == run.counts.seen(by: viewer.user)
+            viewer.senders.hidden(from: viewer.user, in: run, countingRetracted: true)
+                == (listing.showsHidden ? run.counts.messages : run.counts.seen(by: viewer.user))
                 || listing.hidden.map { run.counts.areSent(within: $0) ?? false } ?? false
         } handing: { document in
             guard let view = listing.view(of: document) else { return true }

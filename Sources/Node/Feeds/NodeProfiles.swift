@@ -163,6 +163,7 @@ extension Node {
         case .survey, .change:
             if !isFound { profiles.delay(running.job, at: running.minimums) }
         }
+        if case .survey(let session) = running.job { tellLevel(to: session) }
     }
 
     /// Sends a profile change to the watchers of the user and of all users in common conversations.

@@ -132,6 +132,7 @@ extension Node {
         for id in behind.keys.sorted() { askReplay(of: id, for: session) }
         if isResumed { survey(session) }
         tellTyping(to: session, subscriptions: watcher.user)
+        tellLevel(to: session)
     }
 
     private func askReplay(of id: ShardID, for session: UInt64) {
@@ -295,6 +296,7 @@ extension Node {
             if let replica = observedReplica(of: name) {
                 sinks[replay.session]?.onTold(Observation(id, position.vector, by: replica))
             }
+            tellLevel(to: replay.session)
         case .refused(let id, let number):
             if let replay = subscriptions.replays[number], replay.shard == id {
                 subscriptions.updateWatcher(replay.session) { $0.behind[id]?.number = 0 }
@@ -451,6 +453,7 @@ extension Node {
     func tickSubscriptions(now: UInt64) {
         tickFeeding(now: now)
         tickProfiles(now: now)
+        tellLevel()
         tellHeartbeats(now: now)
         for session in subscriptions.full.sorted() where !(sinks[session]?.isStillFull() ?? false) {
             subscriptions.full.remove(session)

@@ -98,19 +98,21 @@ extension Node {
         return session
     }
 
-    /// Tells the sessions that have received all events that they had missed, each once.
-    ///
-    /// Runs at the end of a turn, after the events of the turn.
+    /// Tells every session that has received all events that it had missed; runs at each tick.
     func tellLevel() {
-        guard let cluster, !subscriptions.streams.unleveled.isEmpty else { return }
-        for session in subscriptions.streams.unleveled.sorted() {
-            guard let watcher = subscriptions[session], watcher.isAnswered, watcher.behind.isEmpty,
-                !profiles.hasSurvey(for: session)
-            else { continue }
-            subscriptions.streams.noteLevel(session)
-            let token = subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
-            hand(ownEvent(.level), token, to: session)
-        }
+        for session in subscriptions.streams.unleveled.sorted() { tellLevel(to: session) }
+    }
+
+    /// Tells a session, once, that it has received all events that it had missed; runs after these
+    /// events.
+    func tellLevel(to session: UInt64) {
+        guard let cluster, subscriptions.streams.unleveled.contains(session),
+            let watcher = subscriptions[session], watcher.isAnswered, watcher.behind.isEmpty,
+            !profiles.hasSurvey(for: session)
+        else { return }
+        subscriptions.streams.noteLevel(session)
+        let token = subscriptions.eventToken(of: session, in: cluster.id, checkpoints.known)
+        hand(ownEvent(.level), token, to: session)
     }
 
     /// Sends the heartbeats that are due; a client that reads too slowly gets none.

@@ -57,8 +57,10 @@ extension Receipt {
         } else {
             (message, sentAt, editedAt) = (nil, nil, nil)
             changedAt =
-                document.flatMap { mutation.action.changeTime(inDocument: $0, by: mutation.user) }
-                ?? (isRepeated ? nil : operation.stamp.time)
+                document.flatMap {
+                    mutation.action.changeTime(
+                        inDocument: $0, by: mutation.user, after: operation.stamp)
+                } ?? (isRepeated ? nil : operation.stamp.time)
         }
     }
 }

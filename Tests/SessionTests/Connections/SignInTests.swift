@@ -1,4 +1,5 @@
 import CRDT
+import Chat
 import LineProtocol
 import Node
 import NodeKit
@@ -33,6 +34,15 @@ private actor TestKeys: AuthKeys {
     private let world = World()
     private let keys = TestKeys()
     private let secret = TestKeys.secret
+
+    @Test func `a user of the cluster's own name reads nothing of the cluster's`() {
+        let client = world.n1.connect(.closed(keys))
+        #expect(client.ask("AUTH user-\(Mutation.cluster)") == ["OK"])
+        for line in ["KEYS", "ACCOUNTS", "DEVICE HOLDERS token=t"] {
+            #expect(client.ask(line) == [LineError.operatorsOnly.description])
+            #expect(client.ask(line + " times=exact") == [LineError.operatorsOnly.description])
+        }
+    }
 
     @Test func `who signed in as a user acts as no other, and not as an operator`() {
         let client = world.n1.connect(.closed(keys))
