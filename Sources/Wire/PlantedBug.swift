@@ -42,7 +42,6 @@
         case removeNotRecorded = "remove-not-recorded"
         case removeTakesLaterTags = "remove-takes-later-tags"
         case replayAheadOfTold = "replay-ahead-of-told"
-        case fullMemberAsked = "full-member-asked"
         case ruleJudgedAtMerge = "rule-judged-at-merge"
         case secondTimeGiven = "second-time-given"
         case sendsOfUsersUnited = "sends-of-users-united"
