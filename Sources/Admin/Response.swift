@@ -33,7 +33,7 @@ package enum Response: Sendable {
         /// The time of the write's effect; nil if the acknowledgement does not show it.
         var at: HybridTimestamp? {
             receipt.editedAt ?? receipt.sentAt
-                ?? (times == .standard || receipt.accountStamp != nil ? nil : receipt.changedAt)
+                ?? (times == .standard ? nil : receipt.changedAt)
         }
     }
 

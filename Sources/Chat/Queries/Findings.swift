@@ -135,7 +135,7 @@ extension Finding {
 
 extension Array where Element: Finding {
     /// Whether the elements have the times of their last changes.
-    var hasLastChanges: Bool { first?.lastChanges != nil || contains { $0.lastChanges != nil } }
+    var hasLastChanges: Bool { contains { $0.lastChanges != nil } }
 }
 
 extension Array: Findings where Element: Finding {
