@@ -794,14 +794,18 @@ def long_answers_are_compressed_on_request(cluster):
 @check
 def who_asks_too_often_waits_and_nobody_else(cluster):
     """On a node of its own, which takes five requests a second of a user."""
+
+    def are_mostly_refused(statuses):
+        # Each permit that becomes free meanwhile answers one request.
+        return statuses.count(429) > len(statuses) / 2
+
     with Cluster(cluster.binary, 1, ["--user-rate", "5", "--address-rate", "30"]) as strict:
         node = strict.nodes[0]
         alice, bob = App(node, "alice"), App(node, "bob")
         answered = 0
-        while alice.get("chats", status=(200, 429)).status == 200:
+        while (refused := alice.get("chats", status=(200, 429))).status == 200:
             answered += 1
         assert 50 <= answered < 60, answered
-        refused = alice.get("chats", status=429)
         assert refused.headers["Retry-After"] == "1" and refused.error, refused.text
         bob.get("chats")
 
@@ -810,14 +814,14 @@ def who_asks_too_often_waits_and_nobody_else(cluster):
                 return [(await ask(line, "GET", "chats"))[0] for _ in range(100)]
 
         statuses = asyncio.run(over_a_socket())
-        assert statuses[0] == 200 and statuses[-1] == 429, statuses
+        assert statuses[0] == 200 and are_mostly_refused(statuses[-20:]), statuses
         time.sleep(1.1)
         alice.get("chats")
         # Requests without a token count for their address, and for nobody else.
         nobody = App(node, "nobody")
         nobody.bearer = None
         statuses = [nobody.get("chats", status=(401, 429)).status for _ in range(400)]
-        assert statuses[0] == 401 and statuses[-1] == 429, statuses[-1]
+        assert statuses[0] == 401 and are_mostly_refused(statuses[-50:]), statuses[-50:]
         assert node.ask("PING") == ["OK pong"]
 
 
