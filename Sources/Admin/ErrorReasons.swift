@@ -23,6 +23,8 @@ extension LineError {
         (.tokenOfAnotherCluster, "token_of_another_cluster"),
         (LineError(OperationFailure.foreignToken), "token_of_another_cluster"),
         (LineError(OperationFailure.noStream), "stream_not_found"),
+        (.operationEarly, "operation_early"), (.operationExpired, "operation_expired"),
+        (.operationClosing, "operation_closing"),
         (LineError(ShardFailure.store(.full)), "disk_full"),
         (LineError(ShardFailure.behind), "replicas_behind"),
         (LineError(ShardFailure.unreachable), "replicas_unreachable"),

@@ -1,3 +1,4 @@
+import CRDT
 import Chat
 import LineProtocol
 import Node
@@ -22,6 +23,9 @@ extension LineError {
         case .overloaded:
             self.init(503, "Too many requests wait for other nodes; try again shortly")
         case .clock(let offset): self.init(503, ClusterTime.sentence(offset))
+        case .untimely(.closing, _): self = .operationClosing
+        case .untimely(.expired, let now): self = .operationExpired.at(now)
+        case .untimely(_, let now): self = .operationEarly.at(now)
         case .store(.full):
             self.init(503, "The disk is full: free some space; DELETE works")
         case .store(.badRecord(let key)):

@@ -64,24 +64,35 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
         entry(of: element)?.records.lazy.compactMap { $0.liveTime }.max()
     }
 
+    /// Returns the number of clients' devices whose operations on `element` are recorded.
+    public func devicesCount(_ element: Element) -> Int {
+        entry(of: element)?.records.count { $0.process.isOfDevice } ?? 0
+    }
+
     /// The greatest time of a live tag; zero if there is no live tag.
     public var greatestTime: HybridTimestamp {
         entries.reduce(.zero) { max($0, $1.greatestTime) }
     }
 
-    /// Returns the state of an operation that adds `element`: new or already executed.
+    /// Returns the state of an operation that adds `element`: new, already executed, or one of too
+    /// many devices.
     public func standing(ofAdding element: Element, by operation: Stamp) -> Standing {
-        let counter = entry(of: element)?.counter(of: operation.process) ?? 0
-        return counter >= operation.counter ? .done : .new
+        guard let entry = entry(of: element) else { return .new }
+        guard entry.counter(of: operation.process) < operation.counter else { return .done }
+        return entry.isFull(for: operation.process, max: ProcessID.devicesMax) ? .full : .new
     }
 
-    /// Returns the state of an operation that removes `element`: new, already executed, or too old.
+    /// Returns the state of an operation that removes `element`: new, already executed, too old, or
+    /// one of too many devices, which are twice as many as for an addition.
     ///
     /// The operation counts as executed only if its own counter is recorded: a later operation of
     /// its process may have seen less than the operation's client.
     public func standing(ofRemoving element: Element, by operation: Stamp) -> Standing {
         guard let entry = entry(of: element) else { return .new }
         guard entry.counter(of: operation.process) != operation.counter else { return .done }
+        guard !entry.isFull(for: operation.process, max: 2 * ProcessID.devicesMax) else {
+            return .full
+        }
         return entry.tagNotCovered(by: operation).map(Standing.stale) ?? .new
     }
 
@@ -205,8 +216,14 @@ extension ObservedRemoveSet.Entry {
         records.first { $0.process == process }?.counter ?? 0
     }
 
+    /// Whether the process is a device without a record, and `max` other devices have records.
+    func isFull(for process: ProcessID, max: Int) -> Bool {
+        guard process.isOfDevice, records.count >= max else { return false }
+        return counter(of: process) == 0 && records.count { $0.process.isOfDevice } >= max
+    }
+
     var greatestTime: HybridTimestamp {
-        records.reduce(.zero) { max($0, $1.liveTime ?? .zero) }
+        records.reduce(.zero) { Swift.max($0, $1.liveTime ?? .zero) }
     }
 
     #if PlantedBugs

@@ -1,4 +1,4 @@
-/// The state of an operation at its target: new, executed, or too old.
+/// The state of an operation at its target: new, executed, too old, or one too many.
 public enum Standing: Hashable, Sendable {
     /// The operation has not been executed.
     case new
@@ -7,6 +7,8 @@ public enum Standing: Hashable, Sendable {
     /// The target was written at a time no earlier than the operation's; the operation needs a time
     /// greater than the associated one.
     case stale(HybridTimestamp)
+    /// The operations of as many devices are recorded at the target as it keeps.
+    case full
 
     /// Returns the state of a writing operation whose target stores values with these stamps.
     public static func ofWriting(_ operation: Stamp, over stamps: [Stamp?]) -> Standing {

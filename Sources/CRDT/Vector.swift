@@ -73,6 +73,14 @@ public struct Vector: Hashable, Sendable {
         if index < entries.count, entries[index].replica == replica { entries.remove(at: index) }
     }
 
+    /// Removes a dot and all later seqs of its replica id.
+    public mutating func remove(from dot: Dot) {
+        let index = firstIndex(notBefore: dot.replica)
+        guard index < entries.count, entries[index].replica == dot.replica else { return }
+        let rest = entries[index].seqs.subtracting(SeqSet(dot.seq...UInt64.max))
+        if rest.isEmpty { entries.remove(at: index) } else { entries[index].seqs = rest }
+    }
+
     /// Adds the seqs of a document's context.
     public mutating func insert(_ context: Context) {
         guard context.dots.count > Vector.insertionsMax else {

@@ -1,10 +1,13 @@
 /// The error of an `ERR` status line: one of the protocol's codes, and a sentence for people.
 public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The error code: one of 400, 401, 403, 404, 409, 413, 429, 500, 503 and 504.
+    /// The error code: one of 400, 401, 403, 404, 408, 409, 413, 429, 500, 503 and 504.
     public let code: Int
     public let sentence: String
     /// The seconds after which the client may repeat the request; nil if the time is unknown.
     public let retryAfter: Int?
+    /// The node's wall clock, in milliseconds since 1970, where a time of the client's is compared
+    /// with it.
+    public private(set) var now: Int64?
 
     public init(_ code: Int, _ sentence: String, retryAfter: Int? = nil) {
         self.code = code
@@ -12,7 +15,19 @@ public struct LineError: Error, Hashable, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
-    public var description: String { "ERR \(code) \(sentence)" }
+    /// Returns the same error with the node's wall clock, in milliseconds since 1970.
+    public func at(_ now: UInt64) -> LineError {
+        var error = self
+        error.now = Int64(clamping: now)
+        return error
+    }
+
+    public var description: String { "ERR \(code) \(sentenceWithTime)" }
+
+    /// The sentence, with the node's time where the error has it.
+    var sentenceWithTime: String {
+        now.map { "\(sentence); this node's time is \(LineTime.text($0))" } ?? sentence
+    }
 
     /// The error as the bytes of a status line.
     public var reply: [UInt8] {
@@ -68,6 +83,15 @@ extension LineError {
     public static let replyTooLong = LineError(
         413,
         "The reply would have more than \(LineLimits.replyBytesMax) bytes; ask for less of it")
+
+    public static let operationEarly = LineError(
+        408, "The operation's time is ahead of this node's")
+    public static let operationExpired = LineError(
+        408, "The operation is older than 10 minutes: no node executes it any more")
+    public static let operationClosing = LineError(
+        503,
+        "The operation is nearly 10 minutes old; repeat it until the answer is 408, then begin anew"
+    )
 
     static let tooManyProfiles = LineError(
         400, "At most \(LineLimits.participantsMax) profiles are shown at a time")

@@ -10,7 +10,7 @@ public struct Option: Sendable {
     public let isRequired: Bool
     /// Whether an empty value clears the field; for other options an empty value is refused.
     public let isClearable: Bool
-    /// Whether every verb of users has the option, so that the syntax of a verb does not show it.
+    /// Whether nearly every verb of users has the option, so that no verb's syntax shows it.
     public let isCommon: Bool
     /// Whether only nodes set the option on behalf of a client; client requests never contain it.
     public let isOfNodes: Bool
@@ -89,6 +89,8 @@ extension Option {
     static let newTitle = Option("title", "\"…\"")
     static let only = Option("only", choices(of: Truth.self))
     static let photo = Option("photo", "…", isClearable: true)
+    /// The identity and the time that the client has given to a write.
+    public static let operation = Option("op", "<device>.<number>.<time>", isCommon: true)
     static let preview = Option("preview", "<id>")
     static let presentToken = Option("token", "…")
     static let pushed = Option("pushed", choices(of: PushedKind.self))

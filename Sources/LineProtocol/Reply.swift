@@ -60,7 +60,7 @@ public struct ReplyWriter: Sendable {
         pairs.append("ERR ")
         pairs.append(decimal: error.code)
         pairs.bytes.append(UInt8(ascii: " "))
-        pairs.bytes.append(contentsOf: error.sentence.printable.utf8)
+        pairs.bytes.append(contentsOf: error.sentenceWithTime.printable.utf8)
         pairs.bytes.append(UInt8(ascii: "\n"))
     }
 

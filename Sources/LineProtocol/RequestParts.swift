@@ -67,6 +67,9 @@ extension ParsedLine {
         case .minting(let build): request = try build(self, newID)
         }
         if try choice(.times, of: TimesChoice.self) == .exact { request = request.withExactTimes() }
+        if let operation = try value(.operation) {
+            request = try request.requested(as: RequestedOperation(operation))
+        }
         try request.checkNewNames()
         return request
     }

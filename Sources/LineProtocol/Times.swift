@@ -50,6 +50,22 @@ extension LineTime {
     }
 }
 
+extension LineTime {
+    /// The bytes of an exact time.
+    static let exactBytes = 30
+
+    /// Returns the exact time that has this text; nil for any other text.
+    static func parseExact(_ text: some Collection<UInt8>) -> HybridTimestamp? {
+        let bytes = Array(text)
+        guard bytes.count == exactBytes, bytes.last == UInt8(ascii: "Z"),
+            let milliseconds = parse(String(decoding: bytes, as: UTF8.self)), milliseconds >= 0,
+            let counter = decimal(bytes[23..<29]), counter <= 0xFFFF
+        else { return nil }
+        let time = HybridTimestamp(milliseconds: UInt64(milliseconds))
+        return HybridTimestamp(bits: time.bits | UInt64(counter))
+    }
+}
+
 extension [UInt8] {
     /// Appends an exact time in UTC, in the 30 bytes of the form `2026-11-21T06:00:00.000000001Z`.
     mutating func appendTime(_ time: HybridTimestamp) {

@@ -37,6 +37,10 @@ public final class Verb: Sendable {
         case minting(@Sendable (borrowing ParsedLine, () -> String) throws(LineError) -> Request)
     }
 
+    /// The verbs whose writes are identified by the id that they create, and ordered by the time of
+    /// their acceptance, so that a client gives them neither identity nor time.
+    private static let ofNamed: Set = ["CREATE", "SEND"]
+
     static let argumentsMax = 4
     static let optionsMax = 8
 
@@ -73,7 +77,9 @@ public final class Verb: Sendable {
         let words = name.split(separator: " ")
         precondition((1...2).contains(words.count), "a verb is one word or two")
         precondition(required.count + optional.count <= Self.argumentsMax, "room for arguments")
-        let common: [Option] = effect == .operates ? [] : [.times]
+        var common: [Option] = effect == .operates ? [] : [.times]
+        let isChange = effect != .operates && endpoints.contains { $0.method != .get }
+        if isChange, !Self.ofNamed.contains(name) { common.append(.operation) }
         precondition(options.count + common.count <= Self.optionsMax, "room for options")
         precondition(text == nil || optional.isEmpty, "where the text begins is never in doubt")
         self.name = name

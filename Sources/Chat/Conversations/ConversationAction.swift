@@ -157,7 +157,12 @@ public struct InviteUser: ConversationAction {
 
     public func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
         (content.participants.lastAdded(guest) ?? .zero) <= time
+            && content.participants.devicesCount(guest) < InviteUser.devicesMax
     }
+
+    /// The most devices whose invitations of a present participant are recorded, so that enough
+    /// records are left for invitations of the same user after they have left.
+    private static let devicesMax = 16
 
     public func nameBytes(by user: UserID) -> Int { 2 * guest.text.utf8.count }
 
@@ -210,6 +215,8 @@ public struct LeaveConversation: ConversationAction {
     public func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
         mayHaveLeft
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Conversation) -> Bool { true }
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }

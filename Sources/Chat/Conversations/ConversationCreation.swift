@@ -59,8 +59,9 @@ extension Conversation {
             let isIn = participants.contains(user)
             participants.remove(user, by: author)
             departureTimes.recordChange(user, .removed, at: author.stamp.time)
-            // A user who has already left may leave again; that is no change of the participants.
-            guard isIn else { return }
+            // A user who has already left may leave again, and who was invited later is still a
+            // participant; that is no change of the participants.
+            guard isIn, !participants.contains(user) else { return }
             changes.add(ParticipantChange(stamp: author.stamp, kind: .left, user: user, by: user))
         }
 

@@ -117,6 +117,8 @@ public struct UnarchiveChat: ParticipantAction, PlainAction {
         content.archivedBy.standing(ofRemoving: user, by: operation)
     }
 
+    public func isAppliedLate(_ operation: Stamp, to content: ParticipantState) -> Bool { true }
+
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }
 
@@ -228,6 +230,13 @@ public struct HideChat: ParticipantAction, PlainAction {
             preconditionFailure("the accepting node says what is hidden")
         }
         state.hide(hidden.set(by: author))
+    }
+
+    public func standing(
+        of operation: Stamp, by user: UserID, in content: ParticipantState
+    ) -> Standing {
+        // A node's operation is not repeated under the same stamp without being marked so.
+        operation.process.isOfDevice && content.hidden?.at == operation.time ? .done : .new
     }
 
     public var hides: Bool { true }

@@ -56,6 +56,10 @@ public protocol DocumentAction: Hashable, Sendable {
     /// write.
     func isRecorded(over content: Content, after time: HybridTimestamp) throws(Refusal) -> Bool
 
+    /// Whether a stale operation that keeps its time is applied nevertheless: it then changes what
+    /// is earlier, or leaves the record that a late operation of its client has to find.
+    func isAppliedLate(_ operation: Stamp, to content: Content) -> Bool
+
     // MARK: Execution over any document
 
     // The same for a document of unknown kind. These methods are requirements, although their
@@ -79,6 +83,8 @@ public protocol DocumentAction: Hashable, Sendable {
     func isRecorded(
         overDocument document: Document?, after time: HybridTimestamp
     ) throws(Refusal) -> Bool
+
+    func isAppliedLate(_ operation: Stamp, toDocument document: Document?) -> Bool
 
     // MARK: Properties
 
@@ -194,6 +200,8 @@ extension DocumentAction {
         false
     }
 
+    public func isAppliedLate(_ operation: Stamp, to content: Content) -> Bool { false }
+
     /// Whether the latest of the values that the action overwrites is no later than `time`.
     func overwritesOnlyEarly(in content: Content, _ time: HybridTimestamp) -> Bool {
         let latest = stampsOverwritten(in: content)?.compactMap(\.self).max()
@@ -239,6 +247,10 @@ extension DocumentAction {
     ) throws(Refusal) -> Bool {
         guard let content = document.flatMap({ Content(of: $0) }) else { return false }
         return try isRecorded(over: content, after: time)
+    }
+
+    public func isAppliedLate(_ operation: Stamp, toDocument document: Document?) -> Bool {
+        document.flatMap { Content(of: $0) }.map { isAppliedLate(operation, to: $0) } ?? false
     }
 }
 

@@ -10,6 +10,9 @@ public final class Mutation: Sendable {
     public let key: DocumentKey
     public let user: UserID
     public let action: any DocumentAction
+    /// The identity and the time that the client has given to the request; nil if the node that
+    /// receives the request gives them.
+    public let stamp: Stamp?
 
     /// - Parameter key: the key of a document of the kind that the action changes; where the key
     ///   contains the name of a user, this is `user`.
@@ -21,7 +24,18 @@ public final class Mutation: Sendable {
         self.key = key
         self.user = user
         self.action = action
+        stamp = nil
     }
+
+    private init(_ mutation: Mutation, as stamp: Stamp) {
+        key = mutation.key
+        user = mutation.user
+        action = mutation.action
+        self.stamp = stamp
+    }
+
+    /// Returns the mutation as the client's operation with this identity and time.
+    public func requested(as stamp: Stamp) -> Mutation { Mutation(self, as: stamp) }
 
     /// Who makes the changes that no user makes.
     public static let cluster = UserID(checked: "cluster")
@@ -35,7 +49,8 @@ public final class Mutation: Sendable {
 
 extension Mutation: Hashable {
     public static func == (left: Mutation, right: Mutation) -> Bool {
-        left.key == right.key && left.user == right.user && left.action.isEqual(to: right.action)
+        left.key == right.key && left.user == right.user && left.stamp == right.stamp
+            && left.action.isEqual(to: right.action)
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -163,12 +178,21 @@ extension Mutation {
     /// It is where an earlier operation of the same client may still be executed, which must then
     /// find a later write.
     ///
+    /// - Parameter time: the time up to which such operations may still be executed; zero for none.
     /// - Throws: `tooManyEdits` where the message accepts no further edit.
     public func isRecorded(
-        over target: Document?, after unsettled: Unsettled
+        over target: Document?, after time: HybridTimestamp
     ) throws(Refusal) -> Bool {
-        guard unsettled.time > .zero else { return false }
-        return try action.isRecorded(overDocument: target, after: unsettled.time)
+        guard time > .zero else { return false }
+        return try action.isRecorded(overDocument: target, after: time)
+    }
+
+    /// Whether a stale operation that keeps its time changes the document nevertheless.
+    public func isAppliedLate(_ operation: Stamp, to target: Document?) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.lateRemovalUnrecorded.isOn { return false }
+        #endif
+        return action.isAppliedLate(operation, toDocument: target)
     }
 }
 

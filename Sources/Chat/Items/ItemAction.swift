@@ -131,6 +131,10 @@ public struct EditItem: ItemChange {
         overwritesSomeEarly(in: content, time)
     }
 
+    public func isAppliedLate(_ operation: Stamp, to content: Item) -> Bool {
+        overwritesSomeEarly(in: content, operation.time)
+    }
+
     public func nameBytes(by user: UserID) -> Int { ChatLimits.titleBytesMax }
     public var roughBytes: Int { 3 * ChatLimits.titleBytesMax }
 }

@@ -34,9 +34,9 @@ extension Item {
         }
 
         mutating func set(_ edit: Edit, at stamp: Stamp) {
-            if let title = edit.title { self.title = Register(title, at: stamp) }
-            if let due = edit.due { self.due = Register(due, at: stamp) }
-            if let priority = edit.priority { self.priority = Register(priority, at: stamp) }
+            if let title = edit.title { self.title.merge(Register(title, at: stamp)) }
+            if let due = edit.due { self.due.merge(Register(due, at: stamp)) }
+            if let priority = edit.priority { self.priority.merge(Register(priority, at: stamp)) }
         }
 
         mutating func finish(_ isDone: Bool, at stamp: Stamp) {

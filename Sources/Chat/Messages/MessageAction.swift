@@ -246,6 +246,9 @@ public struct EditMessage: MessageChange, MessageTextAction {
         if content.versions.count >= ChatLimits.editsMax { throw .tooManyEdits }
         return true
     }
+
+    /// A late edit is one of the message's texts, although not the last one.
+    public func isAppliedLate(_ operation: Stamp, to content: Message) -> Bool { true }
 }
 
 /// An action that deletes a message for its user.
@@ -302,6 +305,12 @@ public struct RetractMessage: MessageChange, PlainAction {
         message.retract(at: author.stamp.time)
     }
 
+    /// Done if the message is deleted for everyone and nothing is left to record of the operation.
+    public func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
+        guard content.isRetracted else { return .new }
+        return content.deletedBy.standing(ofAdding: user, by: operation) == .new ? .new : .done
+    }
+
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .empties }
     public var deletes: Bool { true }
@@ -332,6 +341,8 @@ public struct RestoreMessage: MessageChange, PlainAction {
     public func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
         content.deletedBy.standing(ofRemoving: user, by: operation)
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Message) -> Bool { true }
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var growth: ActionGrowth { .settles }

@@ -40,7 +40,7 @@ extension Message {
 
         mutating func setPin(_ pin: Pin, at stamp: Stamp) {
             guard !isRetracted else { return }
-            self.pin = Register(pin, at: stamp)
+            self.pin.merge(Register(pin, at: stamp))
         }
 
         mutating func retract(at time: HybridTimestamp) {

@@ -78,6 +78,10 @@ public struct Blocks: Hashable, Sendable {
         contains(user) ? times.first { $0.user == user }?.since : nil
     }
 
+    /// Returns the latest time of an operation that blocked a user and that no unblocking has seen;
+    /// zero if there is none.
+    func lastBlocked(_ user: UserID) -> HybridTimestamp { users.lastAdded(user) ?? .zero }
+
     /// Returns when a user was last unblocked; nil for a user who was never unblocked.
     func unblocked(_ user: UserID) -> HybridTimestamp? {
         times.first { $0.user == user && $0.unblocked > .zero }?.unblocked

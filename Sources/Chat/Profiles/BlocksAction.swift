@@ -69,6 +69,10 @@ public struct BlockUser: BlocksAction {
         content.standing(ofBlocking: other, by: operation)
     }
 
+    public func isRecorded(over content: Blocks, after time: HybridTimestamp) -> Bool {
+        content.lastBlocked(other) <= time
+    }
+
     public func changeTime(
         in content: Blocks, by user: UserID, after operation: Stamp
     ) -> HybridTimestamp? {
@@ -100,6 +104,8 @@ public struct UnblockUser: BlocksAction {
     public func standing(of operation: Stamp, by user: UserID, in content: Blocks) -> Standing {
         content.standing(ofUnblocking: other, by: operation)
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Blocks) -> Bool { true }
 
     public var growth: ActionGrowth { .settles }
 

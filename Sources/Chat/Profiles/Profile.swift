@@ -65,9 +65,9 @@ public struct Profile: Hashable, Sendable {
     mutating func set(_ edit: Edit, at stamp: Stamp) {
         // An operation that is executed late may have an earlier stamp than the first executed one.
         created = min(created, stamp)
-        if let name = edit.name { nameField = Register(name, at: stamp) }
-        if let email = edit.email { emailField = Register(email, at: stamp) }
-        if let photo = edit.photo { photoField = Register(photo, at: stamp) }
+        if let name = edit.name { nameField.merge(Register(name, at: stamp)) }
+        if let email = edit.email { emailField.merge(Register(email, at: stamp)) }
+        if let photo = edit.photo { photoField.merge(Register(photo, at: stamp)) }
     }
 
     mutating func merge(_ other: Profile) {

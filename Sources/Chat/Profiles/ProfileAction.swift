@@ -65,6 +65,10 @@ public struct SetProfile: ProfileAction {
     }
 
     public func stampsOverwritten(in content: Profile) -> [Stamp?]? { content.stamps(of: edit) }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Profile) -> Bool {
+        overwritesSomeEarly(in: content, operation.time)
+    }
 }
 
 /// An action that sets the profile where there is none: sample data.

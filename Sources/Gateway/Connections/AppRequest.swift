@@ -106,6 +106,18 @@ struct AppRequest {
     }
 }
 
+extension RequestHead {
+    /// The identity and the time that the client has given to the request, in the field
+    /// `Grapevine-Operation`; nil if the request has no such field.
+    var operation: String? {
+        get throws(LineError) {
+            let values = fields.values(of: "grapevine-operation")
+            guard values.count <= 1, values.first?.isEmpty != true else { throw .operationBad }
+            return values.first
+        }
+    }
+}
+
 extension JSONError {
     static let notObject = JSONError(message: "The body has to be an object of JSON")
 }

@@ -94,8 +94,8 @@ struct AppResponse: Sendable {
             head.add("Access-Control-Allow-Methods", allowed ?? "")
             head.add(
                 "Access-Control-Allow-Headers",
-                "Authorization, Content-Type, Grapevine-Token, If-None-Match, If-Range, "
-                    + "Last-Event-ID, Range, X-Request-Id")
+                "Authorization, Content-Type, Grapevine-Operation, Grapevine-Token, "
+                    + "If-None-Match, If-Range, Last-Event-ID, Range, X-Request-Id")
             head.add("Access-Control-Max-Age", "600")
         }
         return head

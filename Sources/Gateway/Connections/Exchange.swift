@@ -106,7 +106,8 @@ extension AppConnection {
             let translated = try route.translate(parameters, by: user, makeID: host.makeID)
             return beginEvents(translated.request, resource, of: user)
         }
-        let translated = try route.translate(parameters, by: user, makeID: host.makeID)
+        let translated = try route.translate(
+            parameters, as: try request.head.operation, by: user, makeID: host.makeID)
         let since = try token.map(AppRequest.sessionToken)
         let exchange = Exchange(
             translated, of: resource, head: request.head,

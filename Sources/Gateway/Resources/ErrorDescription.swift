@@ -21,6 +21,9 @@ private struct DescribedError {
         DescribedError(
             code: 404, name: "NotFound", about: "There is no such thing for this user"),
         DescribedError(
+            code: 408, name: "Untimely",
+            about: "The operation's time is ahead, or older than 10 minutes", isOfWrites: true),
+        DescribedError(
             code: 409, name: "Conflict",
             about: "It exists with other content, or a limit that no waiting changes is reached",
             isOfWrites: true),

@@ -10,6 +10,7 @@ extension JSONWriter {
                 $0.pair("code", error.codeInAPI)
                 $0.pair("reason", error.reason)
                 $0.pair("message", error.messageInAPI)
+                if let now = error.now { $0.pair("now", LineTime.text(now)) }
             }
         }
     }

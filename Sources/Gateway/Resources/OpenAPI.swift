@@ -84,6 +84,9 @@ enum OpenAPI {
             if resource.hasTimes {
                 list.object { $0.pair("$ref", "#/components/parameters/Times") }
             }
+            if resource.takesOperation {
+                list.object { $0.pair("$ref", "#/components/parameters/Operation") }
+            }
         }
     }
 
@@ -206,6 +209,15 @@ enum OpenAPI {
                     $0.list("enum") { $0.write(Option.times.placeholder) }
                 }
             }
+            $0.object("Operation") {
+                $0.pair("name", "Grapevine-Operation")
+                $0.pair("in", "header")
+                $0.pair(
+                    "description",
+                    "The identity and the time that the client gives to the request, the same at "
+                        + "each repetition: <device>.<number>.<time>")
+                $0.object("schema") { $0.pair("type", "string") }
+            }
         }
         writer.object("headers") {
             $0.object("Token") {
@@ -231,6 +243,10 @@ enum OpenAPI {
                         $0.object("code") { $0.pair("type", "integer") }
                         $0.object("reason") { $0.pair("type", "string") }
                         $0.object("message") { $0.pair("type", "string") }
+                        $0.object("now") {
+                            $0.pair("type", "string")
+                            $0.pair("format", "date-time")
+                        }
                     }
                     $0.list("required") {
                         $0.write("code")

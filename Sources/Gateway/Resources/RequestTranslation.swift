@@ -16,10 +16,12 @@ extension Route {
     ///
     /// - Parameters:
     ///   - parameters: the members of the JSON body, or the parameters of the URL query.
+    ///   - operation: the identity and the time that the client has given to the request.
     ///   - makeID: creates the ID of the object that the request creates, if the client omits it.
     /// - Throws: the error of the first parameter that the verb does not permit.
     func translate(
-        _ parameters: [JSONValue.Member], by user: UserID, makeID: () -> String
+        _ parameters: [JSONValue.Member], as operation: String? = nil, by user: UserID,
+        makeID: () -> String
     ) throws(LineError) -> TranslatedRequest {
         let keys = resource.keys
         guard parameters.allSatisfy({ keys.contains($0.name) || isTimes($0) }) else {
@@ -35,6 +37,12 @@ extension Route {
         for option in resource.options { try reader.append(option) }
         for addition in resource.additions { try reader.append(addition) }
         if resource.hasTimes { try reader.append(.times) }
+        if let operation {
+            guard resource.takesOperation else {
+                throw LineError(400, "This request takes no operation")
+            }
+            reader.append(operation: operation)
+        }
         if let key = resource.textKey { try reader.append(textOf: key) }
         let request = try Request(reader.parts, minting: makeID)
         return TranslatedRequest(request: request.ofAPI, newID: reader.newID)
@@ -99,6 +107,8 @@ private struct ParameterReader {
         }
         parts.set(option, to: text)
     }
+
+    mutating func append(operation: String) { parts.set(.operation, to: operation) }
 
     mutating func append(_ addition: HTTPEndpoint.Addition) throws(LineError) {
         if let key = addition.key, try flag(of: key) == true { return }

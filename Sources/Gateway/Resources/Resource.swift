@@ -30,6 +30,8 @@ final class Resource: Sendable {
     let carriers: HTTPEndpoint.Carriers
     /// Whether the URL query may ask for exact times (`times=exact`), also beside a JSON body.
     let hasTimes: Bool
+    /// Whether the client may give the request its identity and time.
+    let takesOperation: Bool
     /// The options of `verb`, with their values, that the node adds to the request; a flag in the
     /// request can leave out some of them.
     let additions: [HTTPEndpoint.Addition]
@@ -75,6 +77,8 @@ final class Resource: Sendable {
         answer = endpoint.answer
         carriers = endpoint.carriers
         hasTimes = verb.options.contains { $0.name == Option.times.name }
+        takesOperation =
+            method != .get && verb.options.contains { $0.name == Option.operation.name }
         keys =
             sources.compactMap(\.key) + options.map(\.name) + additions.compactMap(\.key)
             + (textKey.map { [$0] } ?? [])

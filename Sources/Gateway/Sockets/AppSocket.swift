@@ -286,8 +286,8 @@ extension AppConnection {
             try route.checkEmail(in: parameters, of: signedIn?.access)
             try admitGuests(in: parameters, by: socket.user)
             let emails = try route.emails(in: parameters)
-            if emails.isEmpty {
-                try submit(route, parameters, for: id, of: socket)
+            if emails.isEmpty || message.operation != nil {
+                try submit(route, parameters, as: message.operation, for: id, of: socket)
             } else {
                 try find(emails, for: id, route, parameters, of: socket)
             }
@@ -298,9 +298,11 @@ extension AppConnection {
 
     /// Submits a WebSocket request to the session, and stores its ID until the response arrives.
     private func submit(
-        _ route: Route, _ parameters: [JSONValue.Member], for id: JSONValue, of socket: Socket
+        _ route: Route, _ parameters: [JSONValue.Member], as operation: String? = nil,
+        for id: JSONValue, of socket: Socket
     ) throws(LineError) {
-        let translated = try route.translate(parameters, by: socket.user, makeID: host.makeID)
+        let translated = try route.translate(
+            parameters, as: operation, by: socket.user, makeID: host.makeID)
         if route.resource.verb.name == "VIEWING" {
             let shows = parameters.contains { $0.name == "conversation" }
             socket.viewings.note(

@@ -2,12 +2,15 @@ import HTTP
 import JSON
 import LineProtocol
 
-/// A request on a WebSocket: a JSON object with the keys `id`, `method`, `path` and `body`.
+/// A request on a WebSocket: a JSON object with the keys `id`, `method`, `path`, `operation` and
+/// `body`.
 struct SocketMessage {
     private(set) var id: JSONValue?
     private var method: JSONValue?
     private var path: JSONValue?
     private var body: JSONValue?
+    /// The identity and the time that the client has given to the request.
+    private(set) var operation: String?
     private var hasOther = false
 
     /// - Throws: 400 for a message that is no JSON object.
@@ -27,6 +30,11 @@ struct SocketMessage {
             case "method": method = member.value
             case "path": path = member.value
             case "body": body = member.value
+            case "operation":
+                guard case .text(let text) = member.value, !text.isEmpty else {
+                    throw .operationBad
+                }
+                operation = text
             default: hasOther = true
             }
         }
@@ -36,7 +44,7 @@ struct SocketMessage {
     /// or the parameters of its URL query.
     func route() throws(LineError) -> (Route, [JSONValue.Member]) {
         guard !hasOther else {
-            throw LineError(400, "The keys of a request are id, method, path and body")
+            throw LineError(400, "The keys of a request are id, method, path, operation and body")
         }
         var name = Method.get
         if case .text(let text)? = method { name = Method(rawValue: text) }

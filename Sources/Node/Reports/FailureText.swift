@@ -40,6 +40,7 @@ extension ShardFailure: CustomStringConvertible {
         case .overloaded: "too many requests wait for other nodes"
         case .unsupported: "the node that was asked is of an earlier version"
         case .clock(let offset): ClusterTime.sentence(offset)
+        case .untimely: "the client has given it a time that is too early or too late"
         case .store(let failure): failure.description
         case .badFrame(let error): "unreadable document: \(error)"
         }

@@ -54,7 +54,9 @@ struct Forward: Sendable {
     /// The request to send to the next target; a write that was sent before is marked if an earlier
     /// target may have executed it.
     var next: PeerRequest.Request {
-        guard case .write(let operation, let level, _) = request, wasSent else { return request }
+        guard case .write(let operation, let level, let attempt) = request, wasSent,
+            attempt != .client
+        else { return request }
         return .write(operation, level, mayBeDone ? .again : .first)
     }
 

@@ -257,7 +257,9 @@ extension Node {
     ///
     /// The target has executed neither the write nor the later forwards of the shard.
     private func raise(_ number: UInt64, on forward: Forward, above time: HybridTimestamp) {
-        guard !forward.mayBeDone, forward.raises < Forwards.raisesMax else {
+        guard !forward.mayBeDone, forward.request.mayBeRaised,
+            forward.raises < Forwards.raisesMax
+        else {
             forwards.update(number) { $0.mayBeDone = true }
             return finishForward(number, with: .failed(.unanswered), nil)
         }
@@ -319,7 +321,7 @@ extension ShardFailure {
     /// Whether the failure is due to the member that was asked, so that another member may succeed.
     var isOfItsMember: Bool {
         switch self {
-        case .refused, .stale: false
+        case .refused, .stale, .untimely: false
         case .notReady, .unreachable, .unanswered, .behind, .overloaded, .clock, .store, .badFrame:
             true
         case .unsupported: true
@@ -330,7 +332,8 @@ extension ShardFailure {
     /// reached another owner before the failure.
     var isUndone: Bool {
         switch self {
-        case .refused, .notReady, .behind, .overloaded, .clock, .unsupported, .stale: true
+        case .refused, .notReady, .behind, .overloaded, .clock, .unsupported, .stale, .untimely:
+            true
         case .unreachable, .unanswered, .store, .badFrame: false
         }
     }

@@ -77,6 +77,7 @@ extension Node {
         if mutation.key.kind == .signing, let action = mutation.action as? Signing.Action {
             return refusalOfClock ?? change(action, for: slot)
         }
+        if let requested = mutation.stamp, let refusal = refusal(of: requested) { return refusal }
         var senders = BlockedSenders.none
         if mutation.dependsOnOthers,
             let reply = checkBlocks(
@@ -107,15 +108,26 @@ extension Node {
         after unsettled: Unsettled
     ) -> Reply {
         if let refusal = refusalOfClock { return refusal }
-        let partition = mutation.partition
+        let (partition, requested) = (mutation.partition, mutation.stamp)
         let typist = typing.isIdle ? nil : copy mutation
         let operation = Operation(
-            mutation, nextOperation(), after: unsettled, without: senders)
+            mutation, requested ?? nextOperation(), after: unsettled, without: senders)
+        let attempt: PeerRequest.Attempt =
+            requested != nil ? .client : isMinted ? .minted : .first
         let handling = handle(
-            .write(operation, level, isMinted ? .minted : .first), in: partition, for: slot,
-            having: sessionVectors)
+            .write(operation, level, attempt), in: partition, for: slot, having: sessionVectors)
         if let typist { endTyping(by: typist, handling, for: slot) }
         return handling
+    }
+
+    /// The reply to a write whose client has given it a time that is too early or too late; nil if
+    /// the write may be executed.
+    private func refusal(of requested: Stamp) -> Reply? {
+        let wall = wallTime
+        let timeliness = wall.timeliness(of: requested.time)
+        guard timeliness != .inTime else { return nil }
+        return .here(
+            .failed(.untimely(timeliness, now: wall.milliseconds)), isSettled: true)
     }
 
     package func handle(

@@ -473,7 +473,7 @@ extension ShardFailure {
             .store(.badIndex), .store(.locked):
             true
         case .unsupported: true
-        case .refused, .badFrame, .stale, .store(.full), .store(.failed): false
+        case .refused, .badFrame, .stale, .untimely, .store(.full), .store(.failed): false
         }
     }
 }

@@ -32,13 +32,17 @@ package struct PeerRequest: Hashable, Sendable {
         case first = 2
         /// Another member may have executed the write without having answered.
         case again = 3
+        /// The client has given the operation its identity and time, and may have sent it before to
+        /// any node, which may execute it later.
+        case client = 4
 
         /// Whether the operation may get another time, because no attempt can have been executed.
         package var mayBeRaised: Bool {
             #if PlantedBugs
                 if PlantedBug.secondTimeGiven.isOn { return true }
+                if PlantedBug.lateOperationRaised.isOn, self == .client { return true }
             #endif
-            return self != .again
+            return self == .minted || self == .first
         }
     }
 
@@ -120,9 +124,13 @@ extension PeerRequest: WireValue {
             writer.write(1)
             operation.encode(into: &writer)
             level.encode(into: &writer)
-            writer.write(attempt.rawValue)
-            // Earlier versions ignore all bytes after the values that they decode.
-            if !operation.senders.isEmpty { operation.senders.encode(into: &writer) }
+            // For earlier versions, an operation of a client's is a repetition. They ignore all
+            // bytes after the values that they decode.
+            let isOfClient = attempt == .client
+            writer.write((isOfClient ? .again : attempt).rawValue)
+            guard isOfClient || !operation.senders.isEmpty else { return }
+            operation.senders.encode(into: &writer)
+            if isOfClient { writer.write(true) }
         case .read(let query, let user):
             writer.write(2)
             query.encode(into: &writer)
@@ -169,13 +177,14 @@ extension PeerRequest.Request {
         case 1:
             var operation = try Operation(from: &reader)
             let level = try AckLevel(from: &reader)
-            guard let attempt = PeerRequest.Attempt(rawValue: try reader.readByte()) else {
+            guard var attempt = PeerRequest.Attempt(rawValue: try reader.readByte()) else {
                 throw .invalid("an attempt")
             }
             guard attempt != .minted || operation.mutation.action.mayBeMinted else {
                 throw .invalid("an id that was just made")
             }
             if !reader.isAtEnd { operation.senders = try BlockedSenders(from: &reader) }
+            if !reader.isAtEnd, try reader.readFlag() { attempt = .client }
             self = .write(operation, level, attempt)
         case 2:
             var query = try AnyQuery(from: &reader)

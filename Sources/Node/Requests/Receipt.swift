@@ -109,6 +109,10 @@ extension ShardFailure: WireValue {
         case .stale(let time):
             writer.write(14)
             time.encode(into: &writer)
+        case .untimely(let timeliness, let now):
+            writer.write(15)
+            writer.write(timeliness.rawValue)
+            writer.write(varint: now)
         case .store(.full): writer.write(3)
         case .store(.badRecord(let key)):
             writer.write(4)
@@ -145,6 +149,11 @@ extension ShardFailure: WireValue {
         case 12: self = .store(.badIndex)
         case 13: self = .store(.locked)
         case 14: self = .stale(try HybridTimestamp(from: &reader))
+        case 15:
+            guard let timeliness = Timeliness(rawValue: try reader.readByte()) else {
+                throw .invalid("a judgement on a time")
+            }
+            self = .untimely(timeliness, now: try reader.readVarint())
         default: throw .unknown
         }
     }

@@ -27,6 +27,11 @@ package enum ShardFailure: Error, Hashable, Sendable {
     /// Clients never receive this failure: the client's node repeats the request with a greater
     /// time, or replies that the request may have been executed.
     case stale(HybridTimestamp)
+    /// The client has given the operation a time that is too early or too late, so that it is not
+    /// executed.
+    ///
+    /// - now: the node's wall clock, in milliseconds since 1970.
+    case untimely(Timeliness, now: UInt64)
     /// The member cannot read the request or its document, since they are of a later version.
     case unsupported
 }

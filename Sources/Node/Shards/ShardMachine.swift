@@ -101,6 +101,7 @@ extension ShardMachine {
     ) throws(ShardFailure) -> Accepted {
         guard replica.mayAnswer else { throw .notReady }
         let mutation = operation.mutation
+        if attempt == .client { try checkTime(of: operation, in: world) }
         let conversation = try mutation.conversation.flatMap { id throws(ShardFailure) in
             try find(.conversation(id), in: world)
         }
@@ -113,9 +114,10 @@ extension ShardMachine {
         let chat = conversation?.document.conversation
         let files = try files(besides: target?.document, of: mutation, in: world)
         let reached = try position(reachedBy: operation, attempt, in: chat, world)
-        let isChange = try judge(
+        let effect = try judge(
             operation, attempt, conversation: chat, target: target?.document, reached: reached,
             files: files.map { $0.found?.document.file }, in: world)
+        let isChange = effect == .change
         var findings = ParticipantFindings()
         var unread: Int?
         if mutation.action.marking != nil {
@@ -127,15 +129,20 @@ extension ShardMachine {
         guard isChange else {
             let context = (target ?? conversation)?.document.changedBy ?? Context()
             wait(slot, storing: context, level: level, in: world)
-            return Accepted(
-                document: target?.document,
-                receipt: Receipt(
-                    of: operation, document: target?.document, context: context, unread: unread,
-                    isRepeated: true))
+            var receipt = Receipt(
+                of: operation, document: target?.document, context: context, unread: unread,
+                isRepeated: true)
+            if effect == .superseded {
+                // A mark, or a part to hide, of an earlier invitation is shown nowhere.
+                let isOfInvitation = mutation.action.marking != nil || mutation.action.hides
+                receipt.changedAt = isOfInvitation ? nil : operation.stamp.time
+            }
+            return Accepted(document: target?.document, receipt: receipt)
         }
         if mutation.action.hides {
             findings.hidden = Hidden(
-                invitation: chat?.invitation(of: mutation.user), vector: replica.current.vector)
+                invitation: chat?.invitation(of: mutation.user),
+                vector: try vectorToHide(by: operation, attempt, in: world))
         }
         try checkSize(of: mutation, over: target, hiding: findings.hidden)
         let (document, dot, changed) = write(

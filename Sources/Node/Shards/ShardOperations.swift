@@ -5,15 +5,24 @@ import Wire
 
 /// The execution of operations that another node may have executed already, or that arrive late.
 extension ShardMachine {
-    /// Returns whether the operation changes anything; throws if it must not be executed.
+    /// The effect of an operation that is accepted.
+    enum Effect {
+        case change
+        /// The state is as requested already.
+        case none
+        /// The client's operation is earlier than what is there, and keeps its time.
+        case superseded
+    }
+
+    /// Returns the operation's effect; throws if it must not be executed.
     mutating func judge(
         _ operation: Operation, _ attempt: PeerRequest.Attempt, conversation: Conversation?,
         target: Document?, reached: HistoryPosition?, files: [File?] = [], in world: ShardWorld
-    ) throws(ShardFailure) -> Bool {
+    ) throws(ShardFailure) -> Effect {
         let mutation = operation.mutation
-        let standing = mutation.standing(of: operation.stamp, in: target)
+        let standing = standing(of: operation, attempt, conversation: conversation, target: target)
         // The operation was executed before, or is superseded by a later operation of its process.
-        guard standing != .done else { return false }
+        guard standing != .done || isPlantedToJudge(attempt) else { return .none }
         try checkDeviceCount(for: mutation, over: target, in: world)
         var isChange: Bool
         do {
@@ -29,22 +38,49 @@ extension ShardMachine {
             }
             isChange = true
         }
+        if standing == .full {
+            guard !isChange else { throw .refused(.documentFull) }
+            return .none
+        }
         if !isChange {
             // The operation must nevertheless leave a record, which late operations find on this
             // node or where an earlier attempt was executed.
             isChange =
-                try isRecorded(operation, over: target)
+                try isRecorded(operation, attempt, over: target)
                 || (attempt == .again && (mutation.isInvitation || mutation.isDeparture))
         }
-        if isChange, case .stale(let time) = standing, !isPlantedToWriteStale { throw .stale(time) }
-        return isChange
+        guard isChange, case .stale(let time) = standing, !isPlantedToWriteStale else {
+            return isChange ? .change : .none
+        }
+        guard attempt == .client, !isPlantedToRaiseLate else { throw .stale(time) }
+        return mutation.isAppliedLate(operation.stamp, to: target) ? .change : .superseded
     }
 
+    private func standing(
+        of operation: Operation, _ attempt: PeerRequest.Attempt, conversation: Conversation?,
+        target: Document?
+    ) -> Standing {
+        let (mutation, stamp) = (operation.mutation, operation.stamp)
+        let standing = mutation.standing(of: stamp, in: target)
+        guard attempt == .client, standing != .done,
+            mutation.action.marking != nil || mutation.action.hides,
+            let invitation = conversation?.invitation(of: mutation.user),
+            stamp.time < invitation.time
+        else { return standing }
+        return .stale(invitation.time)
+    }
+
+    /// A client's own operation is recorded wherever one of its earlier operations may arrive.
     private func isRecorded(
-        _ operation: Operation, over target: Document?
+        _ operation: Operation, _ attempt: PeerRequest.Attempt, over target: Document?
     ) throws(ShardFailure) -> Bool {
+        var ofClient = attempt == .client ? operation.stamp.time : .zero
+        #if PlantedBugs
+            if PlantedBug.sameValueUnrecorded.isOn { ofClient = .zero }
+        #endif
         do throws(Refusal) {
-            return try operation.mutation.isRecorded(over: target, after: operation.unsettled)
+            return try operation.mutation.isRecorded(
+                over: target, after: max(operation.unsettled.time, ofClient))
         } catch {
             throw .refused(error)
         }
@@ -66,15 +102,21 @@ extension ShardMachine {
             return nil
         }
         // Reading or hiding before an invitation has no effect after the invitation.
-        if let invitation = chat?.invitation(of: mutation.user), time < invitation.time {
+        if attempt != .client, let invitation = chat?.invitation(of: mutation.user),
+            time < invitation.time
+        {
             throw .stale(invitation.time)
         }
         if case .message(let id)? = mutation.action.marking {
             return try find(.message(id, in: conversation), in: world)?.document.historyPosition
         }
         // Hiding applies to all messages on this node; if a message is later than the operation,
-        // the operation is not executed.
-        let isBounded = attempt == .again && !isHiding
+        // the operation is not executed, or hides none of the later messages.
+        guard attempt != .client || !isHiding else { return nil }
+        var isBounded = (attempt == .again || attempt == .client) && !isHiding
+        #if PlantedBugs
+            if PlantedBug.lateMarkUnbounded.isOn, attempt == .client { isBounded = false }
+        #endif
         let page = HistoryPage(isBounded ? .before(.start(of: time.next)) : .newest, limit: 1)
         var newest: HistoryPosition?
         let pending = pendingMessages(of: conversation)
@@ -82,11 +124,44 @@ extension ShardMachine {
             newest = $0.historyPosition
             return false
         }
-        if let newest, time < newest.time { throw .stale(newest.time) }
+        if let newest, time < newest.time, attempt != .client { throw .stale(newest.time) }
         return newest
     }
 
-    /// Returns the stamp that the client's node has given to the operation.
+    /// The most messages later than a client's request to hide a conversation that the request
+    /// leaves out.
+    private static let laterMessagesMax = 1_000
+
+    /// Returns the vector of the messages that an operation hides: everything that this node holds,
+    /// without what followed a client's operation.
+    ///
+    /// Of each replica id, everything from the first later message on is left out: what a replica
+    /// executed after that message, it executed after the operation.
+    mutating func vectorToHide(
+        by operation: Operation, _ attempt: PeerRequest.Attempt, in world: ShardWorld
+    ) throws(ShardFailure) -> Vector {
+        var vector = replica.current.vector
+        guard attempt == .client, let conversation = operation.mutation.conversation else {
+            return vector
+        }
+        #if PlantedBugs
+            if PlantedBug.lateHideTakesAll.isOn { return vector }
+        #endif
+        let later = HistoryPage(
+            .after(.start(of: operation.stamp.time.next)), limit: Self.laterMessagesMax + 1)
+        var count = 0
+        try walk(later, of: conversation, among: pendingMessages(of: conversation), in: world) {
+            for dot in $0.sendings { vector.remove(from: dot) }
+            count += 1
+            return count <= Self.laterMessagesMax
+        }
+        guard count <= Self.laterMessagesMax else {
+            throw .untimely(.closing, now: world.judge.wall.milliseconds)
+        }
+        return vector
+    }
+
+    /// Returns the stamp that the client, or the client's node, has given to the operation.
     mutating func stamp(
         of operation: Operation, executedAs dot: Dot, over target: Document?, in world: ShardWorld
     ) -> Stamp {
@@ -102,6 +177,32 @@ extension ShardMachine {
             }
         #endif
         return stamp
+    }
+
+    /// Throws if a client's operation is so old that other nodes may answer that no node executes
+    /// it any more, or if its time is ahead.
+    func checkTime(of operation: Operation, in world: ShardWorld) throws(ShardFailure) {
+        let wall = world.judge.wall
+        let timeliness = wall.timeliness(of: operation.stamp.time)
+        guard timeliness != .inTime else { return }
+        throw .untimely(
+            timeliness == .expired ? .closing : timeliness, now: wall.milliseconds)
+    }
+
+    private func isPlantedToJudge(_ attempt: PeerRequest.Attempt) -> Bool {
+        #if PlantedBugs
+            return PlantedBug.repetitionJudged.isOn && attempt == .client
+        #else
+            return false
+        #endif
+    }
+
+    private var isPlantedToRaiseLate: Bool {
+        #if PlantedBugs
+            return PlantedBug.lateOperationRaised.isOn
+        #else
+            return false
+        #endif
     }
 
     private var isPlantedToWriteStale: Bool {

@@ -19,7 +19,7 @@ import Wire
             .list(AnyQuery(UnreadQuery()), alice, []),
             .copies(ShardID(7), Vector()),
         ]
-        + PeerRequest.Attempt.allCases.flatMap { attempt in
+        + [PeerRequest.Attempt.minted, .first, .again].flatMap { attempt in
             [AckLevel.local, .majority, .all].map { level in
                 .write(operation(send("m1"), after: earlier), level, attempt)
             }
@@ -35,6 +35,17 @@ import Wire
         #expect(try PeerRequest.decode(part.encoded) == part)
         #expect(try PeerRequest.decode(whole.encoded) == whole)
         #expect(part.encoded.starts(with: whole.encoded))
+    }
+
+    @Test func `earlier versions read an operation of a client's as a repetition`() throws {
+        func request(_ attempt: PeerRequest.Attempt) -> PeerRequest {
+            let write = operation(send("m1"), after: Self.earlier)
+            return PeerRequest(
+                number: 3, round: 4, deadline: 70, request: .write(write, .majority, attempt))
+        }
+        let ofClient = request(.client)
+        #expect(try PeerRequest.decode(ofClient.encoded) == ofClient)
+        #expect(ofClient.encoded.starts(with: request(.again).encoded))
     }
 
     private static let earlier = {

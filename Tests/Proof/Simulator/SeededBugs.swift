@@ -89,6 +89,12 @@ package struct SeededBug: Hashable, Sendable {
                 [.kept, .claims, .deleted, .equal]
             case .operationTimedByExecutor, .secondTimeGiven, .staleWritten:
                 [.kept, .claims, .oneChange, .judgedOnce]
+            case .expiredExecuted: [.times]
+            case .lateHideTakesAll: [.deleted]
+            case .lateMarkUnbounded: [.claims]
+            case .lateOperationRaised: [.oneChange]
+            case .lateRemovalUnrecorded, .sameValueUnrecorded: [.kept]
+            case .repetitionJudged: [.judgedOnce, .oneChange]
             // A version claim is confirmed, too.
             case .claimFromMemory: [.claims, .kept]
             case .claimsUnited, .laterBlockCounts, .lateDoneCounts, .laterCreationJoins,

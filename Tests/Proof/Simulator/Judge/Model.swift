@@ -129,7 +129,9 @@ struct Model {
         let all = entriesThatCount.compactMap { entry -> ParticipantChange? in
             let (stamp, user) = (entry.operation, entry.mutation.user)
             if entry.mutation.isDeparture {
-                guard known(to: entry).participants.contains(user) else { return nil }
+                guard known(to: entry).participants.contains(user),
+                    !known(to: entry, with: true).participants.contains(user)
+                else { return nil }
                 return ParticipantChange(stamp: stamp, kind: .left, user: user, by: user)
             }
             guard let invitation = entry.mutation.action as? InviteUser,
@@ -141,9 +143,11 @@ struct Model {
         return Array(Set(all).sorted(by: >).prefix(ParticipantChanges.countMax))
     }
 
-    /// The document as the node saw it that made a change.
-    private func known(to entry: Ledger.Entry) -> Model {
-        Model(of: key, entries: entries.filter(entry.knew))
+    /// The document as the node saw it that made a change, without the change or with it.
+    private func known(to entry: Ledger.Entry, with change: Bool = false) -> Model {
+        Model(
+            of: key, entries: entries.filter { entry.knew(of: $0) || change && $0.dot == entry.dot }
+        )
     }
 
     /// Whether an archiving exists that no unarchiving undid.

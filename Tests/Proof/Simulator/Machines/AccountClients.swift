@@ -172,7 +172,7 @@ extension World {
         try stored(mutation.key, in: shard, at: node)?.credentials?.account(of: mutation.user)
     }
 
-    private func stored(
+    func stored(
         _ key: DocumentKey, in shard: Int, at node: SimNode
     ) throws(Violation) -> Document? {
         guard let stored = node.disk.state.shards[shard].documents[key] else { return nil }

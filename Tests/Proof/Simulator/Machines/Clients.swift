@@ -93,6 +93,8 @@ struct Request {
     let shard: Int
     let kind: Kind
     let askedAt: UInt64
+    /// The operation, if the client's device has numbered it.
+    var ofDevice: Stamp?
     var state = State.open
 }
 
@@ -146,6 +148,9 @@ extension World {
             clients.sessions[index].undoing = nil
             return try undo(mutation, index, at: node)
         }
+        if plan.hasDevices, deviceRandom.chance(percent: 50) {
+            return try actAsDevice(index, at: node)
+        }
         let draw = workRandom.below(100)
         if draw < 22 {
             try ask(index, at: node)
@@ -166,7 +171,7 @@ extension World {
 
     // MARK: Writes
 
-    private func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
+    func mutation(by user: UserID) -> (Mutation, isFresh: Bool) {
         if plan.hasAccounts, accountRandom.chance(percent: 30) { return (accountChange(), false) }
         if plan.hasFiles, fileRandom.chance(percent: 30) { return (fileChange(by: user), false) }
         if plan.hasBlocks, blockRandom.chance(percent: 15) { return (blockChange(by: user), false) }
@@ -361,6 +366,7 @@ extension World {
         case .notReady: coverage.count("not ready")
         case .behind: coverage.count("behind")
         case .stale: coverage.count("stale")
+        case .untimely(let timeliness, _): coverage.count("untimely: \(timeliness)")
         case .store(.badRecord), .store(.badIndex):
             noticeBadDocuments(node, shell)
         case .store(let failure):

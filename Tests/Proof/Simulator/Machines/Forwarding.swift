@@ -113,7 +113,7 @@ extension World {
     }
 
     /// Whether a node would execute a request for a shard now.
-    private func answers(_ shard: Int, at node: SimNode) -> Bool {
+    func answers(_ shard: Int, at node: SimNode) -> Bool {
         guard let shell = node.shell, !shell.isUnwell, shell.isHeld[shard] else { return false }
         return node.pausedUntil <= now && shell.machines[shard].replica.isReady
     }
@@ -185,7 +185,7 @@ extension World {
         return nil
     }
 
-    private func onExecuted(
+    func onExecuted(
         _ accepted: ShardMachine.Accepted, _ submission: Submission, _ node: SimNode,
         _ shell: Shell, _ reader: SimNode?
     ) throws(Violation) {

@@ -67,6 +67,12 @@ package struct Plan: Hashable, Sendable {
         return random.chance(percent: 30) && !KeptSeeds.machinesBeforeBlocks.contains(seed)
     }
 
+    /// Whether clients number and time their operations themselves; as with accounts.
+    package var hasDevices: Bool {
+        var random = SeededRandom(seed: seed, stream: 23)
+        return random.chance(percent: 40) && !KeptSeeds.machinesBeforeBlocks.contains(seed)
+    }
+
     /// The nodes that are no members at the start.
     var joiners: Set<Int> { Set(faults.lazy.filter { $0.kind == .join }.map(\.node)) }
 

@@ -91,6 +91,7 @@ extension World {
         // In half of the runs all nodes restart; in the others, old connections live on.
         if netRandom.chance(percent: 50) { for node in nodes { try crash(node) } }
         // Before the nodes hear from each other again, they execute the late requests.
+        passTimeOfDevices()
         try arriveAllLate()
         heal()
         for node in nodes { scrub(node) }
@@ -204,6 +205,7 @@ extension World {
         }
         for node in nodes { try checkViews(at: node) }
         try checkEndedSignIns()
+        try checkWishes()
         countConflicts()
         quiet.isOver = true
     }

@@ -56,6 +56,7 @@ extension World {
         ledger.noteAcknowledged(context, of: key, on: max(1, stored.on))
         noteDeletion(mutation, mutation.key, context, shard, node)
         if mutation.action.signInEnded != nil { noteToldEnd(of: mutation) }
+        noteWish(of: requests[number], mutation)
         onReply(to: number)
     }
 

@@ -16,6 +16,9 @@ struct Submission {
     let lost: [ProcessCounter]
 
     var mutation: Mutation { operation.mutation }
+
+    /// Whether the client's device has numbered the operation.
+    var isOfDevice: Bool { operation.stamp.process.isOfDevice }
 }
 
 /// The checks that are made when a node accepts a mutation.
@@ -32,6 +35,7 @@ extension World {
             12, fresh.first?.seq ?? 0,
             "\(node.name) takes \(mutation.user) \(mutation.words)")
         try checkNotBehind(node, submission.shard, shell)
+        if submission.isOfDevice { try checkLate(accepted, submission, node) }
         coverage.count((accepted.receipt.isRepeated ? "repeated " : "") + mutation.action.verb)
         var stored = changedBy
         if !accepted.receipt.isRepeated {
@@ -55,7 +59,8 @@ extension World {
             Request(
                 session: session, user: mutation.user, address: shell.address,
                 shard: submission.shard,
-                kind: .write(stored, awaitedKey(of: mutation, document), mutation), askedAt: now))
+                kind: .write(stored, awaitedKey(of: mutation, document), mutation), askedAt: now,
+                ofDevice: submission.isOfDevice ? submission.operation.stamp : nil))
     }
 
     /// Returns the document whose changes a write's reply waits for: its own, or the conversation's

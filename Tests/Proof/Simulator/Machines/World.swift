@@ -49,8 +49,11 @@ final class World {
     var accountRandom: SeededRandom
     var fileRandom: SeededRandom
     var blockRandom: SeededRandom
+    var deviceRandom: SeededRandom
 
     var clients: Clients
+    /// The devices of the clients that number their operations, by session.
+    var devices: [Int: DeviceClient] = [:]
     var requests: [Request] = []
     /// Requests that are still under way although nobody waits for their replies any more.
     var late: [Forward] = []
@@ -69,6 +72,7 @@ final class World {
         accountRandom = SeededRandom(seed: plan.seed, stream: 18)
         fileRandom = SeededRandom(seed: plan.seed, stream: 20)
         blockRandom = SeededRandom(seed: plan.seed, stream: 22)
+        deviceRandom = SeededRandom(seed: plan.seed, stream: 24)
         conditions = NetworkConditions(nodes: plan.nodes)
         clients = Clients(plan, &workRandom)
         names = (0..<plan.nodes).map { NodeName(checked: "n\($0 + 1)") }
