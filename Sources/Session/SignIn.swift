@@ -99,19 +99,20 @@ struct SignIn: Sendable {
         guard user != nil, case .write(let mutation, let isMinted, let times) = request else {
             return request
         }
-        let action: any DocumentAction
+        let made: Mutation
         switch mutation.key.kind {
         case .device:
             guard let register = mutation.action as? RegisterDevice else { return request }
-            action = RegisterDevice(register.token, DeviceRegistration(signIn: ofUser))
+            made = mutation.with(
+                RegisterDevice(register.token, DeviceRegistration(signIn: ofUser)))
         case .conversation:
             guard let create = mutation.action as? CreateConversation else { return request }
-            action = CreateConversation(
-                participants: create.participants, title: create.title, isByAccount: true)
+            made = mutation.with(
+                CreateConversation(
+                    participants: create.participants, title: create.title, isByAccount: true))
         default: return request
         }
-        return .write(
-            Mutation(action, at: mutation.key, by: mutation.user), isMinted: isMinted, times: times)
+        return .write(made, isMinted: isMinted, times: times)
     }
 
     /// Handles a request other than `AUTH` from a client that has not signed in.

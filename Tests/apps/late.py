@@ -37,6 +37,8 @@ BLOCK = ("BLOCKUSER {u} bob", "PUT", "blocks/bob", None)
 UNBLOCK = ("UNBLOCKUSER {u} bob", "DELETE", "blocks/bob", None)
 DONE = ("ACTION DONE {u} i{u}", "PUT", "items/i{u}/done", None)
 UNDONE = ("ACTION UNDONE {u} i{u}", "DELETE", "items/i{u}/done", None)
+ADD = ("ACTION ADD {u} id=j{u} tea", "POST", "items", {"id": "j{u}", "title": "tea"})
+DROP_ADDED = ("ACTION DELETE {u} j{u}", "DELETE", "items/j{u}", None)
 DROP = ("ACTION DELETE {u} i{u}", "DELETE", "items/i{u}", None)
 RETRACT = ("DELETE {c} m1 {u} for=everyone", "DELETE", "conversations/{c}/messages/m1?for=everyone", None)
 HIDE_CHAT = ("HIDECHAT {c} {u}", "DELETE", "conversations/{c}", None)
@@ -76,7 +78,7 @@ WISHES = [
     (edit("one"), RETRACT, MESSAGE), (HIDE, RESTORE, LIST), (RESTORE, HIDE, LIST),
     (ARCHIVE, UNARCHIVE, CHAT), (UNARCHIVE, ARCHIVE, CHAT), (BLOCK, UNBLOCK, "BLOCKED {u}"),
     (UNBLOCK, BLOCK, "BLOCKED {u}"), (DONE, UNDONE, ITEM), (UNDONE, DONE, ITEM),
-    (DONE, DROP, "ACTIONS {u}"), (title("one"), title("two"), ITEM),
+    (DONE, DROP, "ACTIONS {u}"), (ADD, DROP_ADDED, "ACTIONS {u}"), (title("one"), title("two"), ITEM),
     (profile("One"), profile("Two"), "PROFILE {u}"), (read("m1"), read("m2"), MARKS),
     (read("m1", "delivered"), read("m2", "delivered"), MARKS), (device("t1"), REMOVE, DEVICES),
     (REMOVE, device("t2"), DEVICES), (invite("carol"), LEAVE, "CHAT {c} bob"),
@@ -113,8 +115,13 @@ class Case:
         if write[0].startswith("SEND"):
             return self.filled(write[0])
         words = self.filled(write[0]).split(" ")
-        text = 4 if write[0].startswith("EDIT") else len(words)
+        text = 4 if write[0].startswith(("EDIT", "ACTION ADD")) else len(words)
         return " ".join(words[:text] + ["op=" + stamp] + words[text:])
+
+    def request(self, write):
+        _, method, path, body = write
+        filled = {key: self.filled(text) for key, text in body.items()} if body else None
+        return method, self.filled(path), filled
 
     def send_late(self, node, stamp):
         """Sends the first wish to a node that stands still; the bytes wait in its socket."""
@@ -122,16 +129,15 @@ class Case:
             self.waiting = socket.create_connection(("127.0.0.1", node.admin))
             self.waiting.sendall((self.line(self.first, stamp) + "\n").encode())
             return
-        _, method, path, body = self.first
+        method, path, body = self.request(self.first)
         if self.way == "socket":
-            request = {"id": 1, "method": method, "path": "/v1/" + self.filled(path),
-                       "operation": stamp}
+            request = {"id": 1, "method": method, "path": "/v1/" + path, "operation": stamp}
             self.waiting.send(json.dumps(request | ({"body": body} if body else {})))
             return
         data = json.dumps(body) if body else ""
         self.waiting = socket.create_connection(("127.0.0.1", node.http))
         self.waiting.sendall((
-            f"{method} /v1/{self.filled(path)} HTTP/1.1\r\nHost: localhost\r\n"
+            f"{method} /v1/{path} HTTP/1.1\r\nHost: localhost\r\n"
             f"Authorization: Bearer {self.bearer}\r\nGrapevine-Operation: {stamp}\r\n"
             f"Content-Length: {len(data)}\r\n\r\n{data}").encode())
 
@@ -151,10 +157,9 @@ class Case:
             answer = node.ask(self.line(write, stamp))[-1]
             assert answer.startswith("OK"), (self.line(write, stamp), answer)
             return
-        _, method, path, body = write
-        app = App(node, self.user)
+        method, path, body = self.request(write)
         headers = {} if write[0].startswith("SEND") else {"Grapevine-Operation": stamp}
-        app.request(method, self.filled(path), body, headers=headers)
+        App(node, self.user).request(method, path, body, headers=headers)
 
 
 def round_of(cluster, number):

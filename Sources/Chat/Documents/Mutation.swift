@@ -27,15 +27,23 @@ public final class Mutation: Sendable {
         stamp = nil
     }
 
-    private init(_ mutation: Mutation, as stamp: Stamp) {
+    private init(_ mutation: Mutation, action: any DocumentAction, as stamp: Stamp?) {
         key = mutation.key
         user = mutation.user
-        action = mutation.action
+        self.action = action
         self.stamp = stamp
     }
 
     /// Returns the mutation as the client's operation with this identity and time.
-    public func requested(as stamp: Stamp) -> Mutation { Mutation(self, as: stamp) }
+    public func requested(as stamp: Stamp) -> Mutation {
+        Mutation(self, action: action, as: stamp)
+    }
+
+    /// Returns the same request with another action on the same kind of document.
+    public func with(_ action: some DocumentAction) -> Mutation {
+        precondition(key.kind == type(of: action).Content.kind, "an action has a kind of document")
+        return Mutation(self, action: action, as: stamp)
+    }
 
     /// Who makes the changes that no user makes.
     public static let cluster = UserID(checked: "cluster")
