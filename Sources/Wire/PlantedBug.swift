@@ -10,6 +10,7 @@
         case causeForgotten = "cause-forgotten"
         case claimFromMemory = "claim-from-memory"
         case claimsUnited = "claims-united"
+        case clientStampIgnored = "client-stamp-ignored"
         case clockFollowsAny = "clock-follows-any"
         case confirmationOutlivesConnection = "confirmation-outlives-connection"
         case countsNotUpdated = "counts-not-updated"

@@ -108,7 +108,11 @@ extension Node {
         after unsettled: Unsettled
     ) -> Reply {
         if let refusal = refusalOfClock { return refusal }
-        let (partition, requested) = (mutation.partition, mutation.stamp)
+        let partition = mutation.partition
+        var requested = mutation.stamp
+        #if PlantedBugs
+            if PlantedBug.clientStampIgnored.isOn { requested = nil }
+        #endif
         let typist = typing.isIdle ? nil : copy mutation
         let operation = Operation(
             mutation, requested ?? nextOperation(), after: unsettled, without: senders)

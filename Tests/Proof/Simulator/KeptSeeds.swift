@@ -47,10 +47,14 @@ package enum KeptSeeds {
         1_795_764_699_746, 1_795_766_609_615,
     ]
 
+    /// Those of whole nodes from before clients numbered their writes.
+    static let wholeBeforeNumbering: [UInt64] =
+        wholeBeforeBlocks + [1_795_793_601_283, 1_795_878_512_567, 1_795_886_053_397]
+
     package static func of(_ world: WorldKind) -> [UInt64] {
         switch world {
         case .machines:
-            machinesBeforeBlocks
+            machinesBeforeBlocks + [3_228, 1_795_990_965_790]
         case .members:
             [
                 33, 36, 70, 71, 81, 82, 98, 99, 124, 3_438, 7_001_919, 179_543_363_811_566,
@@ -58,7 +62,7 @@ package enum KeptSeeds {
                 179_547_143_828_741, 179_547_143_851_971,
             ]
         case .whole:
-            wholeBeforeBlocks + [1_795_793_601_283, 1_795_878_512_567, 1_795_886_053_397]
+            wholeBeforeNumbering
         }
     }
 }

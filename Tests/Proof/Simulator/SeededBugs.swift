@@ -35,7 +35,8 @@ package struct SeededBug: Hashable, Sendable {
             case .evictedNotDialled, .minorityEvicts, .refutesWithoutRaising, .silenceShrinks,
                 .suspectsAfterOwnPause:
                 .members
-            case .blocksNotAsked, .causeForgotten, .clockFollowsAny, .droppedListAwaitsParts,
+            case .blocksNotAsked, .causeForgotten, .clientStampIgnored, .clockFollowsAny,
+                .droppedListAwaitsParts,
                 .evictedNotHeard,
                 .minimumIgnored, .notificationSentTwice, .profileToldToStrangers, .pushNotRecorded,
                 .replayAheadOfTold, .tokenForgetsDeletions,
@@ -47,10 +48,11 @@ package struct SeededBug: Hashable, Sendable {
 
         var seed: UInt64 {
             switch self {
-            case .addReplacesTags: 119
+            case .addReplacesTags: 8
             case .blocksNotAsked: 11
             case .causeForgotten: 184
             case .claimsUnited: 56
+            case .clientStampIgnored: 273
             case .clockFollowsAny: 128
             case .confirmationOutlivesConnection: 13
             case .coversFirstRangeOnly: 191
@@ -58,20 +60,27 @@ package struct SeededBug: Hashable, Sendable {
             case .droppedListAwaitsParts: 216
             case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
+            case .expiredExecuted: 19
             case .lateDoneCounts: 8_025
-            case .laterBlockCounts: 88
+            case .lateHideTakesAll, .lateOperationRaised, .lateRemovalUnrecorded,
+                .repetitionJudged:
+                8
+            case .lateMarkUnbounded: 23
+            case .laterBlockCounts: 268
             case .laterCreationJoins: 3_016
             case .minimumIgnored: 70
-            case .oldPasswordSurvives: 454
-            case .pushNotRecorded: 4
+            case .numberingContinuedAfterFailure: 59
+            case .oldPasswordSurvives: 469
+            case .pushNotRecorded: 7
             case .replayAheadOfTold: 1_795_840_594_282
+            case .sameValueUnrecorded: 25
             case .secondTimeGiven: 36_732
-            case .sendsOfUsersUnited: 951
-            case .staleWritten: 9
+            case .sendsOfUsersUnited: 1_936
+            case .staleWritten: 114
             case .tokenLeavesAtOnce: 7
             case .unboundedPeerQueue: 6
-            case .unknownEndDropped: 854
-            case .vouchesWhileCatchingUp: 23
+            case .unknownEndDropped: 3_765
+            case .vouchesWhileCatchingUp: 35
             default: 0
             }
         }
@@ -89,6 +98,7 @@ package struct SeededBug: Hashable, Sendable {
                 [.kept, .claims, .deleted, .equal]
             case .operationTimedByExecutor, .secondTimeGiven, .staleWritten:
                 [.kept, .claims, .oneChange, .judgedOnce]
+            case .clientStampIgnored: [.kept]
             case .expiredExecuted: [.times]
             case .lateHideTakesAll: [.deleted]
             case .lateMarkUnbounded: [.claims]

@@ -149,12 +149,16 @@ extension Ledger.Entry {
 
     /// Whether this change is a remove that undoes `add`: either it knew one of the add's
     /// executions and has a greater time, or its client named the add as possibly still to come.
-    func takesAway(_ add: Ledger.Entry, executedAs executions: [Ledger.Entry]) -> Bool {
+    ///
+    /// - Parameter time: the time of the add's tag.
+    func takesAway(
+        _ add: Ledger.Entry, executedAs executions: [Ledger.Entry], at time: HybridTimestamp
+    ) -> Bool {
         let isNamed = unsettled.contains {
             $0.process == add.operation.process && $0.counter >= add.operation.counter
         }
         let isKnown = executions.contains { knew(of: $0) }
-        return isNamed || (isKnown && add.operation.time < operation.time)
+        return isNamed || (isKnown && time < operation.time)
     }
 
     /// A description for explanations of violations.

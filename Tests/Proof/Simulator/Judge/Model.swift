@@ -112,10 +112,35 @@ struct Model {
     /// come.
     func isElement(addedBy adds: [Ledger.Entry], removedBy removes: [Ledger.Entry]) -> Bool {
         adds.contains { add in
-            let executions = adds.filter { $0.operation == add.operation }
-            return !(adds + removes).contains { $0.follows(add) }
-                && !removes.contains { $0.takesAway(add, executedAs: executions) }
+            !(adds + removes).contains { $0.follows(add) }
+                && !isTakenAway(add, among: adds, by: removes)
         }
+    }
+
+    private func isTakenAway(
+        _ add: Ledger.Entry, among adds: [Ledger.Entry], by removes: [Ledger.Entry]
+    ) -> Bool {
+        let executions = adds.filter { $0.operation == add.operation }
+        let time = executions.map { tagTime(of: $0, among: adds, without: removes) }.max()
+        return removes.contains {
+            $0.takesAway(add, executedAs: executions, at: time ?? add.operation.time)
+        }
+    }
+
+    /// Returns the time of the tag that an add leaves: if the clock of its process was set back, a
+    /// live tag of an earlier add of the process keeps its later time.
+    private func tagTime(
+        of add: Ledger.Entry, among adds: [Ledger.Entry], without removes: [Ledger.Entry]
+    ) -> HybridTimestamp {
+        let earlier = adds.filter { add.follows($0) && add.knew(of: $0) }
+        guard let last = earlier.max(by: { $0.operation.counter < $1.operation.counter }) else {
+            return add.operation.time
+        }
+        let known = removes.filter(add.knew)
+        let isOver =
+            known.contains { $0.follows(last) } || isTakenAway(last, among: earlier, by: known)
+        guard !isOver else { return add.operation.time }
+        return max(add.operation.time, tagTime(of: last, among: earlier, without: known))
     }
 
     /// Returns the stamp of the last invitation of `user`; nil if there is none.

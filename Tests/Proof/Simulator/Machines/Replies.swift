@@ -213,7 +213,8 @@ extension World {
         let executions = entries.filter { $0.operation == hide.operation }
         return entries.contains {
             $0.mutation.action.verb == "restore" && $0.mutation.user == user
-                && ($0.takesAway(hide, executedAs: executions) || $0.follows(hide))
+                && ($0.takesAway(hide, executedAs: executions, at: hide.operation.time)
+                    || $0.follows(hide))
         }
     }
 

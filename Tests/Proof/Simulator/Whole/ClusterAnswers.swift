@@ -9,6 +9,7 @@ extension ClusterWorld {
             fail(.sound, "\(node) answers \(answer.summary) to \(request.text): \(wrong)")
         }
         coverage.count(answer.code.map { "ERR \($0)" } ?? "OK")
+        noteNumbered(answer, request, on: visit)
         judgeRefusal(answer, to: request)
         judgeNotFound(answer, to: request, on: visit)
         noteTypingAnswered(answer, request, on: visit)
@@ -106,6 +107,7 @@ extension ClusterWorld {
             return isItsOwn ? nil : "ERR \(code) is none of its codes"
         }
         if case .bad(let code) = request.kind { return "not \(code)" }
+        if case .numberedShown = request.kind { return nil }
         let nouns = Set(answer.data.map(\.noun))
         guard nouns.isSubset(of: [request.kind.noun]) else { return "other data lines" }
         return fault(inFields: answer, to: request)
@@ -128,7 +130,8 @@ extension ClusterWorld {
             isRight = fields["token"].map { $0.utf8.count <= Token.textBytesMax } ?? false
         case .read: isRight = fields["unread"] != nil
         case .addItem(let id): isRight = fields["id"] == id
-        case .create, .edits, .retract, .hide, .restore, .pin, .profile, .history, .since,
+        case .create, .edits, .retract, .hide, .restore, .pin, .profile, .prepared, .numbered,
+            .numberedShown, .history, .since,
             .chats, .items, .account, .blocks, .unwatch, .ring, .type, .operate, .upload, .file,
             .part, .bad:
             isRight = true
@@ -278,7 +281,8 @@ extension ClusterRequest.Kind {
         case .blocks("HISTORY"): "MESSAGE"
         case .blocks("CHATS"): "CHAT"
         case .blocks(let verb) where ["UNREAD", "BLOCKED"].contains(verb): verb
-        case .create, .send, .edit, .retract, .hide, .restore, .pin, .read, .set, .wait, .ping,
+        case .create, .prepared, .numbered, .numberedShown, .send, .edit, .retract, .hide, .restore,
+            .pin, .read, .set, .wait, .ping,
             .token, .since, .watch, .unwatch, .ring, .type, .operate, .upload, .addItem, .blocks,
             .bad:
             ""
@@ -298,6 +302,8 @@ extension ClusterRequest.Kind {
     var codes: [Int] {
         switch self {
         case .create, .profile, .chats, .items, .addItem: [503]
+        case .prepared, .numberedShown: [404, 503]
+        case .numbered: [403, 404, 408, 503]
         case .account(let deed, _): deed.codes
         case .send: [404, 503]
         case .blocks("CREATE"): [403, 503]

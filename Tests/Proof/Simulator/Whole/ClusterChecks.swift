@@ -59,6 +59,7 @@ extension ClusterWorld {
         }
         beginWatchers()
         beginPhones()
+        beginNumbering()
         beginPushes()
         _ = run(until: clientsUntil)
         // The last fault may begin with the end of the chaos; every fault ends by itself.
@@ -72,6 +73,7 @@ extension ClusterWorld {
         trace("heal", 0)
         // Clients that still have a connection end their lines.
         for client in clients { act(client) }
+        for client in numbering { act(client) }
         for machine in members where plan.faults.contains(where: \.isBlock) {
             _ = order("UNBLOCK *", codes: [], to: machine.index)
         }
@@ -138,8 +140,9 @@ extension ClusterWorld {
     ///
     /// - Returns: false if a violation was found.
     func hearOut() -> Bool {
-        let isOpen = { [clients, devices = phones + pushed] in
+        let isOpen = { [clients, devices = phones + pushed, numbering] in
             clients.contains { $0.visit != nil } || devices.contains { $0.visit != nil }
+                || numbering.contains { $0.visit != nil || !$0.abandoned.isEmpty }
         }
         guard isOpen() else { return finding == nil }
         coverage.count("heard out in the quiet")
@@ -236,6 +239,7 @@ extension ClusterWorld {
         }
         preparePhones()
         preparePushes()
+        checkNumbered()
         _ = run(until: now + ClusterWorld.apartMicroseconds)
         for machine in members { writeToAll(at: machine.index) }
         checkPushes()

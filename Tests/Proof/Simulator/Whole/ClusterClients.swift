@@ -348,6 +348,7 @@ extension ClusterWorld {
         noteTypingEnd(of: visit)
         for client in clients where client.visit === visit { client.visit = nil }
         for watcher in watchers where watcher.visit === visit { watcher.visit = nil }
+        noteNumberingEnd(of: visit)
         for phone in phones + pushed where phone.visit === visit { phone.visit = nil }
     }
 

@@ -112,6 +112,13 @@ struct ClusterPlan {
         return random.chance(percent: 40) && !KeptSeeds.wholeBeforeBlocks.contains(seed)
     }
 
+    /// The number of clients that number their writes; as with blocks.
+    var numberingClients: Int {
+        var random = SeededRandom(seed: seed, stream: 142)
+        let isKept = KeptSeeds.wholeBeforeNumbering.contains(seed)
+        return random.chance(percent: 40) && !isKept ? 1 + random.below(2) : 0
+    }
+
     /// How long a file may be unsent.
     static let unsentMilliseconds: UInt64 = 2_000
 

@@ -15,6 +15,10 @@ struct ClusterRequest {
         /// A mark up to this message.
         case read(ClusterMessage.Name)
         case profile
+        /// What a client needs that numbers its writes, one of the writes, and a read of them.
+        case prepared
+        case numbered
+        case numberedShown
         case chats
         case items
         case addItem(String)
@@ -57,6 +61,8 @@ struct ClusterRequest {
             case .pin(let isOn): isOn ? "PIN" : "UNPIN"
             case .read: "READ"
             case .profile: "PROFILE"
+            case .prepared, .numbered: "numbered"
+            case .numberedShown: "numbered, shown"
             case .chats: "CHATS"
             case .items: "ACTIONS"
             case .addItem: "ACTION ADD"

@@ -22,6 +22,7 @@ enum ClusterEvent {
     case client(Int)
     case watcher(Int)
     case phone(Int)
+    case numbering(Int)
     case addPushed(Int)
     case pushAnswered(ClusterAddress, call: UInt64, status: Int?)
     case lines(UInt64)
@@ -112,6 +113,9 @@ final class ClusterWorld {
     // Devices.
     var phoneRandom: SeededRandom
     var phones: [ClusterPhone] = []
+    var numberRandom: SeededRandom
+    /// The clients that number their writes.
+    var numbering: [NumberingClient] = []
     var pushRandom: SeededRandom
     /// The devices that are told by pushes.
     var pushed: [ClusterPhone] = []
@@ -147,6 +151,7 @@ final class ClusterWorld {
         blockRandom = SeededRandom(seed: plan.seed, stream: 141)
         accountRandom = SeededRandom(seed: plan.seed, stream: 131)
         phoneRandom = SeededRandom(seed: plan.seed, stream: 112)
+        numberRandom = SeededRandom(seed: plan.seed, stream: 143)
         fileRandom = SeededRandom(seed: plan.seed, stream: 125)
         pushRandom = SeededRandom(seed: plan.seed, stream: 127)
         movers = plan.moves.map(ClusterMover.init)
@@ -218,7 +223,8 @@ final class ClusterWorld {
             connections[number].ends[1 - from].address.machine
         case .lines(let visit), .takeLines(let visit), .endOfLines(let visit):
             visits[visit]?.address.machine
-        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .phone, .addPushed,
+        case .start, .dialArrives, .fault, .faultEnds, .move, .client, .watcher, .phone, .numbering,
+            .addPushed,
             .replies, .visitOver, .look:
             nil
         }
@@ -249,6 +255,7 @@ final class ClusterWorld {
         case .client(let index): act(clients[index])
         case .watcher(let index): act(watchers[index])
         case .phone(let index): act(phones[index])
+        case .numbering(let index): act(numbering[index])
         case .addPushed(let index): addPushed(pushed[index])
         case .pushAnswered(let address, let call, let status):
             onPushAnswered(address, call: call, status: status)
