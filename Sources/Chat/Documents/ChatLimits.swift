@@ -11,6 +11,8 @@ import Wire
 /// | document | what grows in it | limit at acceptance | bound after a merge of all sides |
 /// |---|---|---|---|
 /// | any | `changedBy`: 24 bytes for each process that changed it | `keptBytesMax` | × members |
+/// | any set | about 30 bytes for each process that changed an element; of clients' devices, at \
+/// most 128 for each element | `keptBytesMax` | × members |
 /// | conversation | participants and invitations: about 120 bytes and two names for every user \
 /// who was ever in it, 20 more for each process that invited or removed the same user again | \
 /// `participantsMax` present ones; `keptBytesMax`, which is 1,500 to 5,000 users | × members |

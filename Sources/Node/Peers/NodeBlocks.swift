@@ -73,9 +73,13 @@ extension Node {
             guard let blocks = blocksHere(of: guest, having: sessionVectors) else {
                 return begin(check)
             }
-            if blocks.contains(mutation.user) {
+            guard blocks.contains(mutation.user) else { continue }
+            guard mutation.stamp != nil else {
                 return .here(.failed(.refused(.blockedByUser)), isSettled: true)
             }
+            return execute(
+                mutation, refusing: .blockedByUser, isMinted: isMinted, level: level, for: slot,
+                having: sessionVectors, after: unsettled)
         }
         return nil
     }
@@ -213,7 +217,7 @@ extension Node {
         switch check.step(after: outcome) {
         case .success(.execution): execute(check, id, knowing: outcome)
         case .success(let step): begin(step, of: id)
-        case .failure(let refusal): end(id, .failed(.refused(refusal)), nil)
+        case .failure(let refusal): refuse(check, id, with: refusal)
         }
     }
 
@@ -222,7 +226,7 @@ extension Node {
     /// - Parameter outcome: the result of the query for the blocks.
     private func execute(_ check: BlockCheck, _ id: UInt64, knowing outcome: Completion) {
         if let blockers: [UserID] = outcome.findings(), !blockers.isEmpty {
-            return end(id, .failed(.refused(.blockedByUser)), nil)
+            return refuse(check, id, with: .blockedByUser)
         }
         let slot = advance(id, to: .execution)
         switch check.request {
@@ -249,6 +253,19 @@ extension Node {
             subscriptions.note(blocks, of: check.user, isWhole: true)
             subscriptions.isLost = true
         }
+    }
+
+    /// Refuses a request, unless it is a client's operation that the shard has recorded already.
+    private func refuse(_ check: BlockCheck, _ id: UInt64, with refusal: Refusal) {
+        guard case .write(let mutation, let isMinted, let level, let unsettled) = check.request,
+            mutation.stamp != nil
+        else { return end(id, .failed(.refused(refusal)), nil) }
+        let slot = advance(id, to: .execution)
+        take(
+            execute(
+                mutation, refusing: refusal, isMinted: isMinted, level: level, for: slot,
+                having: nil, after: unsettled),
+            in: mutation.partition, of: id)
     }
 
     /// Ends a check with the reply to its request.

@@ -101,27 +101,37 @@ extension Node {
     ///
     /// - Parameters:
     ///   - senders: the users whom the user has blocked, if the reply counts unread messages.
+    ///   - refusal: the refusal with which a client's operation is answered unless it is recorded.
     ///   - sessionVectors: the changes that the connection has seen; nil if its sink provides them.
     func execute(
-        _ mutation: consuming Mutation, without senders: BlockedSenders, isMinted: Bool,
+        _ mutation: consuming Mutation, without senders: BlockedSenders = .none,
+        refusing refusal: Refusal? = nil, isMinted: Bool,
         level: AckLevel, for slot: ReplySlot, having sessionVectors: SessionVectors?,
         after unsettled: Unsettled
     ) -> Reply {
         if let refusal = refusalOfClock { return refusal }
-        let partition = mutation.partition
-        var requested = mutation.stamp
-        #if PlantedBugs
-            if PlantedBug.clientStampIgnored.isOn { requested = nil }
-        #endif
+        let (partition, requested) = (mutation.partition, requestedStamp(of: mutation))
         let typist = typing.isIdle ? nil : copy mutation
         let operation = Operation(
-            mutation, requested ?? nextOperation(), after: unsettled, without: senders)
+            mutation, requested ?? nextOperation(), after: unsettled, without: senders,
+            refusing: refusal)
         let attempt: PeerRequest.Attempt =
             requested != nil ? .client : isMinted ? .minted : .first
         let handling = handle(
             .write(operation, level, attempt), in: partition, for: slot, having: sessionVectors)
+        if let requested, case .here(.written, _) = handling {
+            operations.ofClients[slot] = requested
+        }
         if let typist { endTyping(by: typist, handling, for: slot) }
         return handling
+    }
+
+    /// Returns the stamp that the client has given to a mutation; nil if this node gives it.
+    private func requestedStamp(of mutation: borrowing Mutation) -> Stamp? {
+        #if PlantedBugs
+            if PlantedBug.clientStampIgnored.isOn { return nil }
+        #endif
+        return mutation.stamp
     }
 
     /// The reply to a write whose client has given it a time that is too early or too late; nil if

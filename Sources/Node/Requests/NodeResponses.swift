@@ -209,6 +209,7 @@ extension Node {
         var replies: [(slot: ReplySlot, stored: Stored)] = []
         replies.reserveCapacity(settled.count)
         for (slot, stored) in settled {
+            if !operations.ofClients.isEmpty { operations.ofClients[slot] = nil }
             if seedings[slot] != nil {
                 onSettled(seeding: slot, nil)
             } else if scatterGathers[slot] != nil {
@@ -243,7 +244,8 @@ extension Node {
     /// Fails the replies of a shard after a failed commit; a co-owner may have stored the changes.
     func fail(_ slots: [ReplySlot], of shard: ShardID, because failure: StoreFailure) {
         for slot in slots {
-            if !slot.isOfMember, let last = operations.source.last {
+            let ofClient = operations.ofClients.removeValue(forKey: slot)
+            if !slot.isOfMember, let last = ofClient ?? operations.source.last {
                 noteUnsettled(last, on: shard, for: slot)
             }
             guard seedings[slot] == nil else {

@@ -1,5 +1,6 @@
 import CRDT
 import Chat
+import Replication
 import Wire
 
 /// A write as it is sent to the shard that executes it: the mutation, with the identity and the
@@ -13,15 +14,21 @@ package struct Operation: Hashable, Sendable {
     ///
     /// The list is encoded after the other values of a request.
     package var senders: BlockedSenders
+    /// The refusal with which a client's operation is answered unless it is recorded already; nil
+    /// for an operation that other shards do not forbid.
+    ///
+    /// The refusal is encoded after the other values of a request.
+    package var refusal: Refusal?
 
     package init(
         _ mutation: Mutation, _ stamp: Stamp, after unsettled: Unsettled = Unsettled(),
-        without senders: BlockedSenders = .none
+        without senders: BlockedSenders = .none, refusing refusal: Refusal? = nil
     ) {
         self.mutation = mutation
         self.stamp = stamp
         self.unsettled = unsettled
         self.senders = senders
+        self.refusal = refusal
     }
 }
 
@@ -46,6 +53,8 @@ struct Operations: Sendable {
     var source: OperationSource
     /// By shard, the time of the last operation that was answered with "may be done".
     private var unsettled: [ShardID: HybridTimestamp] = [:]
+    /// The clients' own operations that wait for this node's disk, by reply.
+    var ofClients: [ReplySlot: Stamp] = [:]
 
     init(process: ProcessID) { source = OperationSource(process: process) }
 

@@ -130,7 +130,9 @@ extension PeerRequest: WireValue {
             writer.write((isOfClient ? .again : attempt).rawValue)
             guard isOfClient || !operation.senders.isEmpty else { return }
             operation.senders.encode(into: &writer)
-            if isOfClient { writer.write(true) }
+            guard isOfClient else { return }
+            writer.write(true)
+            operation.refusal.encode(into: &writer)
         case .read(let query, let user):
             writer.write(2)
             query.encode(into: &writer)
@@ -184,7 +186,10 @@ extension PeerRequest.Request {
                 throw .invalid("an id that was just made")
             }
             if !reader.isAtEnd { operation.senders = try BlockedSenders(from: &reader) }
-            if !reader.isAtEnd, try reader.readFlag() { attempt = .client }
+            if !reader.isAtEnd, try reader.readFlag() {
+                attempt = .client
+                operation.refusal = try Optional(from: &reader)
+            }
             self = .write(operation, level, attempt)
         case 2:
             var query = try AnyQuery(from: &reader)

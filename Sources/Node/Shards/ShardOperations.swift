@@ -23,6 +23,7 @@ extension ShardMachine {
         let standing = standing(of: operation, attempt, conversation: conversation, target: target)
         // The operation was executed before, or is superseded by a later operation of its process.
         guard standing != .done || isPlantedToJudge(attempt) else { return .none }
+        if let refusal = operation.refusal { throw .refused(refusal) }
         try checkDeviceCount(for: mutation, over: target, in: world)
         var isChange: Bool
         do {

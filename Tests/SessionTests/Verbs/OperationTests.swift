@@ -153,6 +153,18 @@ import Testing
         }
     }
 
+    @Test func `a recorded invitation is answered as the first time, whoever has blocked`() {
+        let first = operation(1)
+        let answer = ask(0, line("INVITE c alice carol", as: first))
+        #expect(answer == ["OK " + at(first)])
+        #expect(ask(1, "BLOCKUSER carol alice") == ["OK"])
+        for node in 0..<3 {
+            #expect(ask(node, line("INVITE c alice carol", as: first)) == answer)
+            let other = ask(node, line("INVITE c alice carol", as: operation(2)))
+            #expect(other == ["ERR 403 You cannot add this user"])
+        }
+    }
+
     @Test func `an operation changes nothing that is later, and is answered with its own time`() {
         #expect(ask(0, "PIN c m1 bob") == ["OK"])
         #expect(ask(0, "PROFILE alice name=Later photo=p") == ["OK"])
