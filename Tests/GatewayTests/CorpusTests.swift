@@ -11,7 +11,8 @@ import Testing
 
     static let names = [
         "accounts", "changes", "http-conversations", "http-marks", "http-messages", "http-other",
-        "http-people", "limits", "socket", "verbs-accounts", "verbs-conversations", "verbs-cut",
+        "http-people", "limits", "operations", "socket", "verbs-accounts", "verbs-conversations",
+        "verbs-cut",
         "verbs-devices", "verbs-empty", "verbs-others", "verbs-people", "watching",
     ]
 
