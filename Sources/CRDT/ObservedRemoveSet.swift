@@ -119,6 +119,15 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
         }
     }
 
+    /// Records that an add has been executed, and adds nothing: wherever it is executed as well,
+    /// its tag is removed.
+    public mutating func supersede(_ element: Element, by operation: Stamp) {
+        change(element) { entry in
+            entry.record(operation.process) { $0.cover(upTo: operation.counter) }
+            entry.wasAdded = true
+        }
+    }
+
     /// Removes every recorded add of `element` earlier than `operation`; a concurrent add survives.
     ///
     /// - Parameter unsettled: earlier operations of the client that may not have been executed yet;

@@ -24,6 +24,16 @@ public struct Stamp: Hashable, Sendable {
     }
 }
 
+extension Stamp {
+    /// Whether the operation is a device's, and earlier than a removal.
+    public func precedes(_ removal: HybridTimestamp?) -> Bool {
+        #if PlantedBugs
+            if PlantedBug.lateAdditionWins.isOn { return false }
+        #endif
+        return process.isOfDevice && removal.map { time < $0 } ?? false
+    }
+}
+
 extension Stamp: Comparable {
     public static func < (left: Stamp, right: Stamp) -> Bool {
         (left.time, left.process, left.counter) < (right.time, right.process, right.counter)

@@ -10,6 +10,13 @@ public enum Standing: Hashable, Sendable {
     /// The operations of as many devices are recorded at the target as it keeps.
     case full
 
+    /// Returns the state of an addition, or that it is too old: a device's operation adds nothing
+    /// that was removed at a later time.
+    public func unless(_ operation: Stamp, precedes removal: HybridTimestamp?) -> Standing {
+        guard self == .new, operation.precedes(removal), let removal else { return self }
+        return .stale(removal)
+    }
+
     /// Returns the state of a writing operation whose target stores values with these stamps.
     public static func ofWriting(_ operation: Stamp, over stamps: [Stamp?]) -> Standing {
         let stamps = stamps.compactMap(\.self)

@@ -56,6 +56,12 @@ public struct RequestedOperation: Hashable, Sendable {
 }
 
 extension Request {
+    /// The same request as one that the node makes itself: with an identity and a time of its own.
+    public var anew: Request {
+        guard case .write(let mutation, let isMinted, let times) = self else { return self }
+        return .write(mutation.requested(as: nil), isMinted: isMinted, times: times)
+    }
+
     /// Returns the write as the client's operation.
     ///
     /// - Throws: 400 for a request that writes nothing, and for one without the id of what it adds:

@@ -68,6 +68,9 @@ package struct NodeCommand: Sendable {
     package var editWindowMilliseconds: UInt64 = 15 * 60 * 1_000
     package var evictAfterMilliseconds: UInt64? = NodeOptions.evictAfterMillisecondsDefault
     package var maxOffsetMilliseconds = WallTime.maxOffsetMillisecondsDefault
+    /// The greatest `--max-offset`: nodes execute clients' operations for ten minutes less twice
+    /// the offset.
+    private static let maxOffsetMax = Duration.seconds(120)
     package var mayBlock = false
     /// Whether the node serves what is left where its disk has lost acknowledged writes.
     package var acceptsDataLoss = false
@@ -129,8 +132,8 @@ package struct NodeCommand: Sendable {
         let eviction = try options.optional(
             "--evict-after", "a number and ms, s, m or h, or never", Eviction.init)
         if let eviction { evictAfterMilliseconds = eviction.afterMilliseconds }
-        let offset = try options.optional("--max-offset", "a number and ms, s, m or h") {
-            Duration(lineValue: $0)
+        let offset = try options.optional("--max-offset", "a number and ms, s or m, up to 2m") {
+            Duration(lineValue: $0).flatMap { $0 <= NodeCommand.maxOffsetMax ? $0 : nil }
         }
         if let offset { maxOffsetMilliseconds = offset.wholeMilliseconds }
         mayBlock = options.has("--faults")

@@ -26,6 +26,7 @@
         case minimumIgnored = "floor-ignored"
         case expiredExecuted = "expired-executed"
         case indexNotUpdatedOnMerge = "index-not-updated-on-merge"
+        case lateAdditionWins = "late-addition-wins"
         case lateDoneCounts = "late-done-counts"
         case lateHideTakesAll = "late-hide-takes-all"
         case lateMarkUnbounded = "late-mark-unbounded"

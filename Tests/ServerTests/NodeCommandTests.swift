@@ -146,7 +146,7 @@ import Wire
         (["--key-file", ""], "--key-file cannot be '': a path"),
         (
             ["--max-offset=500"],
-            "--max-offset cannot be '500': a number and ms, s, m or h"
+            "--max-offset cannot be '500': a number and ms, s or m, up to 2m"
         ),
         (["--bootstrap"], "--bootstrap needs --join: the same list on every node, this one in it"),
         (

@@ -153,7 +153,10 @@ public struct InviteUser: ConversationAction {
         of operation: Stamp, by user: UserID, in content: Conversation
     ) -> Standing {
         content.participants.standing(ofAdding: guest, by: operation)
+            .unless(operation, precedes: content.departureTimes.removed(guest))
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Conversation) -> Bool { true }
 
     public func isRecorded(over content: Conversation, after time: HybridTimestamp) -> Bool {
         (content.participants.lastAdded(guest) ?? .zero) <= time

@@ -47,6 +47,9 @@ extension Conversation {
 
         /// Adds `user` to the participants; a present participant keeps their present invitation.
         mutating func invite(_ user: UserID, of host: UserID, by operation: Stamp) {
+            guard !operation.precedes(departureTimes.removed(user)) else {
+                return participants.supersede(user, by: operation)
+            }
             let isIn = participants.contains(user)
             participants.insert(user, by: operation)
             guard !isIn else { return }

@@ -87,7 +87,10 @@ public struct ArchiveChat: ParticipantAction, PlainAction {
         of operation: Stamp, by user: UserID, in content: ParticipantState
     ) -> Standing {
         content.archivedBy.standing(ofAdding: user, by: operation)
+            .unless(operation, precedes: content.archiveTimes.removed(user))
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: ParticipantState) -> Bool { true }
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
 

@@ -32,6 +32,9 @@ public struct ParticipantState: Hashable, Sendable {
     }
 
     mutating func archive(for user: UserID, by operation: Stamp) {
+        guard !operation.precedes(archiveTimes.removed(user)) else {
+            return archivedBy.supersede(user, by: operation)
+        }
         if !isArchived { archiveTimes.recordChange(user, .added, at: operation.time) }
         archivedBy.insert(user, by: operation)
     }

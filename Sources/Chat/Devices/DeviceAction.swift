@@ -154,8 +154,9 @@ extension DeviceRemoval {
         ]
     }
 
+    /// A device that is registered, but does not meet the condition of the removal, stays as it is.
     public func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool {
-        overwritesOnlyEarly(in: content, time)
+        !content.isRegistered && overwritesOnlyEarly(in: content, time)
     }
 
     public var growth: ActionGrowth { .empties }
@@ -302,6 +303,9 @@ public struct EndLeasedView: ViewAction {
     }
 
     public func apply(to device: inout Device, at stamp: Stamp) { device.view(nil, at: stamp) }
+
+    /// A viewing that began later stays.
+    public func isRecorded(over content: Device, after time: HybridTimestamp) -> Bool { false }
 
     public var growth: ActionGrowth { .settles }
 }

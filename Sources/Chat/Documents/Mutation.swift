@@ -34,8 +34,9 @@ public final class Mutation: Sendable {
         self.stamp = stamp
     }
 
-    /// Returns the mutation as the client's operation with this identity and time.
-    public func requested(as stamp: Stamp) -> Mutation {
+    /// Returns the mutation as the client's operation with this identity and time; with nil, the
+    /// node that receives it gives them.
+    public func requested(as stamp: Stamp?) -> Mutation {
         Mutation(self, action: action, as: stamp)
     }
 

@@ -355,7 +355,10 @@ private struct ToldConversation {
     }
 
     func differing(from old: Conversation) -> [AddressedEvent] {
-        let changed = chat.participants.changed(since: old.participants)
+        let changed = chat.participants.changed(since: old.participants).filter { user in
+            chat.participants.contains(user) != old.participants.contains(user)
+                || chat.participationChanged(of: user) != old.participationChanged(of: user)
+        }
         let audience = Set(chat.participants.elements).union(changed).sorted()
         let gone = Set(changed).intersection(chat.participants.removed).sorted()
         return tellAdded(changed.filter(chat.participants.contains), to: audience)

@@ -118,6 +118,9 @@ extension Message {
     mutating func edit(_ version: Version) { shown.edit(version) }
 
     mutating func hide(for user: UserID, by operation: Stamp) {
+        guard !operation.precedes(deletionTimes.removed(user)) else {
+            return deletedBy.supersede(user, by: operation)
+        }
         if !deletedBy.contains(user) {
             deletionTimes.recordChange(user, .added, at: operation.time)
         }

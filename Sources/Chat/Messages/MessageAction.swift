@@ -248,7 +248,9 @@ public struct EditMessage: MessageChange, MessageTextAction {
     }
 
     /// A late edit is one of the message's texts, although not the last one.
-    public func isAppliedLate(_ operation: Stamp, to content: Message) -> Bool { true }
+    public func isAppliedLate(_ operation: Stamp, to content: Message) -> Bool {
+        content.header.sent.time < operation.time
+    }
 }
 
 /// An action that deletes a message for its user.
@@ -269,7 +271,10 @@ public struct HideMessage: MessageChange, PlainAction {
 
     public func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
         content.deletedBy.standing(ofAdding: user, by: operation)
+            .unless(operation, precedes: content.deletionTimes.removed(user))
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Message) -> Bool { true }
 
     public func nameBytes(by user: UserID) -> Int { user.text.utf8.count }
     public var deletes: Bool { true }
@@ -307,7 +312,7 @@ public struct RetractMessage: MessageChange, PlainAction {
 
     /// Done if the message is deleted for everyone and nothing is left to record of the operation.
     public func standing(of operation: Stamp, by user: UserID, in content: Message) -> Standing {
-        guard content.isRetracted else { return .new }
+        guard content.isRetracted, content.header.sender == user else { return .new }
         return content.deletedBy.standing(ofAdding: user, by: operation) == .new ? .new : .done
     }
 

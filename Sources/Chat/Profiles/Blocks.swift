@@ -97,6 +97,9 @@ public struct Blocks: Hashable, Sendable {
     }
 
     mutating func block(_ user: UserID, by operation: Stamp) {
+        guard !operation.precedes(unblocked(user)) else {
+            return users.supersede(user, by: operation)
+        }
         // A repeated block keeps the first time, so that messages sent since then stay hidden.
         if !contains(user) { changeTimes(of: user) { $0.begin(at: operation.time) } }
         users.insert(user, by: operation)

@@ -67,7 +67,10 @@ public struct BlockUser: BlocksAction {
 
     public func standing(of operation: Stamp, by user: UserID, in content: Blocks) -> Standing {
         content.standing(ofBlocking: other, by: operation)
+            .unless(operation, precedes: content.unblocked(other))
     }
+
+    public func isAppliedLate(_ operation: Stamp, to content: Blocks) -> Bool { true }
 
     public func isRecorded(over content: Blocks, after time: HybridTimestamp) -> Bool {
         content.lastBlocked(other) <= time

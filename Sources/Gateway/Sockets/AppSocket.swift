@@ -286,8 +286,9 @@ extension AppConnection {
             try route.checkEmail(in: parameters, of: signedIn?.access)
             try admitGuests(in: parameters, by: socket.user)
             let emails = try route.emails(in: parameters)
-            if emails.isEmpty || message.operation != nil {
-                try submit(route, parameters, as: message.operation, for: id, of: socket)
+            let operation = try message.operation
+            if emails.isEmpty || operation != nil {
+                try submit(route, parameters, as: operation, for: id, of: socket)
             } else {
                 try find(emails, for: id, route, parameters, of: socket)
             }
@@ -306,7 +307,8 @@ extension AppConnection {
         if route.resource.verb.name == "VIEWING" {
             let shows = parameters.contains { $0.name == "conversation" }
             socket.viewings.note(
-                shows ? translated.request : nil, of: route.value(of: "device"), by: socket.user,
+                shows ? translated.request.anew : nil, of: route.value(of: "device"),
+                by: socket.user,
                 now: clock.milliseconds, wallMilliseconds: clock.wallMilliseconds)
         }
         socket.append(

@@ -9,8 +9,7 @@ struct SocketMessage {
     private var method: JSONValue?
     private var path: JSONValue?
     private var body: JSONValue?
-    /// The identity and the time that the client has given to the request.
-    private(set) var operation: String?
+    private var givenOperation: JSONValue?
     private var hasOther = false
 
     /// - Throws: 400 for a message that is no JSON object.
@@ -30,13 +29,20 @@ struct SocketMessage {
             case "method": method = member.value
             case "path": path = member.value
             case "body": body = member.value
-            case "operation":
-                guard case .text(let text) = member.value, !text.isEmpty else {
-                    throw .operationBad
-                }
-                operation = text
+            case "operation": givenOperation = member.value
             default: hasOther = true
             }
+        }
+    }
+
+    /// The identity and the time that the client has given to the request; nil if it has none.
+    var operation: String? {
+        get throws(LineError) {
+            guard let givenOperation else { return nil }
+            guard case .text(let text) = givenOperation, !text.isEmpty else {
+                throw .operationBad
+            }
+            return text
         }
     }
 

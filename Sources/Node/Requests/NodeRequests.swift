@@ -53,6 +53,7 @@ extension Node {
     package func detach(_ session: UInt64) {
         sinks[session] = nil
         waits.removeAll { $0.slot.session == session }
+        operations.forgetClients(of: session)
         deferredQueries[session] = nil
         endBlockChecks(of: session)
         for slot in seedings.keys where slot.session == session { seedings[slot] = nil }
@@ -77,7 +78,12 @@ extension Node {
         if mutation.key.kind == .signing, let action = mutation.action as? Signing.Action {
             return refusalOfClock ?? change(action, for: slot)
         }
-        if let requested = mutation.stamp, let refusal = refusal(of: requested) { return refusal }
+        // A node whose own clock is wrong judges no time.
+        if let requested = mutation.stamp,
+            let refusal = refusalOfClock ?? refusal(of: requested)
+        {
+            return refusal
+        }
         var senders = BlockedSenders.none
         if mutation.dependsOnOthers,
             let reply = checkBlocks(

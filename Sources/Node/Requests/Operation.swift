@@ -4,7 +4,7 @@ import Replication
 import Wire
 
 /// A write as it is sent to the shard that executes it: the mutation, with the identity and the
-/// time that were assigned by the node that received the client's request.
+/// time that were assigned by the client or by the node that received the client's request.
 package struct Operation: Hashable, Sendable {
     package let mutation: Mutation
     package var stamp: Stamp
@@ -55,6 +55,12 @@ struct Operations: Sendable {
     private var unsettled: [ShardID: HybridTimestamp] = [:]
     /// The clients' own operations that wait for this node's disk, by reply.
     var ofClients: [ReplySlot: Stamp] = [:]
+
+    /// Forgets the operations of a connection that was closed.
+    mutating func forgetClients(of session: UInt64) {
+        guard !ofClients.isEmpty else { return }
+        ofClients = ofClients.filter { $0.key.session != session }
+    }
 
     init(process: ProcessID) { source = OperationSource(process: process) }
 

@@ -121,7 +121,8 @@ extension PeerRequest: WireValue {
         writer.write(varint: deadline)
         switch request {
         case .write(let operation, let level, let attempt):
-            writer.write(1)
+            // Earlier versions would execute what is to be refused, and do not know this number.
+            writer.write(operation.refusal == nil ? 1 : 7)
             operation.encode(into: &writer)
             level.encode(into: &writer)
             // For earlier versions, an operation of a client's is a repetition. They ignore all
@@ -132,7 +133,7 @@ extension PeerRequest: WireValue {
             operation.senders.encode(into: &writer)
             guard isOfClient else { return }
             writer.write(true)
-            operation.refusal.encode(into: &writer)
+            operation.refusal?.encode(into: &writer)
         case .read(let query, let user):
             writer.write(2)
             query.encode(into: &writer)
@@ -175,8 +176,9 @@ extension PeerRequest: WireValue {
 
 extension PeerRequest.Request {
     init(from reader: inout ByteReader) throws(WireError) {
-        switch try reader.readByte() {
-        case 1:
+        let number = try reader.readByte()
+        switch number {
+        case 1, 7:
             var operation = try Operation(from: &reader)
             let level = try AckLevel(from: &reader)
             guard var attempt = PeerRequest.Attempt(rawValue: try reader.readByte()) else {
@@ -188,7 +190,7 @@ extension PeerRequest.Request {
             if !reader.isAtEnd { operation.senders = try BlockedSenders(from: &reader) }
             if !reader.isAtEnd, try reader.readFlag() {
                 attempt = .client
-                operation.refusal = try Optional(from: &reader)
+                if number == 7 { operation.refusal = try Refusal(from: &reader) }
             }
             self = .write(operation, level, attempt)
         case 2:

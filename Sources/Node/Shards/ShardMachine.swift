@@ -132,10 +132,8 @@ extension ShardMachine {
             var receipt = Receipt(
                 of: operation, document: target?.document, context: context, unread: unread,
                 isRepeated: true)
-            if effect == .superseded {
-                // A mark, or a part to hide, of an earlier invitation is shown nowhere.
-                let isOfInvitation = mutation.action.marking != nil || mutation.action.hides
-                receipt.changedAt = isOfInvitation ? nil : operation.stamp.time
+            if attempt == .client, let time = effect.timeOfClient(operation) {
+                receipt.changedAt = time
             }
             return Accepted(document: target?.document, receipt: receipt)
         }

@@ -8,6 +8,8 @@ extension ShardMachine {
     /// The effect of an operation that is accepted.
     enum Effect {
         case change
+        /// The operation has been executed before.
+        case done
         /// The state is as requested already.
         case none
         /// The client's operation is earlier than what is there, and keeps its time.
@@ -22,7 +24,7 @@ extension ShardMachine {
         let mutation = operation.mutation
         let standing = standing(of: operation, attempt, conversation: conversation, target: target)
         // The operation was executed before, or is superseded by a later operation of its process.
-        guard standing != .done || isPlantedToJudge(attempt) else { return .none }
+        guard standing != .done || isPlantedToJudge(attempt) else { return .done }
         if let refusal = operation.refusal { throw .refused(refusal) }
         try checkDeviceCount(for: mutation, over: target, in: world)
         var isChange: Bool
@@ -75,7 +77,9 @@ extension ShardMachine {
     private func isRecorded(
         _ operation: Operation, _ attempt: PeerRequest.Attempt, over target: Document?
     ) throws(ShardFailure) -> Bool {
-        var ofClient = attempt == .client ? operation.stamp.time : .zero
+        // A user who has left can leave no more.
+        let isOfClient = attempt == .client && !operation.mutation.isDeparture
+        var ofClient = isOfClient ? operation.stamp.time : .zero
         #if PlantedBugs
             if PlantedBug.sameValueUnrecorded.isOn { ofClient = .zero }
         #endif
@@ -212,5 +216,20 @@ extension ShardMachine {
         #else
             return false
         #endif
+    }
+}
+
+extension ShardMachine.Effect {
+    /// Returns the time with which a client's operation is answered that has changed nothing now;
+    /// nil if it is that of the value.
+    ///
+    /// A repetition is answered as the first time. The times of later changes are not shown, since
+    /// its user may be no participant any more.
+    func timeOfClient(_ operation: Operation) -> HybridTimestamp? {
+        switch self {
+        case .done: operation.mutation.action is RetractMessage ? nil : operation.stamp.time
+        case .superseded: operation.stamp.time
+        case .change, .none: nil
+        }
     }
 }

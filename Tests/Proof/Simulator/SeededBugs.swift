@@ -65,8 +65,8 @@ package struct SeededBug: Hashable, Sendable {
             case .lateHideTakesAll, .lateOperationRaised, .lateRemovalUnrecorded,
                 .repetitionJudged:
                 8
-            case .lateMarkUnbounded: 23
-            case .laterBlockCounts: 268
+            case .lateAdditionWins, .lateMarkUnbounded: 23
+            case .laterBlockCounts: 222
             case .laterCreationJoins: 3_016
             case .minimumIgnored: 70
             case .numberingContinuedAfterFailure: 59
@@ -100,6 +100,7 @@ package struct SeededBug: Hashable, Sendable {
                 [.kept, .claims, .oneChange, .judgedOnce]
             case .clientStampIgnored: [.kept]
             case .expiredExecuted: [.times]
+            case .lateAdditionWins: [.kept, .deleted, .claims]
             case .lateHideTakesAll: [.deleted]
             case .lateMarkUnbounded: [.claims]
             case .lateOperationRaised: [.oneChange]

@@ -54,9 +54,8 @@ import Testing
             return write + options
         }
         let words = write.split(separator: " ")
-        let count = write.hasPrefix("EDIT ") ? 4 : 4
-        return words.prefix(count).joined(separator: " ") + options + " "
-            + words.dropFirst(count).joined(separator: " ")
+        return words.prefix(4).joined(separator: " ") + options + " "
+            + words.dropFirst(4).joined(separator: " ")
     }
 
     private func at(_ operation: String) -> String { "at=" + operation.suffix(30) }
@@ -176,6 +175,42 @@ import Testing
             ask(1, line("PROFILE alice name=Early email=a@b", as: early)) == ["OK " + at(early)])
         let profile = ask(2, "PROFILE alice")[0]
         #expect(profile.contains("name=Later") && profile.contains("email=a@b"), "\(profile)")
+    }
+
+    @Test func `a late addition adds nothing that was removed later, whoever removed it`() {
+        let early = operation(1, of: "tablet")
+        world.clock.advance(milliseconds: 20)
+        for line in ["INVITE c alice carol", "LEAVECHAT c carol", "UNARCHIVE c alice"] {
+            #expect(ask(0, line) == ["OK"])
+        }
+        #expect(ask(0, "RESTORE c m2 alice") == ["OK"])
+        #expect(ask(0, "UNBLOCKUSER alice bob") == ["OK"])
+        let additions = [
+            "INVITE c alice carol", "ARCHIVE c alice", "DELETE c m2 alice", "BLOCKUSER alice bob",
+        ]
+        for (node, addition) in additions.enumerated() {
+            #expect(ask(node % 3, line(addition, as: early)) == ["OK " + at(early)], "\(addition)")
+        }
+        for node in 0..<3 {
+            let chat = ask(node, "CHAT c alice")[0]
+            #expect(!chat.contains("carol") && !chat.contains("archived"), "\(chat)")
+            #expect(ask(node, "HISTORY c alice").count == 3)
+            #expect(ask(node, "BLOCKED alice") == ["OK"])
+        }
+    }
+
+    @Test func `a removal with a condition removes nothing that does not meet it`() {
+        let removal = line("DEVICE REMOVE alice phone token=t0", as: operation(1))
+        #expect(ask(1, removal)[0].hasPrefix("OK"))
+        #expect(ask(0, "DEVICES alice")[0].hasPrefix("DEVICE id=phone token=t1"))
+    }
+
+    @Test func `only its sender is told that a message is deleted for everyone already`() {
+        let hiding = operation(1, of: "d")
+        #expect(ask(0, line("DELETE c m1 bob", as: hiding))[0].hasPrefix("OK"))
+        #expect(ask(0, "DELETE c m1 alice for=everyone") == ["OK"])
+        let retraction = ask(1, line("DELETE c m1 bob for=everyone", as: hiding))
+        #expect(retraction == ["ERR 403 Only the sender can delete for everyone"])
     }
 
     @Test func `what was sent after an operation is neither hidden nor read by it`() {

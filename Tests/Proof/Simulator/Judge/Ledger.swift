@@ -164,7 +164,8 @@ extension Ledger.Entry {
     /// A description for explanations of violations.
     var words: String {
         "\(dot.short) on n\(node + 1): \(mutation.user) \(mutation.words) "
-            + "in \(mutation.partition)"
+            + "in \(mutation.partition) as \(operation.process.description.suffix(4))."
+            + "\(operation.counter) of \(operation.time.milliseconds % 100_000_000)"
     }
 }
 

@@ -114,6 +114,29 @@ struct Model {
         adds.contains { add in
             !(adds + removes).contains { $0.follows(add) }
                 && !isTakenAway(add, among: adds, by: removes)
+                && !isVoid(add, among: adds, without: removes)
+        }
+    }
+
+    /// Whether a deletion of a message for its user has no effect, as `isVoid` says.
+    func isVoidHide(_ hide: Ledger.Entry) -> Bool {
+        let restores = entries.filter {
+            $0.mutation.action.verb == "restore" && $0.mutation.user == hide.mutation.user
+        }
+        return isVoid(hide, among: [hide], without: restores)
+    }
+
+    /// Whether a device's add was executed where a remove with a greater time was known: it then
+    /// adds nothing, wherever else it was executed.
+    func isVoid(
+        _ add: Ledger.Entry, among adds: [Ledger.Entry], without removes: [Ledger.Entry]
+    ) -> Bool {
+        guard add.operation.process.isOfDevice else { return false }
+        let executions = adds.filter { $0.operation == add.operation }
+        return executions.contains { execution in
+            removes.contains {
+                execution.knew(of: $0) && add.operation.time < $0.operation.time
+            }
         }
     }
 
@@ -139,6 +162,7 @@ struct Model {
         let known = removes.filter(add.knew)
         let isOver =
             known.contains { $0.follows(last) } || isTakenAway(last, among: earlier, by: known)
+            || isVoid(last, among: earlier, without: known)
         guard !isOver else { return add.operation.time }
         return max(add.operation.time, tagTime(of: last, among: earlier, without: known))
     }
@@ -160,7 +184,8 @@ struct Model {
                 return ParticipantChange(stamp: stamp, kind: .left, user: user, by: user)
             }
             guard let invitation = entry.mutation.action as? InviteUser,
-                !known(to: entry).participants.contains(invitation.guest)
+                !known(to: entry).participants.contains(invitation.guest),
+                known(to: entry, with: true).participants.contains(invitation.guest)
             else { return nil }
             return ParticipantChange(
                 stamp: stamp, kind: .joined, user: invitation.guest, by: user)

@@ -63,7 +63,10 @@ extension Model {
         let begun = entries.compactMap { entry -> (after: HybridTimestamp, at: HybridTimestamp)? in
             guard entry.mutation.makes(BlockUser(other)) else { return nil }
             let past = Model(of: key, entries: entries.filter(entry.knew))
-            guard !past.isBlocked(other) else { return nil }
+            let unblocks = past.entries.filter { $0.mutation.makes(UnblockUser(other)) }
+            guard !past.isBlocked(other), !isVoid(entry, among: [entry], without: unblocks) else {
+                return nil
+            }
             let after = past.entries.filter { $0.mutation.makes(UnblockUser(other)) }
                 .map(\.operation.time).max()
             return (after ?? .zero, entry.operation.time)

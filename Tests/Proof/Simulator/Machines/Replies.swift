@@ -80,7 +80,8 @@ extension World {
         }
         for dot in context.dots {
             guard let entry = ledger[dot, shard], entry.mutation.user == mutation.user,
-                ["hide", "retract"].contains(entry.mutation.action.verb)
+                ["hide", "retract"].contains(entry.mutation.action.verb),
+                !Model(of: key, entries: ledger.entries(of: key)).isVoidHide(entry)
             else { continue }
             node.deletions.noteHidden(key, from: mutation.user, by: dot)
         }

@@ -123,6 +123,11 @@ extension ClusterWorld {
         guard let client = numbering.first(where: { $0.user == visit.user }) else { return }
         switch request.kind {
         case .prepared where answer.code == nil:
+            // Later writes have later times than all that a node has shown.
+            if let sent = answer.fields?["at"].flatMap({ LineTime.parse($0) }) {
+                let next = HybridTimestamp(milliseconds: UInt64(clamping: sent + 1))
+                client.time = max(client.time, next)
+            }
             client.isReady = client.isReady || request.line.starts(with: "SEND".utf8)
         case .numbered:
             guard answer.code == nil, let open = client.open,
