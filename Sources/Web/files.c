@@ -315,6 +315,8 @@ static const struct {
 #embed "client/network/session.js"
     FILE("client/network/sleep.js")
 #embed "client/network/sleep.js"
+    FILE("client/outbox/stamps.js")
+#embed "client/outbox/stamps.js"
     FILE("client/store/store.js")
 #embed "client/store/store.js"
     FILE("client/sync/tabs.js")

@@ -91,8 +91,11 @@ test("a refusal takes the change back, and keeps what arrived meanwhile", async 
     let id = "";
     while (id.charCodeAt(0) % 3 !== 0) id = bob.send(CHAT, `text ${id}`);
     await run.clock.pass(2_000);
-    run.cluster.replicate();
-    await run.clock.pass(2_000);
+    // Each node fetches from another one that is drawn by lot.
+    for (let count = 0; count < 20 && texts(alice).length < texts(bob).length; count += 1) {
+        run.cluster.replicate();
+        await run.clock.pass(500);
+    }
     /** @type {any[]} */
     const refusals = [];
     alice.subscribe((change) => change.kind === "refused" && refusals.push(change.error.code));
@@ -131,6 +134,28 @@ test("a silent node is given up", async (run, [alice]) => {
     await run.clock.pass(6_000);
     assertEquals(alice.connection, "online");
     assertEquals(alice.conversation(CHAT).messages[0].state, "sent");
+});
+
+test("a node that stood still executes what is over, and changes nothing", async (run, [alice]) => {
+    const id = alice.send(CHAT, "a message");
+    await run.clock.pass(2_000);
+    for (let count = 0; count < 20; count += 1) run.cluster.replicate();
+    const index = run.cluster.nodes.findIndex((_, index) => alice.node === `http://n${index}`);
+    run.cluster.stop(index);
+    const deleted = alice.deleteForMe(CHAT, id);
+    await run.clock.pass(20_000);
+    await deleted;
+    const restored = alice.restore(CHAT, id);
+    await run.clock.pass(5_000);
+    await restored;
+    run.cluster.goOn(index);
+    await run.heal();
+    run.checkEnd();
+    const executed = run.cluster.nodes[index].log.filter(({ kind, node }) =>
+        kind === "delete" && node === index
+    );
+    assertEquals(executed.length, 1, "The node has executed the deletion");
+    assertEquals(texts(alice), ["a message"]);
 });
 
 test("too many waiting changes are refused", async (run, [alice]) => {

@@ -24,6 +24,10 @@ export class ModelCluster {
     isCalm = false;
     /** Renewals that ended a sign-in. */
     stolen = 0;
+    /** What each operation of each device asks for, by device and number. @type {Map<string, string>} */
+    operations = new Map();
+    /** What clients did wrong with the identities of their operations. @type {string[]} */
+    misnamed = [];
 
     /**
      * @param {import("./clock.js").VirtualClock} clock
@@ -64,6 +68,22 @@ export class ModelCluster {
     /** @param {number} index */
     start(index) {
         this.nodes[index].isUp = true;
+    }
+
+    /**
+     * Has a node stand still: what arrives waits, and is carried out when it goes on.
+     *
+     * @param {number} index
+     */
+    stop(index) {
+        this.nodes[index].waiting = [];
+    }
+
+    /** @param {number} index */
+    goOn(index) {
+        const waiting = this.nodes[index].waiting ?? [];
+        this.nodes[index].waiting = undefined;
+        for (const carryOut of waiting) carryOut();
     }
 
     /** Has each node fetch some of what it lacks. */
@@ -205,9 +225,10 @@ export class ModelCluster {
      * @param {string} method
      * @param {string} path
      * @param {any} body
+     * @param {string} [operation] the identity and the time of a write
      * @returns {ModelAnswer}
      */
-    answer(node, user, method, path, body) {
+    answer(node, user, method, path, body, operation) {
         const { pathname, searchParams } = new URL(path, "http://n");
         const [, , resource, name, part, id, verb] = pathname.split("/");
         if (resource === "chats") {
@@ -237,15 +258,50 @@ export class ModelCluster {
         }
         const known = all.find((message) => message.id === (id ?? body?.id));
         const kind = kindOf(method, part, verb, searchParams.get("for"));
+        if (kind !== "message") this.#noteOperation(operation, JSON.stringify([kind, id, body]));
+        // What is recorded is answered as the first time, before any rule.
+        const done = node.log.find((change) => operation && change.operation === operation);
+        if (done) return { status: 200, body: { id: done.id, at: done.at } };
         if (kind === "message" && known) return { status: 200, body: { at: known.at } };
         // In a real cluster a node that lacks a message asks one that has it.
         if (kind !== "message" && !known) return error(503, "Not here yet");
         if (!this.isCalm && this.random() < 0.03) return error(503, "Not now");
         if (kind === "pin" && known.id.charCodeAt(0) % 3 === 0) return error(409, "Not this one");
         const text = body?.text;
-        const fields = { kind, by: user, conversation: name, id: id ?? body.id, text };
+        const fields = { kind, by: user, conversation: name, id: id ?? body.id, text, operation };
         const change = node.accept(fields, this.clock.now());
         return { status: 200, body: { id: change.id, at: change.at } };
+    }
+
+    /**
+     * Notes an operation that has no name, or a name that was given to another one.
+     *
+     * @param {string | undefined} operation
+     * @param {string} asked
+     */
+    #noteOperation(operation, asked) {
+        if (!operation) {
+            this.misnamed.push(`${asked} has no stamp`);
+            return;
+        }
+        const name = operation.slice(0, -31);
+        const told = `${operation} ${asked}`;
+        const known = this.operations.get(name) ?? told;
+        if (known !== told) this.misnamed.push(`${told} was ${known}`);
+        this.operations.set(name, told);
+    }
+
+    /** Operations of one device whose times do not follow their numbers. */
+    get disordered() {
+        const all = [...this.operations.values()].map((told) => {
+            const [, device, number, time] = /^(.*)\.(\d+)\.(\S{30}) /.exec(told) ?? [];
+            return { device, number: Number(number), time };
+        });
+        all.sort((a, b) => a.number - b.number);
+        return all.filter((one, index) => {
+            const before = all.slice(0, index).findLast(({ device }) => device === one.device);
+            return before !== undefined && before.time >= one.time;
+        });
     }
 }
 
@@ -322,17 +378,19 @@ class ModelSocket {
     /** @param {string} text a request of the client */
     receive(text) {
         const { cluster, line, node } = this;
-        cluster.clock.setTimer(cluster.delay() / 2, () => {
+        const carryOut = () => {
+            if (node.waiting) return node.waiting.push(carryOut);
             // What arrives at a node is carried out, whether the client still listens or not.
             if (!line.isUp) this.#isDead = true;
             if (!this.#isOpen || this.#isDead || !node.isUp) return;
-            const { body, id, method, path } = JSON.parse(text);
+            const { body, id, method, operation, path } = JSON.parse(text);
             const answer = path.startsWith("/v1/events")
                 ? this.#watch(path)
-                : cluster.answer(node, this.#user, method, path, body);
+                : cluster.answer(node, this.#user, method, path, body, operation);
             if (!cluster.isCalm && cluster.random() < 0.02) return this.cut(1006);
             cluster.clock.setTimer(cluster.delay(), () => this.#send({ id, ...answer }));
-        });
+        };
+        cluster.clock.setTimer(cluster.delay() / 2, carryOut);
     }
 
     /** @param {string} path */
@@ -351,11 +409,12 @@ class ModelSocket {
             const isTold = change.number <= this.#told[change.node];
             if (!isTold) this.#told[change.node] = change.number;
             const event = eventOf(node, change, this.#user);
-            if (event && !isTold) this.#tell(event);
+            if (event && !isTold && !node.isAgain(change)) this.#tell(event);
         };
         node.watchers.add(watcher);
         this.#stopWatching = () => node.watchers.delete(watcher);
-        return { status: 200, body: { token: since ?? JSON.stringify(this.#told) } };
+        const now = new Date(this.cluster.clock.now()).toISOString();
+        return { status: 200, body: { token: since ?? JSON.stringify(this.#told), now } };
     }
 
     /** @param {any} event */

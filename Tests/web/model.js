@@ -6,12 +6,14 @@
 /**
  * @typedef {{node: number, number: number, at: string, by: string, conversation: string,
  *   seq: string, kind: string, id?: string, text?: string, user?: string,
- *   title?: string}} ChangeOfModel
+ *   title?: string, operation?: string}} ChangeOfModel
  */
 
 /** A node of the model: its own and others' changes, by origin, and who watches. */
 export class ModelNode {
     isUp = true;
+    /** What has arrived while the node stands still. @type {(() => void)[] | undefined} */
+    waiting;
     /** @type {ChangeOfModel[]} */
     log = [];
     /** How many changes of each node are here. @type {number[]} */
@@ -31,13 +33,22 @@ export class ModelNode {
     }
 
     /**
-     * Accepts a change of a user's.
+     * Accepts a change of a user's; one that has a stamp has its time.
      *
      * @param {Omit<ChangeOfModel, "node" | "number" | "at" | "seq">} fields
      * @param {number} now
      */
     accept(fields, now) {
         now = Math.floor(now);
+        if (fields.operation) {
+            const time = Date.parse(fields.operation.slice(-30));
+            const seq = time.toString(16).padStart(12, "0") + "0000";
+            const number = this.vector[this.index] + 1;
+            const at = new Date(time).toISOString();
+            const change = { ...fields, node: this.index, number, at, seq };
+            this.receive(change);
+            return change;
+        }
         const { time: last, count: lastCount, isMessage: wasMessage } = this.#last;
         // Messages may share a millisecond; the times of other changes differ.
         const isShared = now <= last && wasMessage && fields.kind === "message";
@@ -48,6 +59,17 @@ export class ModelNode {
         const change = { ...fields, node: this.index, number, at, seq };
         this.receive(change);
         return change;
+    }
+
+    /**
+     * Whether a change makes no difference, since another node has executed the same operation.
+     *
+     * @param {ChangeOfModel} change
+     */
+    isAgain(change) {
+        const { operation } = change;
+        return operation !== undefined &&
+            this.log.some((other) => other !== change && other.operation === operation);
     }
 
     /** @param {ChangeOfModel} change */

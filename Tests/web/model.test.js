@@ -1,3 +1,4 @@
+import { assert } from "./assertions.js";
 import { Run } from "./run.js";
 
 /** Seeds that found something once, and are kept. */
@@ -15,6 +16,7 @@ export async function run(seed) {
     await run.act();
     await run.heal();
     run.checkEnd();
+    assert(run.cluster.operations.size > 0, "No operation has a stamp");
 }
 
 for (const seed of seeds) {

@@ -182,6 +182,9 @@ export class Run {
         }
         for (const tab of this.tabs) this.#checkView(tab);
         assert(this.cluster.stolen === 0, "A refresh token was used twice");
+        const { disordered, misnamed } = this.cluster;
+        assert(misnamed.length === 0, `Operations are misnamed:\n${misnamed.join("\n")}`);
+        assert(disordered.length === 0, `Times go back: ${JSON.stringify(disordered)}`);
         for (const { disk } of this.devices) {
             const left = [...disk.entries.keys()].filter((key) => key.startsWith("operation/"));
             assert(left.length === 0, `Operations are left: ${left}`);

@@ -141,13 +141,15 @@
  * Operations are ordered by `id`, compared as strings: the outbox sends the operations of one
  * `lane` (a conversation, "items" or "profile") in this order, one at a time. An operation is
  * acknowledged when the cluster has accepted it. The client applies the operation to the view until
- * an event or a response of a node includes the operation's effect.
+ * an event or a response of a node includes the operation's effect. `stamp` is the identity and
+ * the time with which every attempt is sent: `<device>.<number>.<time>`.
  *
  * @typedef {{
  *   id: string,
  *   lane: string,
  *   at: string,
  *   action: Action,
+ *   stamp?: string,
  *   acknowledged?: Acknowledgement,
  * }} Operation
  */

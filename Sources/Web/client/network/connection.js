@@ -77,6 +77,7 @@ export class Connection {
      *   onStatus: () => void,
      *   onEvent: (event: any) => void,
      *   onWatching: (token: string, isResumed: boolean) => void,
+     *   onNow: (now: string | undefined) => void,
      * }} parts `verify` sends an HTTP request, which renews an access token that nodes reject
      */
     constructor(parts) {
@@ -119,13 +120,14 @@ export class Connection {
      * @param {string} method
      * @param {string} path
      * @param {unknown} [body]
+     * @param {string} [operation] the identity and the time of a write
      * @returns {Promise<SocketAnswer>}
      * @throws {import("../types.js").Failure} if the client is offline, if too many requests are in
      *     flight, or if the connection ends before the response
      */
-    async request(method, path, body) {
+    async request(method, path, body, operation) {
         if (!this.isOnline || this.#requests.size >= REQUESTS_MAX) throw noAnswer;
-        const answer = await this.#send(method, path, body);
+        const answer = await this.#send(method, path, body, operation);
         if (!answer) throw noAnswer;
         return answer;
     }
@@ -184,6 +186,7 @@ export class Connection {
         if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
         if (answer.status !== 200) return this.#fail();
         this.#onlineAt = this.#parts.clock.now();
+        this.#parts.onNow(answer.body.now);
         this.#parts.onWatching(answer.body.token, since !== undefined);
         this.#setStatus("online");
     }
@@ -240,14 +243,15 @@ export class Connection {
      * @param {string} method
      * @param {string} path
      * @param {unknown} [body]
+     * @param {string} [operation]
      * @returns {Promise<SocketAnswer | undefined>} undefined if the connection ends before the
      *     response
      */
-    #send(method, path, body) {
+    #send(method, path, body, operation) {
         const id = this.#number += 1;
         return new Promise((settle) => {
             this.#requests.set(id, { sentAt: this.#parts.clock.now(), settle });
-            this.#socket?.send(JSON.stringify({ id, method, path, body }));
+            this.#socket?.send(JSON.stringify({ id, method, path, operation, body }));
         });
     }
 

@@ -17,6 +17,7 @@ export class Network {
      *   onStatus: () => void,
      *   onEvent: (event: any) => void,
      *   onWatching: (token: string, isResumed: boolean) => void,
+     *   onNow: (now: string | undefined) => void,
      * }} parts
      */
     constructor({ clock, makeID, nodes, random, store, tabs, transport }, parts) {

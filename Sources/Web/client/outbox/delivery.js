@@ -27,7 +27,7 @@ export class Delivery {
      * @param {Operation} operation
      * @returns {Promise<SendAnswer>}
      */
-    async send({ action }) {
+    async send({ action, stamp }) {
         const { calls, connection, files, session } = this.#parts;
         const { body, method, path } = request(action);
         if (action.kind === "send") {
@@ -35,7 +35,7 @@ export class Delivery {
             if (preview) await files.upload(conversation, preview);
             if (blob) await files.upload(conversation, blob);
         }
-        if (action.kind !== "create") return connection.request(method, path, body);
+        if (action.kind !== "create") return connection.request(method, path, body, stamp);
         // Conversations are created by HTTP requests, where nodes look up users by e-mail address.
         return calls.send({ method, path, body }, session);
     }

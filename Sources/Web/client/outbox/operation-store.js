@@ -78,9 +78,12 @@ export class OperationStore {
         return this.#log.takeIn(user, write);
     }
 
-    /** @param {Operation[]} operations the operations to overwrite in the local store */
-    put(operations) {
-        return this.#store.write(operations.map(write));
+    /**
+     * @param {Operation[]} operations the operations to overwrite in the local store
+     * @param {Write[]} [others] further writes of the same transaction
+     */
+    put(operations, others = []) {
+        return this.#store.write([...operations.map(write), ...others]);
     }
 
     /** @param {Operation[]} operations */

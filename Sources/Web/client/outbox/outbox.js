@@ -6,8 +6,10 @@ import { OperationStore, removals } from "./operation-store.js";
 import { Rollback } from "./rollback.js";
 import { refusals } from "./rules.js";
 import { Sender } from "./sender.js";
+import { isStamped } from "./stamps.js";
 
 /** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { Stamps } from "./stamps.js" */
 /** @import { Clock, Store, SyncStore, Tabs } from "../types.js" */
 
 /** @typedef {import("../sync/entries.js").Entry} Entry */
@@ -43,6 +45,7 @@ export class Outbox {
      *   makeID: () => string,
      *   user: () => string | undefined,
      *   isOnline: () => boolean,
+     *   stamps: Stamps,
      *   send: (operation: Operation) => Promise<SendAnswer>,
      *   confirmed: () => ConfirmedState,
      *   onChange: (operation: Operation) => void,
@@ -63,6 +66,7 @@ export class Outbox {
             entries,
             onTurn: () => this.#onTurn(),
             onActive: () => this.#onActive(),
+            stamp: (entry) => this.#stamp(entry),
             onSending: ({ operation }) => parts.tabs.post({ kind: "sending", id: operation.id }),
             onAnswer: (entry, answer) => this.#onAnswer(entry, answer),
         });
@@ -211,7 +215,29 @@ export class Outbox {
 
     async #onTurn() {
         await this.#parts.onSender();
+        await this.#parts.stamps.open();
         await this.#leftovers.restore();
+        // The tab that sent the operations until now may have been closed before it told of a stamp.
+        for (const operation of await this.#stored.read()) this.#takeStamp(operation);
+    }
+
+    /**
+     * Gives an operation its stamp before it is first sent; a repetition has the same one.
+     *
+     * @param {Entry} entry
+     */
+    async #stamp(entry) {
+        if (entry.operation.stamp || !isStamped(entry.operation)) return;
+        const [operation, number] = this.#parts.stamps.next(entry.operation);
+        await this.#stored.put([operation], [number]);
+        entry.operation = operation;
+        this.#parts.tabs.post({ kind: "operation", operation });
+    }
+
+    /** @param {Operation} operation an operation that another tab may have given a stamp */
+    #takeStamp({ id, stamp }) {
+        const entry = this.#entries.get(id);
+        if (entry && stamp) entry.operation = { ...entry.operation, stamp };
     }
 
     #onActive() {
@@ -245,7 +271,7 @@ export class Outbox {
         else if (operation.acknowledged && !entry.operation.acknowledged) {
             this.#entries.acknowledge(entry, operation);
             this.#echoes.expect(entry);
-        }
+        } else this.#takeStamp(operation);
         this.#sender.pump();
         this.#echoes.release();
     }
@@ -281,10 +307,18 @@ export class Outbox {
         } else if (isFinal(answer.status)) {
             this.#rollback.refuse(entry, failure(answer.status, answer.body));
         } else {
+            // No node executes the operation any more, so that it may begin anew.
+            if (answer.body?.error?.reason === "operation_expired") this.#forgetStamp(entry);
             this.#sender.postpone(lane, answer);
         }
         this.#sender.pump();
         this.#echoes.release();
+    }
+
+    /** @param {Entry} entry */
+    #forgetStamp(entry) {
+        entry.operation = { ...entry.operation, stamp: undefined };
+        this.#put([entry.operation]);
     }
 
     /**

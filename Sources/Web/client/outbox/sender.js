@@ -39,10 +39,12 @@ export class Sender {
      *   send: (operation: Operation) => Promise<SendAnswer>,
      *   onTurn: () => Promise<void>,
      *   onActive: () => void,
+     *   stamp: (entry: Entry) => Promise<void>,
      *   onSending: (entry: Entry) => void,
      *   onAnswer: (entry: Entry, answer: SendAnswer) => void,
      *   onUnavailable: () => void,
-     * }} parts `onTurn` reads the stored operations before this tab begins to send
+     * }} parts `onTurn` reads the stored operations before this tab begins to send, and `stamp`
+     *   gives an operation its identity and time before it is first sent
      */
     constructor(parts) {
         this.#parts = parts;
@@ -119,11 +121,13 @@ export class Sender {
     /** @param {Entry} entry */
     async #send(entry) {
         entry.isUnderWay = true;
-        entry.phase = "sent";
-        this.#parts.onSending(entry);
         /** @type {SendAnswer} */
         let answer;
         try {
+            await this.#parts.stamp(entry);
+            if (!this.isActive) return;
+            entry.phase = "sent";
+            this.#parts.onSending(entry);
             answer = await this.#parts.send(entry.operation);
         } catch (error) {
             answer = { status: asFailure(error).code, body: { error: asFailure(error) } };

@@ -11,6 +11,7 @@ import { Outbox } from "../outbox/outbox.js";
 import { Persistence } from "../store/persistence.js";
 import { Push } from "./push.js";
 import { Screen } from "./screen.js";
+import { Stamps } from "../outbox/stamps.js";
 import { Typing } from "./typing.js";
 import { Views } from "../views/views.js";
 
@@ -33,6 +34,7 @@ const SINCE_TRIES = 2;
 export class Engine {
     #options;
     #network;
+    #stamps;
     #isClosed = false;
 
     /** @param {CompleteOptions} options */
@@ -41,6 +43,7 @@ export class Engine {
         const { clock, makeID, store, tabs } = options;
         const confirmed = () => this.persistence.confirmed;
         const isOnline = () => this.connection.isOnline;
+        this.#stamps = new Stamps(options);
         this.#network = this.#makeNetwork();
         const { account, calls, connection, nodes, session } = this.#network;
         this.account = account;
@@ -93,8 +96,12 @@ export class Engine {
             },
             onSessionEnd: (reason) => this.device.onSessionEnd(reason),
             onStatus: () => this.feed.onStatus(),
-            onEvent: (event) => this.feed.onEvent(event),
+            onEvent: (event) => {
+                this.#stamps.onShown(event);
+                this.feed.onEvent(event);
+            },
             onWatching: (token, isResumed) => this.feed.onWatching(token, isResumed),
+            onNow: (now) => this.#stamps.onNow(now),
         });
     }
 
@@ -106,6 +113,7 @@ export class Engine {
             user: () => session.user,
             isOnline: () => connection.isOnline,
             confirmed: () => this.persistence.confirmed,
+            stamps: this.#stamps,
             send: (operation) => delivery.send(operation),
             onChange: (operation) => this.feed.onOperation(operation),
             onRefused: (operation, error) => {
@@ -124,14 +132,24 @@ export class Engine {
             clock: this.#options.clock,
             confirmed: () => this.persistence.confirmed,
             isOnline: () => connection.isOnline,
-            request: (method, path) => connection.request(method, path),
-            readSince: (path) => {
+            request: async (method, path) => this.#shown(await connection.request(method, path)),
+            readSince: async (path) => {
                 const { token } = this.persistence.confirmed;
-                return calls.send({ method: "GET", path, token }, session, SINCE_TRIES);
+                const call = { method: "GET", path, token };
+                return this.#shown(await calls.send(call, session, SINCE_TRIES));
             },
             isOpen: (id) => this.screen.isOpen(id),
             onChange: (id) => this.feed.onLoaded(id),
         });
+    }
+
+    /**
+     * @template {{body: any}} T
+     * @param {T} answer
+     */
+    #shown(answer) {
+        this.#stamps.onShown(answer.body);
+        return answer;
     }
 
     /** @param {any} message a message from another tab */
