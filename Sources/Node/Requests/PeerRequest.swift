@@ -192,6 +192,9 @@ extension PeerRequest.Request {
                 attempt = .client
                 if number == 7 { operation.refusal = try Refusal(from: &reader) }
             }
+            guard number == 1 || operation.refusal != nil else {
+                throw .invalid("a refusal of an operation")
+            }
             self = .write(operation, level, attempt)
         case 2:
             var query = try AnyQuery(from: &reader)

@@ -132,8 +132,8 @@ extension ShardMachine {
             var receipt = Receipt(
                 of: operation, document: target?.document, context: context, unread: unread,
                 isRepeated: true)
-            if attempt == .client, let time = effect.timeOfClient(operation) {
-                receipt.changedAt = time
+            if attempt == .client {
+                receipt.changedAt = effect.time(of: operation, orElse: receipt.changedAt)
             }
             return Accepted(document: target?.document, receipt: receipt)
         }

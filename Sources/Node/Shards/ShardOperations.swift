@@ -220,16 +220,22 @@ extension ShardMachine {
 }
 
 extension ShardMachine.Effect {
-    /// Returns the time with which a client's operation is answered that has changed nothing now;
-    /// nil if it is that of the value.
+    /// Returns the time with which a client's operation is answered that has changed nothing now.
     ///
-    /// A repetition is answered as the first time. The times of later changes are not shown, since
-    /// its user may be no participant any more.
-    func timeOfClient(_ operation: Operation) -> HybridTimestamp? {
+    /// A repetition is answered as the first time: the times of later changes are not shown, since
+    /// its user may be no participant any more. A mark, or a part to hide, of an earlier invitation
+    /// is shown nowhere, and has no time.
+    ///
+    /// - Parameter valueTime: when the value has last changed.
+    func time(
+        of operation: Operation, orElse valueTime: HybridTimestamp?
+    ) -> HybridTimestamp? {
+        let action = operation.mutation.action
         switch self {
-        case .done: operation.mutation.action is RetractMessage ? nil : operation.stamp.time
-        case .superseded: operation.stamp.time
-        case .change, .none: nil
+        case .done where action is RetractMessage: return valueTime
+        case .superseded where action.marking != nil || action.hides: return nil
+        case .done, .superseded: return operation.stamp.time
+        case .change, .none: return valueTime
         }
     }
 }

@@ -48,6 +48,17 @@ import Wire
         #expect(ofClient.encoded.starts(with: request(.again).encoded))
     }
 
+    @Test func `earlier versions do not know an operation that is to be refused`() throws {
+        var write = operation(send("m1"), after: Self.earlier)
+        write.refusal = .blockedByUser
+        let refused = PeerRequest(
+            number: 3, round: 4, deadline: 70, request: .write(write, .majority, .client))
+        #expect(try PeerRequest.decode(refused.encoded) == refused)
+        // The numbers of the request, its round and its deadline have a byte each.
+        #expect(refused.encoded[3] == 7)
+        #expect(throws: WireError.self) { try PeerRequest.decode(refused.encoded.dropLast(2)) }
+    }
+
     private static let earlier = {
         var earlier = Unsettled()
         earlier.insertOperation(
