@@ -10,6 +10,11 @@ import Wire
 /// device of the user has; the number of the operation among those of the device, 1…2⁶², which
 /// ascends; and an exact time. A repetition of the write has the same text.
 public struct RequestedOperation: Hashable, Sendable {
+    /// The regular expression that the text matches.
+    public static let pattern =
+        #"^[A-Za-z0-9_.:@-]{1,64}\.[1-9][0-9]{0,18}\."#
+        + #"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$"#
+
     let device: String
     let number: UInt64
     let time: HybridTimestamp

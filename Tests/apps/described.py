@@ -4,6 +4,7 @@
 usage: described.py BINARY TOOLS SECONDS SEED    TOOLS: the folder of schemathesis and the validator
 """
 
+import datetime
 import os
 import subprocess
 import sys
@@ -15,13 +16,24 @@ from cluster import App, Cluster
 NOT_CHECKED = "use_after_free,ensure_resource_availability"
 
 # before= and after= exclude each other, which a description cannot say of a query; whether a file
-# has a range depends on its length; three requests need a WebSocket.
+# has a range depends on its length; three requests need a WebSocket; with an operation, an action
+# item needs an id.
 SETTINGS = "".join(f"""
 [[operations]]
 include-operation-id = "{operation}"
 [operations.checks.positive_data_acceptance]
 enabled = false
-""" for operation in ("listMessages", "downloadFile", "setTyping", "unwatchEvents", "openSocket"))
+""" for operation in ("listMessages", "downloadFile", "setTyping", "unwatchEvents", "openSocket",
+                       "addItem"))
+
+
+def operation():
+    """An operation of the present time, which the requests have that take one."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return f"""
+[parameters]
+"header.Grapevine-Operation" = "random.1.{now:%Y-%m-%dT%H:%M:%S}.000000000Z"
+"""
 
 
 def main():
@@ -36,7 +48,7 @@ def main():
             [os.path.join(tools, "openapi-spec-validator"), described], check=True)
         settings = os.path.join(cluster.folder, "schemathesis.toml")
         with open(settings, "w") as file:
-            file.write(SETTINGS)
+            file.write(operation() + SETTINGS)
         session = alice.get("token").json["token"]
         result = subprocess.run(
             [os.path.join(tools, "schemathesis"), "--config-file", settings, "run", described,

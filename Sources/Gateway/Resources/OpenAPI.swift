@@ -216,7 +216,10 @@ enum OpenAPI {
                     "description",
                     "The identity and the time that the client gives to the request, the same at "
                         + "each repetition: <device>.<number>.<time>")
-                $0.object("schema") { $0.pair("type", "string") }
+                $0.object("schema") {
+                    $0.pair("type", "string")
+                    $0.pair("pattern", RequestedOperation.pattern)
+                }
             }
         }
         writer.object("headers") {
