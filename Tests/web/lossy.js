@@ -20,6 +20,9 @@ export class FastClock {
 
     now = () => Math.floor(this.#start + (performance.now() - this.#began) * SPEED);
 
+    /** The nodes' clocks run as usual. */
+    elapsed = () => performance.now();
+
     /** @type {Clock["setTimer"]} */
     setTimer = (milliseconds, action) => {
         const timer = setTimeout(action, milliseconds / SPEED);

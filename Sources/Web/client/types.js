@@ -184,9 +184,12 @@
 
 /**
  * A clock in milliseconds since 1970; `setTimer` returns a function that cancels the timer.
+ * `elapsed` counts the milliseconds since any moment, whatever becomes of the device's time; a
+ * clock without it has a time that is never set.
  *
  * @typedef {{
  *   now: () => number,
+ *   elapsed?: () => number,
  *   setTimer: (milliseconds: number, action: () => void) => () => void,
  * }} Clock
  */

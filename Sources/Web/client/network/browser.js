@@ -8,6 +8,7 @@
  */
 export const systemClock = {
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     setTimer: (milliseconds, action) => {
         const timer = setTimeout(action, milliseconds);
         return () => clearTimeout(timer);

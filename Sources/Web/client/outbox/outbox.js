@@ -307,16 +307,23 @@ export class Outbox {
         } else if (isFinal(answer.status)) {
             this.#rollback.refuse(entry, failure(answer.status, answer.body));
         } else {
-            // No node executes the operation any more, so that it may begin anew.
-            if (answer.body?.error?.reason === "operation_expired") this.#forgetStamp(entry);
+            if (answer.status === 408) this.#onUntimely(entry, answer.body?.error ?? {});
             this.#sender.postpone(lane, answer);
         }
         this.#sender.pump();
         this.#echoes.release();
     }
 
-    /** @param {Entry} entry */
-    #forgetStamp(entry) {
+    /**
+     * Has an operation begin anew that no node executes any more, or none before its time has come.
+     *
+     * @param {Entry} entry
+     * @param {{reason?: string, now?: string}} error
+     */
+    #onUntimely(entry, { now, reason }) {
+        const { stamps } = this.#parts;
+        stamps.onNow(now);
+        if (reason !== "operation_expired" && !stamps.isFarAhead(entry.operation)) return;
         entry.operation = { ...entry.operation, stamp: undefined };
         this.#put([entry.operation]);
     }

@@ -24,8 +24,8 @@ export class Stamps {
     #time = 0;
     /** The latest time that a node has shown. */
     #seen = 0;
-    /** How many milliseconds the nodes' clocks are ahead of this device's clock. */
-    #ahead = 0;
+    /** The lead of the nodes' clocks over the milliseconds that have elapsed. */
+    #lead = 0;
 
     /** @param {{store: Store, clock: Clock, makeID: () => string}} parts */
     constructor({ clock, makeID, store }) {
@@ -46,7 +46,27 @@ export class Stamps {
     /** @param {string | undefined} now the time of a node that has just answered */
     onNow(now) {
         const time = Date.parse(now ?? "");
-        if (time > 0) this.#ahead = time - this.#clock.now();
+        if (time > 0) this.#lead = time - this.#elapsed;
+    }
+
+    /**
+     * Whether no node whose clock is right executes an operation before a later one is given: its
+     * time is too far ahead, for instance because a node's clock was wrong.
+     *
+     * @param {Operation} operation
+     */
+    isFarAhead({ stamp = "" }) {
+        const time = Date.parse(`${stamp.slice(-30, -7)}Z`);
+        return time > this.#now + 2 * AHEAD_MILLISECONDS;
+    }
+
+    get #elapsed() {
+        return this.#clock.elapsed?.() ?? this.#clock.now();
+    }
+
+    /** The nodes' time, in milliseconds since 1970. */
+    get #now() {
+        return Math.floor(this.#elapsed + this.#lead);
     }
 
     /**
@@ -70,9 +90,12 @@ export class Stamps {
      * @returns {[Operation, Write]}
      */
     next(operation) {
-        const now = Math.floor(this.#clock.now() + this.#ahead);
+        const now = this.#now;
+        const latest = now + AHEAD_MILLISECONDS;
+        // Times that are further ahead come from a wrong clock: no node would accept a later one.
+        const known = [this.#time, this.#seen].filter((time) => time < latest);
         this.#number = Math.max(this.#number + 1, Math.floor(this.#clock.now()));
-        this.#time = Math.max(this.#time + 1, this.#seen + 1, now);
+        this.#time = Math.max(now, ...known.map((time) => time + 1));
         const [device, number, time] = [this.#device, this.#number, this.#time];
         const text = new Date(time).toISOString().replace("Z", "000000Z");
         const stamped = { ...operation, stamp: `${device}.${number}.${text}` };
@@ -82,9 +105,7 @@ export class Stamps {
     /** @param {string} text */
     #note(text) {
         const time = Date.parse(text);
-        // A time that is further ahead comes from a wrong clock: no node would accept a later one.
-        const isBelieved = time <= this.#clock.now() + this.#ahead + AHEAD_MILLISECONDS;
-        if (isBelieved && time > this.#seen) this.#seen = time;
+        if (time > this.#seen && time < this.#now + AHEAD_MILLISECONDS) this.#seen = time;
     }
 }
 
