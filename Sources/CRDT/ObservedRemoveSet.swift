@@ -66,7 +66,7 @@ public struct ObservedRemoveSet<Element: Comparable & Hashable & Sendable>: Hash
 
     /// Returns the number of clients' devices whose operations on `element` are recorded.
     public func devicesCount(_ element: Element) -> Int {
-        entry(of: element)?.records.count { $0.process.isOfDevice } ?? 0
+        entry(of: element)?.devicesCount ?? 0
     }
 
     /// The greatest time of a live tag; zero if there is no live tag.
@@ -227,9 +227,11 @@ extension ObservedRemoveSet.Entry {
 
     /// Whether the process is a device without a record, and `max` other devices have records.
     func isFull(for process: ProcessID, max: Int) -> Bool {
-        guard process.isOfDevice, records.count >= max else { return false }
-        return counter(of: process) == 0 && records.count { $0.process.isOfDevice } >= max
+        process.isOfDevice && devicesCount >= max && counter(of: process) == 0
     }
+
+    /// The number of clients' devices that have records.
+    var devicesCount: Int { records.count { $0.process.isOfDevice } }
 
     var greatestTime: HybridTimestamp {
         records.reduce(.zero) { Swift.max($0, $1.liveTime ?? .zero) }

@@ -4,12 +4,13 @@ import Wire
 ///
 /// A client repeats an operation, with the same time, until a node answers. It may give the
 /// operation a new time once no node can still execute it with the first one. Therefore nodes
-/// execute no operation older than `ageMax`, and the answer `expired` means that no node will.
+/// execute no operation older than `ageMaxMilliseconds`, and the answer `expired` means that no
+/// node will.
 ///
 /// The clocks of two nodes differ by at most twice the greatest offset that nodes accept of each
 /// other. Nodes therefore stop executing operations by that difference earlier than they answer
 /// `expired`: when the first node answers so, the last node has stopped.
-public enum Timeliness: UInt8, CaseIterable, Hashable, Sendable {
+public enum Timeliness: UInt8, Hashable, Sendable {
     /// The operation may be executed.
     case inTime = 0
     /// The operation's time is further ahead of the node's than clocks may differ.

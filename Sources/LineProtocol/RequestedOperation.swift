@@ -9,7 +9,7 @@ import Wire
 /// The text form is `<device>.<number>.<time>`: a name of the client's device, which no other
 /// device of the user has; the number of the operation among those of the device, 1…2⁶², which
 /// ascends; and an exact time. A repetition of the write has the same text.
-public struct RequestedOperation: Hashable, Sendable {
+public struct RequestedOperation: Sendable {
     /// The regular expression that the text matches.
     public static let pattern =
         #"^[A-Za-z0-9_.:@-]{1,64}\.[1-9][0-9]{0,18}\."#
@@ -19,33 +19,21 @@ public struct RequestedOperation: Hashable, Sendable {
     let number: UInt64
     let time: HybridTimestamp
 
-    public init(device: String, number: UInt64, time: HybridTimestamp) {
-        self.device = device
+    /// - Throws: 400 for any other text.
+    public init(_ text: String) throws(LineError) {
+        let bytes = Array(text.utf8)
+        // The time has a point, too, and a device's name may have several.
+        let named = bytes.dropLast(LineTime.exactBytes)
+        let names = named.dropLast()
+        guard let time = LineTime.parseExact(bytes.suffix(LineTime.exactBytes)),
+            named.last == UInt8(ascii: "."), let point = names.lastIndex(of: UInt8(ascii: ".")),
+            let number = decimal(names[(point + 1)...]).map(UInt64.init),
+            (1...Stamp.counterMax).contains(number), isName(names[..<point])
+        else { throw .operationBad }
+        device = String(decoding: names[..<point], as: UTF8.self)
         self.number = number
         self.time = time
     }
-
-    /// - Throws: 400 for any other text.
-    public init(_ text: String) throws(LineError) {
-        let bytes = text.utf8[...]
-        // The time has a point, too, and a device's name may have several.
-        guard bytes.count > LineTime.exactBytes + 1,
-            let time = LineTime.parseExact(bytes.suffix(LineTime.exactBytes)),
-            let rest = Self.part(of: bytes.dropLast(LineTime.exactBytes)),
-            let point = rest.lastIndex(of: UInt8(ascii: ".")),
-            let number = decimal(rest[(point + 1)...]).map(UInt64.init),
-            (1...Stamp.counterMax).contains(number), isName(rest[..<point])
-        else { throw .operationBad }
-        self.init(
-            device: String(decoding: rest[..<point], as: UTF8.self), number: number, time: time)
-    }
-
-    /// Returns the bytes before the point that ends a part; nil if there is none.
-    private static func part(of bytes: Substring.UTF8View) -> [UInt8]? {
-        bytes.last == UInt8(ascii: ".") ? Array(bytes.dropLast()) : nil
-    }
-
-    public var text: String { "\(device).\(number).\(LineTime.text(time))" }
 
     /// Returns the stamp under which the operation of a user is executed.
     ///

@@ -160,6 +160,16 @@ package struct World {
         return joined
     }
 
+    /// Adds two nodes, and lets time pass until all three know each other.
+    ///
+    /// - Returns: the three nodes.
+    package func joinTwo() -> [TestNode] {
+        let second = join("n2")
+        let nodes = [n1, second, join("n3", dialing: second)]
+        live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        return nodes
+    }
+
     /// Starts a node that is to join and reaches nobody.
     package func start(_ name: String, shards: UInt16 = 4) -> TestNode {
         let started = TestNode(

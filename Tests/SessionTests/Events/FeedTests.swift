@@ -12,9 +12,7 @@ import Wire
     private let nodes: [TestNode]
 
     init() {
-        let second = world.join("n2")
-        nodes = [world.n1, second, world.join("n3", dialing: second)]
-        world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        nodes = world.joinTwo()
         for name in Self.chats { _ = ask(0, "CREATE \(name) alice,bob") }
     }
 

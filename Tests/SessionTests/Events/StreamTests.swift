@@ -12,9 +12,7 @@ import Testing
     private let nodes: [TestNode]
 
     init() {
-        let second = world.join("n2")
-        nodes = [world.n1, second, world.join("n3", dialing: second)]
-        world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        nodes = world.joinTwo()
         _ = say(nodes[0].connect(), "CREATE c alice,bob")
     }
 

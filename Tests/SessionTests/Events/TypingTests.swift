@@ -12,9 +12,7 @@ import Testing
     private let watchers: [TestClient]
 
     init() {
-        let second = world.join("n2")
-        nodes = [world.n1, second, world.join("n3", dialing: second)]
-        world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        nodes = world.joinTwo()
         let client = nodes[0].connect()
         client.say("CREATE c alice,bob")
         world.settle(nodes[0], nodes[1], nodes[2])

@@ -44,9 +44,7 @@ import Testing
         init(seed: UInt64) {
             random = SplitMix64(seed: seed)
             world = World(replicas: .count(seed.isMultiple(of: 2) ? 3 : 2))
-            let second = world.join("n2")
-            nodes = [world.n1, second, world.join("n3", dialing: second)]
-            world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+            nodes = world.joinTwo()
             for line in [
                 "CREATE c alice,bob", "SEND c alice id=m hello", "ACTION ADD alice id=i milk",
                 "PROFILE alice name=A photo=p",

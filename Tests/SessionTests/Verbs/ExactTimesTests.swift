@@ -11,9 +11,7 @@ import Testing
     private let nodes: [TestNode]
 
     init() {
-        let second = world.join("n2")
-        nodes = [world.n1, second, world.join("n3", dialing: second)]
-        world.live(milliseconds: 2_000, nodes[0], nodes[1], nodes[2])
+        nodes = world.joinTwo()
         for line in [
             "CREATE c alice,bob", "SEND c alice id=m1 hello", "SEND c bob id=m2 hello",
             "ACTION ADD alice id=i1 buy milk", "PROFILE alice name=Al",

@@ -24,6 +24,7 @@ export class Leftovers {
      *   user: () => string | undefined,
      *   onOver: (writes: import("../types.js").Write[]) => void,
      *   onFound: (operation: Operation, isNews: boolean) => void,
+     *   onKnown: (operation: Operation) => void,
      * }} parts `isNews` means that other tabs may not know the operation
      */
     constructor(parts) {
@@ -35,8 +36,8 @@ export class Leftovers {
         await this.#takeIn();
         const { entries, stored } = this.#parts;
         for (const operation of await stored.read()) {
-            const isKnown = entries.get(operation.id) || entries.isOver(operation.id);
-            if (!isKnown) this.#parts.onFound(operation, false);
+            if (entries.get(operation.id)) this.#parts.onKnown(operation);
+            else if (!entries.isOver(operation.id)) this.#parts.onFound(operation, false);
         }
     }
 

@@ -81,6 +81,8 @@ export class Outbox {
             ...parts,
             ...{ entries, stored },
             onFound: (operation, isNews) => this.#onFound(operation, isNews),
+            // The tab that gave the operation its stamp may have been closed before it told of it.
+            onKnown: (operation) => this.#takeStamp(operation),
         });
     }
 
@@ -217,8 +219,6 @@ export class Outbox {
         await this.#parts.onSender();
         await this.#parts.stamps.open();
         await this.#leftovers.restore();
-        // The tab that sent the operations until now may have been closed before it told of a stamp.
-        for (const operation of await this.#stored.read()) this.#takeStamp(operation);
     }
 
     /**

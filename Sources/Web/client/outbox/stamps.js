@@ -50,8 +50,8 @@ export class Stamps {
     }
 
     /**
-     * Whether no node whose clock is right executes an operation before a later one is given: its
-     * time is too far ahead, for instance because a node's clock was wrong.
+     * Whether an operation's time is so far ahead that every node whose clock is right refuses it,
+     * for instance because it was taken from a node whose clock was wrong.
      *
      * @param {Operation} operation
      */

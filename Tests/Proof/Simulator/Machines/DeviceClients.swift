@@ -102,14 +102,9 @@ extension World {
         guard let shell = node.shell else { return false }
         let operation = forward.operation
         let known = shell.machines[shard].replica.current.vector
-        let slot = forward.session.map {
-            ReplySlot(session: UInt64($0), number: UInt64(requests.count))
-        }
         let accepted: ShardMachine.Accepted
         do throws(ShardFailure) {
-            accepted = try shell.machines[shard].submit(
-                operation, for: slot, level: forward.level, attempt: .client,
-                in: world(of: node, shell))
+            accepted = try submit(operation, as: forward, in: shard, at: node, shell)
         } catch {
             try onAskingFailed(error, node, shell)
             switch error {

@@ -139,6 +139,18 @@ extension World {
         try execute(forward, in: shard, at: workRandom.pick(willing), from: nil)
     }
 
+    /// Has a node's machine execute an operation, with a slot for the session that waits.
+    func submit(
+        _ operation: Operation, as forward: Forward, in shard: Int, at node: SimNode, _ shell: Shell
+    ) throws(ShardFailure) -> ShardMachine.Accepted {
+        let slot = forward.session.map {
+            ReplySlot(session: UInt64($0), number: UInt64(requests.count))
+        }
+        return try shell.machines[shard].submit(
+            operation, for: slot, level: forward.level, attempt: forward.attempt,
+            in: world(of: node, shell))
+    }
+
     /// Executes an operation at a node.
     ///
     /// - Parameter reader: the node that read the line and gets the response; as long as the
@@ -153,14 +165,9 @@ extension World {
         var operation = forward.operation
         for _ in 0..<World.raisesMax {
             let known = shell.machines[shard].replica.current.vector
-            let slot = forward.session.map {
-                ReplySlot(session: UInt64($0), number: UInt64(requests.count))
-            }
             let accepted: ShardMachine.Accepted
             do throws(ShardFailure) {
-                accepted = try shell.machines[shard].submit(
-                    operation, for: slot, level: forward.level, attempt: forward.attempt,
-                    in: world(of: node, shell))
+                accepted = try submit(operation, as: forward, in: shard, at: node, shell)
             } catch {
                 try onAskingFailed(error, node, shell)
                 if case .refused(let refusal) = error, forward.session != nil {
