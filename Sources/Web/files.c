@@ -231,44 +231,44 @@ static const struct {
 #embed "client/network/aborted.js"
     FILE("client/network/account.js")
 #embed "client/network/account.js"
+    FILE("client/outbox/actions.js")
+#embed "client/outbox/actions.js"
     FILE("client/network/browser.js")
 #embed "client/network/browser.js"
     FILE("client/network/calls.js")
 #embed "client/network/calls.js"
     FILE("client/sync/changes.js")
 #embed "client/sync/changes.js"
-    FILE("client/outbox/chat-actions.js")
-#embed "client/outbox/chat-actions.js"
     FILE("client/client.js")
 #embed "client/client.js"
-    FILE("client/store/confirmed.js")
-#embed "client/store/confirmed.js"
+    FILE("client/state/confirmed.js")
+#embed "client/state/confirmed.js"
     FILE("client/network/connection.js")
 #embed "client/network/connection.js"
-    FILE("client/views/conversation.js")
-#embed "client/views/conversation.js"
+    FILE("client/state/conversation.js")
+#embed "client/state/conversation.js"
     FILE("client/outbox/delivery.js")
 #embed "client/outbox/delivery.js"
     FILE("client/sync/device.js")
 #embed "client/sync/device.js"
-    FILE("client/outbox/echo.js")
-#embed "client/outbox/echo.js"
-    FILE("client/outbox/echoes.js")
-#embed "client/outbox/echoes.js"
     FILE("client/sync/engine.js")
 #embed "client/sync/engine.js"
-    FILE("client/sync/entries.js")
-#embed "client/sync/entries.js"
+    FILE("client/outbox/entries.js")
+#embed "client/outbox/entries.js"
+    FILE("client/state/events.js")
+#embed "client/state/events.js"
     FILE("client/network/failures.js")
 #embed "client/network/failures.js"
     FILE("client/sync/feed.js")
 #embed "client/sync/feed.js"
+    FILE("client/state/fields.js")
+#embed "client/state/fields.js"
     FILE("client/sync/files.js")
 #embed "client/sync/files.js"
     FILE("client/store/indexeddb.js")
 #embed "client/store/indexeddb.js"
-    FILE("client/outbox/item-actions.js")
-#embed "client/outbox/item-actions.js"
+    FILE("client/outbox/lanes.js")
+#embed "client/outbox/lanes.js"
     FILE("client/outbox/leftovers.js")
 #embed "client/outbox/leftovers.js"
     FILE("client/sync/loader.js")
@@ -277,10 +277,10 @@ static const struct {
 #embed "client/sync/marks.js"
     FILE("client/outbox/message-actions.js")
 #embed "client/outbox/message-actions.js"
-    FILE("client/views/message.js")
-#embed "client/views/message.js"
-    FILE("client/network/network.js")
-#embed "client/network/network.js"
+    FILE("client/state/message.js")
+#embed "client/state/message.js"
+    FILE("client/network/node-time.js")
+#embed "client/network/node-time.js"
     FILE("client/network/nodes.js")
 #embed "client/network/nodes.js"
     FILE("client/sync/notices.js")
@@ -289,20 +289,14 @@ static const struct {
 #embed "client/outbox/operation-store.js"
     FILE("client/outbox/outbox.js")
 #embed "client/outbox/outbox.js"
-    FILE("client/outbox/overlay.js")
-#embed "client/outbox/overlay.js"
+    FILE("client/views/overlay.js")
+#embed "client/views/overlay.js"
     FILE("client/store/parts.js")
 #embed "client/store/parts.js"
     FILE("client/store/persistence.js")
 #embed "client/store/persistence.js"
-    FILE("client/sync/profiles.js")
-#embed "client/sync/profiles.js"
     FILE("client/sync/push.js")
 #embed "client/sync/push.js"
-    FILE("client/network/requests.js")
-#embed "client/network/requests.js"
-    FILE("client/outbox/rollback.js")
-#embed "client/outbox/rollback.js"
     FILE("client/outbox/rules.js")
 #embed "client/outbox/rules.js"
     FILE("client/sync/screen.js")

@@ -56,6 +56,9 @@ export class Client {
     get now() {
         return Date.now();
     }
+    get editWindow() {
+        return 15 * 60 * 1000;
+    }
 
     get user() {
         return this.#session?.user;
@@ -201,11 +204,9 @@ export class Client {
     }
 
     readMark(id) {
-        return this.#base.conversations[id]?.marks[this.user]?.read;
-    }
-
-    message(conversation, id) {
-        return this.#base.conversations[conversation]?.messages.find((each) => each.id === id);
+        const conversation = this.#base.conversations[id];
+        const read = conversation?.marks[this.user]?.read;
+        return conversation?.messages.find((each) => each.id === read);
     }
 
     async loadPins() {

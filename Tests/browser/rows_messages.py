@@ -126,14 +126,14 @@ def w_send_refused(browser, place):
         alice.button("OK", alice.dialog).click()
         expect(alice.message("rice?")).to_have_count(0)
         expect(field).to_have_value("rice?")
-        # Another text that has been begun stays.
+        # Another text that has been begun stays, below the refused one.
         alice.refuse("send", 403, sentence)
         alice.set_latency(400)
         alice.button("Send").click()
         field.fill("or this")
         expect(alice.dialog.locator("p")).to_have_text(sentence)
         alice.button("OK", alice.dialog).click()
-        expect(field).to_have_value("or this")
+        expect(field).to_have_value("rice?\nor this")
         assert alice.texts() == ["noodles?"], alice.texts()
 
 

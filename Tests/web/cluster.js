@@ -414,7 +414,18 @@ class ModelSocket {
         node.watchers.add(watcher);
         this.#stopWatching = () => node.watchers.delete(watcher);
         const now = new Date(this.cluster.clock.now()).toISOString();
-        return { status: 200, body: { token: since ?? JSON.stringify(this.#told), now } };
+        const token = since ?? JSON.stringify(this.#told);
+        this.#beat();
+        return { status: 200, body: { token, editWindow: 900_000, now } };
+    }
+
+    /** Sends a heartbeat every five seconds. */
+    #beat() {
+        this.cluster.clock.setTimer(5_000, () => {
+            if (this.#isClosed) return;
+            if (!this.node.waiting) this.#send({ event: { kind: "heartbeat" } });
+            this.#beat();
+        });
     }
 
     /** @param {any} event */

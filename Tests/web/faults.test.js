@@ -1,6 +1,9 @@
-import { ConfirmedState } from "../../Sources/Web/client/store/confirmed.js";
-import { ConversationState } from "../../Sources/Web/client/views/conversation.js";
+import { ConfirmedState } from "../../Sources/Web/client/state/confirmed.js";
+import { consequenceOf } from "../../Sources/Web/client/outbox/actions.js";
+import { ConversationState } from "../../Sources/Web/client/state/conversation.js";
+import { Delivery } from "../../Sources/Web/client/outbox/delivery.js";
 import { Outbox } from "../../Sources/Web/client/outbox/outbox.js";
+import { storedMessage } from "../../Sources/Web/client/state/message.js";
 import { Session } from "../../Sources/Web/client/network/session.js";
 import { WriteAheadLog } from "../../Sources/Web/client/outbox/write-ahead-log.js";
 import { assert } from "./assertions.js";
@@ -79,13 +82,16 @@ testFault(
     "a late answer replaces what events have said",
     /reappears|shows/,
     () =>
-        replace(ConversationState, "add", () =>
-            /** @this {ConversationState} @param {any} told */
-            function (told) {
-                const isNew = !this.messages.has(told.id);
-                this.set({ ...told, isApart: isNew && told.isApart });
-                return isNew;
-            }),
+        replace(
+            ConversationState,
+            "mergeAnswer",
+            () =>
+                /** @this {ConversationState} @param {any[]} list */
+                function (list) {
+                    for (const told of list) this.messages.set(told.id, storedMessage(told));
+                    this.version += 1;
+                },
+        ),
 );
 
 testFault("an operation is written into the confirmed state", /shows|reappears|flickers/, () => {
@@ -107,14 +113,14 @@ testFault("an operation is written into the confirmed state", /shows|reappears|f
             Outbox,
             "add",
             (original) =>
-                /** @this {Outbox} @param {string} lane @param {any} action @param {any} writes */
-                function (lane, action, writes) {
+                /** @this {Outbox} @param {any} action @param {any} writes */
+                function (action, writes) {
                     for (const state of action.kind === "pin" ? states : []) {
-                        const message = state.messages.get(action.message);
-                        const pin = { pinnedBy: "u-alice", pinnedAt: "2026-11-25T12:00:00.000Z" };
-                        if (message) state.set({ ...message, ...pin });
+                        state.merge(
+                            /** @type {any} */ (consequenceOf(action, "2026-11-25T13", "u-alice")),
+                        );
                     }
-                    return original.call(this, lane, action, writes);
+                    return original.call(this, action, writes);
                 },
         ),
     ];
@@ -190,15 +196,53 @@ testFault("a repetition has another id", /twice|lost|flickers/, (run) => {
     return () => {};
 });
 
-testFault("operations are released when they are acknowledged", /flickers|reappears|shows/, () => {
-    const own = Object.getOwnPropertyDescriptor(Outbox.prototype, "operations");
-    const get = /** @type {(this: Outbox) => any[]} */ (own?.get);
-    Object.defineProperty(Outbox.prototype, "operations", {
-        configurable: true,
-        /** @this {Outbox} */
-        get() {
-            return get.call(this).filter(({ acknowledged }) => !acknowledged);
-        },
-    });
-    return () => Object.defineProperty(Outbox.prototype, "operations", own ?? {});
+testFault(
+    "an accepted operation ends without its consequence",
+    /flickers|reappears|shows/,
+    () => replace(ConfirmedState, "accept", () => () => undefined),
+);
+
+testFault(
+    "an operation ends before its consequence is merged",
+    /flickers|reappears/,
+    () =>
+        replace(
+            ConfirmedState,
+            "accept",
+            (original) =>
+                /** @this {ConfirmedState} @param {any} update */
+                function (update) {
+                    setTimeout(() => original.call(this, update));
+                },
+        ),
+);
+
+testFault(
+    "of two values the one that arrives last holds",
+    /shows|reappears/,
+    () =>
+        replace(
+            ConversationState,
+            "merge",
+            (original) =>
+                /** @this {ConversationState} @param {any} update */
+                function (update) {
+                    const known = this.messages.get(update.message?.id);
+                    if (known) {
+                        this.messages.set(known.id, { ...known, ...update.message, at: known.at });
+                    }
+                    return original.call(this, update);
+                },
+        ),
+);
+
+testFault("each attempt has another stamp", /misnamed/, () => {
+    let number = 0;
+    return replace(Delivery, "send", (original) =>
+        /** @this {Delivery} @param {any} operation */
+        function (operation) {
+            const digits = String(number += 1).padStart(6, "0");
+            const stamp = operation.stamp?.replace(/\d{6}Z$/, `${digits}Z`);
+            return original.call(this, { ...operation, stamp });
+        });
 });

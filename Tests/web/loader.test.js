@@ -1,4 +1,4 @@
-import { ConfirmedState } from "../../Sources/Web/client/store/confirmed.js";
+import { ConfirmedState } from "../../Sources/Web/client/state/confirmed.js";
 import { Loader } from "../../Sources/Web/client/sync/loader.js";
 import { assertEquals, assertRefused } from "./assertions.js";
 import { VirtualClock } from "./clock.js";

@@ -5,9 +5,20 @@
 
 /**
  * @typedef {{node: number, number: number, at: string, by: string, conversation: string,
- *   seq: string, kind: string, id?: string, text?: string, user?: string,
+ *   kind: string, id?: string, text?: string, user?: string,
  *   title?: string, operation?: string}} ChangeOfModel
  */
+
+/**
+ * Returns a time with nine digits after the second.
+ *
+ * @param {number} milliseconds
+ * @param {number} count the place among the changes of one millisecond
+ */
+function exact(milliseconds, count) {
+    const digits = String(count).padStart(6, "0");
+    return new Date(milliseconds).toISOString().replace("Z", `${digits}Z`);
+}
 
 /** A node of the model: its own and others' changes, by origin, and who watches. */
 export class ModelNode {
@@ -20,8 +31,8 @@ export class ModelNode {
     vector;
     /** @type {Set<(change: ChangeOfModel) => void>} */
     watchers = new Set();
-    /** The time of the last change, and the place of a message among those of one millisecond. */
-    #last = { time: 0, count: 0, isMessage: false };
+    /** The time of the last change. */
+    #last = exact(0, 0);
 
     /**
      * @param {number} index
@@ -35,30 +46,22 @@ export class ModelNode {
     /**
      * Accepts a change of a user's; one that has a stamp has its time.
      *
-     * @param {Omit<ChangeOfModel, "node" | "number" | "at" | "seq">} fields
+     * @param {Omit<ChangeOfModel, "node" | "number" | "at">} fields
      * @param {number} now
      */
     accept(fields, now) {
-        now = Math.floor(now);
-        if (fields.operation) {
-            const time = Date.parse(fields.operation.slice(-30));
-            const seq = time.toString(16).padStart(12, "0") + "0000";
-            const number = this.vector[this.index] + 1;
-            const at = new Date(time).toISOString();
-            const change = { ...fields, node: this.index, number, at, seq };
-            this.receive(change);
-            return change;
-        }
-        const { time: last, count: lastCount, isMessage: wasMessage } = this.#last;
-        // Messages may share a millisecond; the times of other changes differ.
-        const isShared = now <= last && wasMessage && fields.kind === "message";
-        const [time, count] = isShared ? [last, lastCount + 1] : [Math.max(last + 1, now), 0];
-        const at = new Date(time).toISOString();
-        const seq = time.toString(16).padStart(12, "0") + count.toString(16).padStart(4, "0");
         const number = this.vector[this.index] + 1;
-        const change = { ...fields, node: this.index, number, at, seq };
+        const at = fields.operation?.slice(-30) ?? this.#nextTime(now);
+        const change = { ...fields, node: this.index, number, at };
         this.receive(change);
         return change;
+    }
+
+    /** @param {number} now */
+    #nextTime(now) {
+        const time = exact(Math.floor(now), 0);
+        if (time > this.#last) return time;
+        return exact(Date.parse(this.#last), Number(this.#last.slice(23, 29)) + 1);
     }
 
     /**
@@ -76,10 +79,7 @@ export class ModelNode {
     receive(change) {
         if (change.number !== this.vector[change.node] + 1) return;
         this.vector[change.node] = change.number;
-        const [time, count] = [Date.parse(change.at), parseInt(change.seq.slice(12), 16)];
-        const isLater = time > this.#last.time ||
-            time === this.#last.time && count > this.#last.count;
-        if (isLater) this.#last = { time, count, isMessage: change.kind === "message" };
+        if (change.at > this.#last) this.#last = change.at;
         this.log.push(change);
         for (const watcher of [...this.watchers]) watcher(change);
     }
@@ -95,20 +95,18 @@ export class ModelNode {
         const found = new Map();
         const changes = this.log.filter((change) => change.conversation === conversation);
         // The order of times is one in which all nodes agree: the last one wins everywhere.
-        changes.sort((a, b) => a.seq === b.seq ? a.node - b.node : a.seq < b.seq ? -1 : 1);
+        changes.sort((a, b) => a.at === b.at ? a.node - b.node : a.at < b.at ? -1 : 1);
         for (const change of changes) {
             if (change.kind !== "message" || found.has(change.id ?? "")) continue;
-            const { id, seq, by: from, at, text } = change;
-            found.set(id ?? "", { id, seq, from, at, type: "text", text });
+            const { id, by: from, at, text } = change;
+            found.set(id ?? "", { id, from, at, type: "text", text });
         }
         for (const change of changes) {
             const message = found.get(change.id ?? "");
             if (message) applyChange(message, change, user);
         }
         const list = [...found.values()];
-        return list.sort((a, b) =>
-            a.seq === b.seq ? (a.id < b.id ? -1 : 1) : a.seq < b.seq ? -1 : 1
-        );
+        return list.sort((a, b) => a.at === b.at ? (a.id < b.id ? -1 : 1) : a.at < b.at ? -1 : 1);
     }
 
     /** @param {string} user */
@@ -143,13 +141,20 @@ function applyChange(message, change, user) {
     const { at, by, kind, text } = change;
     const isGone = message.deletedForEveryone;
     if (kind === "edit" && !isGone) Object.assign(message, { text, edited: at });
-    if (kind === "delete" && by === user) message.isHidden = true;
-    if (kind === "restore" && by === user && !isGone) message.isHidden = false;
-    if (kind === "pin" && !isGone) Object.assign(message, { pinnedBy: by, pinnedAt: at });
-    if (kind === "unpin") Object.assign(message, { pinnedBy: undefined, pinnedAt: undefined });
+    if (kind === "delete" && by === user) Object.assign(message, { isHidden: true, hiddenAt: at });
+    if (kind === "restore" && by === user) {
+        Object.assign(message, { isHidden: isGone && message.from === user, restoredAt: at });
+    }
+    if (kind === "pin" && !isGone) {
+        Object.assign(message, { pinnedBy: by, pinnedAt: at, unpinnedAt: undefined });
+    }
+    if (kind === "unpin") {
+        Object.assign(message, { pinnedBy: undefined, pinnedAt: undefined, unpinnedAt: at });
+    }
     if (kind !== "retract") return;
     const none = { edited: undefined, pinnedBy: undefined, pinnedAt: undefined };
-    Object.assign(message, none, { text: "[Message deleted]", deletedForEveryone: true });
+    const deleted = { text: "[Message deleted]", deletedForEveryone: true, deletedAt: at };
+    Object.assign(message, none, deleted);
     if (by === user) message.isHidden = true;
 }
 
@@ -163,18 +168,17 @@ function applyChange(message, change, user) {
 export function eventOf(node, change, user) {
     const { at, by, conversation, id, kind } = change;
     if (isOverridden(node, change)) return undefined;
-    const event = { kind, conversation, by, at, id };
-    if (kind === "create") {
-        return { ...event, kind: "member", id: undefined, user, change: "added" };
-    }
+    if (kind === "create") return { kind: "member", conversation, by, at, user, change: "added" };
+    const message = node.messages(conversation, user).find((message) => message.id === id);
+    if (!message) return undefined;
+    const { at: sent, isHidden: _, ...fields } = message;
+    const event = { kind, conversation, by, at, id, sent };
     if (kind === "delete") return by === user ? { ...event, for: "me" } : undefined;
     if (kind === "retract") return { ...event, kind: "delete", for: "everyone" };
     if (kind === "pin" || kind === "unpin") return event;
     if (kind === "restore" && by !== user) return undefined;
-    const message = node.messages(conversation, user).find((message) => message.id === id);
-    if (!message || kind === "edit" && message.deletedForEveryone) return undefined;
-    const { at: sentAt, isHidden: _, ...fields } = message;
-    return { ...event, ...fields, at: kind === "message" ? sentAt : at };
+    if (kind === "edit" && message.deletedForEveryone) return undefined;
+    return { ...event, ...fields, at: kind === "message" ? sent : at };
 }
 
 /**
@@ -213,26 +217,19 @@ export function replay(node, since, user) {
         }
         if (done.has(id)) continue;
         done.add(id);
-        const { at, isHidden, ...fields } = message;
-        const event = { ...fields, conversation, by: fields.from, at };
+        const { at: sent, isHidden, ...fields } = message;
+        const event = { ...fields, conversation, by: fields.from, at: sent, sent };
         const isNew = missed.some((other) => other.kind === "message" && other.id === id);
         const kinds = new Set(missed.filter((other) => other.id === id).map(({ kind }) => kind));
         const last = (/** @type {string[]} */ ...kinds) =>
             node.log.filter((other) => other.id === id && kinds.includes(other.kind))
                 .sort((a, b) => a.at < b.at ? -1 : 1).at(-1);
+        const deletion = { kind: "delete", conversation, id, sent };
         if (message.deletedForEveryone) {
-            const retract = /** @type {ChangeOfModel} */ (last("retract"));
-            events.push({
-                kind: "delete",
-                conversation,
-                by: retract.by,
-                at: retract.at,
-                id,
-                for: "everyone",
-            });
+            const { at, by } = /** @type {ChangeOfModel} */ (last("retract"));
+            events.push({ ...deletion, by, at, for: "everyone" });
         } else if (isHidden) {
-            const change = /** @type {ChangeOfModel} */ (last("delete"));
-            events.push({ kind: "delete", conversation, by: user, at: change.at, id, for: "me" });
+            events.push({ ...deletion, by: user, at: message.hiddenAt, for: "me" });
         } else if (isNew) {
             events.push({ ...event, kind: "message" });
         } else {
@@ -242,8 +239,10 @@ export function replay(node, since, user) {
                     events.push({ ...event, kind, by: change.by, at: change.at });
                 }
             }
-            const change = last("pin", "unpin");
-            if (change && kinds.has(change.kind)) events.push(eventOf(node, change, user));
+        }
+        const pin = last("pin", "unpin");
+        if (pin && kinds.has(pin.kind) && !message.deletedForEveryone) {
+            events.push(eventOf(node, pin, user));
         }
     }
     return events.filter((event) => event !== undefined);

@@ -1,6 +1,6 @@
-import { ConfirmedState } from "../../Sources/Web/client/store/confirmed.js";
-import * as overlay from "../../Sources/Web/client/outbox/overlay.js";
-import { storedMessage } from "../../Sources/Web/client/views/message.js";
+import { ConfirmedState } from "../../Sources/Web/client/state/confirmed.js";
+import { consequenceOf } from "../../Sources/Web/client/outbox/actions.js";
+import * as overlay from "../../Sources/Web/client/views/overlay.js";
 import { matcher } from "../../Sources/Web/client/sync/search.js";
 import { assert, assertEquals } from "./assertions.js";
 
@@ -11,7 +11,7 @@ const CHAT = "lunch";
 
 /** @param {number} second */
 function time(second) {
-    return new Date(Date.UTC(2026, 10, 25, 12, 0, second)).toISOString();
+    return new Date(Date.UTC(2026, 10, 25, 12, 0, second)).toISOString().replace("Z", "000000Z");
 }
 
 /**
@@ -22,16 +22,31 @@ function time(second) {
 function message(id, second, fields = {}) {
     const from = fields.from ?? "alice";
     const event = { kind: "message", conversation: CHAT, by: from, id, from, type: "text" };
-    return { ...event, at: time(second), text: id, ...fields };
+    return { ...event, at: time(second), sent: time(second), text: id, ...fields };
+}
+
+/**
+ * An event about a message.
+ *
+ * @param {string} kind
+ * @param {string} by
+ * @param {any} about the event that told of the message
+ * @param {number} second
+ * @param {any} [fields]
+ */
+function change(kind, by, { id, sent }, second, fields = {}) {
+    return { kind, conversation: CHAT, by, at: time(second), id, sent, ...fields };
 }
 
 /** @param {any[]} events */
 function confirmed(...events) {
     const state = new ConfirmedState("alice");
-    state.conversation(CHAT).row = {
+    const conversation = state.conversation(CHAT);
+    conversation.row = {
         ...{ id: CHAT, title: "Lunch", participants: ["alice", "bob"], createdAt: time(0) },
         ...{ lastText: "", unread: 0 },
     };
+    conversation.completeFrom = "";
     for (const event of events) state.apply(event);
     return state;
 }
@@ -40,19 +55,11 @@ let number = 0;
 
 /**
  * @param {any} action
- * @param {string} [acknowledgedAt]
  * @returns {Operation}
  */
-function operation(action, acknowledgedAt) {
-    const acknowledged = acknowledgedAt ? { at: acknowledgedAt } : undefined;
+function operation(action) {
     const id = String(number += 1).padStart(9, "0");
-    return {
-        id,
-        lane: CHAT,
-        at: time(50),
-        action: { conversation: CHAT, ...action },
-        acknowledged,
-    };
+    return { id, lane: CHAT, at: time(50), action: { conversation: CHAT, ...action } };
 }
 
 /**
@@ -79,81 +86,120 @@ Deno.test("a pending change is laid over, and leaves the state as it is", () => 
 });
 
 Deno.test("a change that is taken back leaves what arrived meanwhile", () => {
-    const state = confirmed(message("a", 1));
+    const first = message("a", 1);
+    const state = confirmed(first);
     const hidden = operation({ kind: "delete", message: "a" });
     state.apply(message("b", 2, { from: "bob" }));
-    state.apply({ kind: "pin", conversation: CHAT, by: "bob", at: time(3), id: "a" });
+    state.apply(change("pin", "bob", first, 3));
     assertEquals(texts(state, hidden), ["b"]);
-    const [first] = overlay.messages(state.conversation(CHAT), [], "alice");
-    assertEquals([first.text, first.pinnedBy], ["a", "bob"]);
+    const [shown] = overlay.messages(state.conversation(CHAT), [], "alice");
+    assertEquals([shown.text, shown.pinnedBy], ["a", "bob"]);
 });
 
-Deno.test("the echo has the place of the message that was acknowledged", () => {
+Deno.test("an accepted message has its place before its event arrives, and after", () => {
     const state = confirmed(message("a", 1), message("z", 3, { from: "bob" }));
-    const send = { kind: "send", message: "m", type: "text", text: "m" };
-    assertEquals(texts(state, operation(send)), ["a", "z", "m…"]);
-    assertEquals(texts(state, operation(send, time(2))), ["a", "m", "z"]);
-    state.apply(message("m", 2));
-    assertEquals(texts(state, operation(send, time(2))), ["a", "m", "z"]);
+    const send = operation({ kind: "send", message: "m", type: "text", text: "m" });
+    assertEquals(texts(state, send), ["a", "z", "m…"]);
+    state.accept(consequenceOf(send.action, time(2), "alice"));
     assertEquals(texts(state), ["a", "m", "z"]);
+    const before = state.conversation(CHAT).messages.get("m");
+    state.apply(message("m", 2));
+    assertEquals(texts(state), ["a", "m", "z"]);
+    assertEquals(state.conversation(CHAT).messages.get("m"), before);
+});
+
+Deno.test("a waiting message of which a part is known is shown, and waits", () => {
+    const state = confirmed();
+    const send = operation({ kind: "send", message: "m", type: "text", text: "m" });
+    const pin = { kind: /** @type {const} */ ("pin"), conversation: CHAT, message: "m" };
+    state.accept(consequenceOf(pin, time(3), "alice"));
+    assertEquals(texts(state, send), ["m…"]);
+    state.accept(consequenceOf({ ...pin, kind: "delete" }, time(4), "alice"));
+    assertEquals(texts(state, send), []);
+});
+
+Deno.test("an accepted change is over where a later one is known", () => {
+    const first = message("a", 1);
+    const state = confirmed(first, change("unpin", "bob", first, 9));
+    const later = { text: "later", edited: time(9), from: "alice", type: "text" };
+    state.apply(change("edit", "alice", first, 9, later));
+    const edit = operation({ kind: "edit", message: "a", text: "earlier" });
+    assertEquals(texts(state, edit), ["earlier"]);
+    state.accept(consequenceOf(edit.action, time(8), "alice"));
+    const pin = operation({ kind: "pin", message: "a" });
+    state.accept(consequenceOf(pin.action, time(8), "alice"));
+    assertEquals(texts(state), ["later"]);
+    assertEquals(overlay.pins(state.conversation(CHAT), [], "alice"), []);
 });
 
 Deno.test("a late answer brings back neither deleted messages nor old texts", () => {
-    const state = confirmed(message("a", 1), message("b", 2, { from: "bob" }));
+    const [a, b, c, unknown] = ["a", "b", "c", "unknown"].map((id, index) => message(id, index));
+    const state = confirmed(a, { ...b, from: "bob" });
     const conversation = state.conversation(CHAT);
-    const question = { asked: state.events, epoch: conversation.epoch, isSure: true };
-    const deletion = { kind: "delete", conversation: CHAT, at: time(9) };
-    state.apply({ ...deletion, by: "alice", id: "a", for: "me" });
-    state.apply({ ...deletion, by: "bob", id: "b", for: "everyone" });
-    state.apply({ ...deletion, by: "alice", id: "unknown", for: "me" });
-    state.apply({ ...message("c", 4), kind: "edit", at: time(8), edited: time(8), text: "C" });
-    const late = ["a", "b", "c", "unknown"].map((id, index) => message(id, index + 1));
-    assert(conversation.mergeAnswer(late, question), "The answer was of no use");
+    state.apply(change("delete", "alice", a, 9, { for: "me" }));
+    state.apply(change("delete", "bob", b, 9, { for: "everyone" }));
+    state.apply(change("delete", "alice", unknown, 9, { for: "me" }));
+    state.apply({ ...c, kind: "edit", at: time(8), edited: time(8), text: "C" });
+    conversation.mergeAnswer([a, { ...b, from: "bob" }, c, unknown], true);
     assertEquals(texts(state), ["[Message deleted]", "C"]);
+});
+
+Deno.test("a message that another has deleted for everyone leaves its notice, though unknown", () => {
+    const unknown = message("b", 2, { from: "bob" });
+    const state = confirmed(message("a", 1), message("c", 3));
+    state.apply(change("delete", "bob", unknown, 9, { for: "everyone" }));
+    assertEquals(texts(state), ["a", "[Message deleted]", "c"]);
+    assertEquals([...state.staleHistories], []);
 });
 
 Deno.test("what an older answer told is forgotten where a sure one lacks it", () => {
     const state = confirmed(message("a", 1));
     const conversation = state.conversation(CHAT);
-    const question = { asked: state.events, epoch: conversation.epoch };
     const older = [message("b", 2), message("gone", 3), message("c", 4)];
-    conversation.mergeAnswer(older, { ...question, isSure: false });
+    conversation.mergeAnswer(older, false);
     assertEquals(texts(state), ["a", "b", "gone", "c"]);
     state.apply(message("c", 4));
-    conversation.mergeAnswer([message("b", 2)], { ...question, isSure: true });
-    conversation.dropUnsure(storedMessage(message("c", 4), 0));
-    assertEquals(texts(state), ["a", "b", "gone", "c"]);
-    conversation.dropUnsure(storedMessage(message("b", 2), 0));
+    conversation.mergeAnswer([message("b", 2)], true);
+    conversation.dropUnsure(time(2));
     assertEquals(texts(state), ["a", "b", "c"]);
+    // What is known before the answer may have gaps then.
+    conversation.mergeAnswer([message("old", 0)], false);
+    conversation.dropUnsure(time(2));
+    assertEquals(texts(state), ["b", "c"]);
+    assertEquals(conversation.hasEarlier, true);
 });
 
-Deno.test("pins are told by events and by sure answers", () => {
-    const pin = { pinnedBy: "bob", pinnedAt: time(5) };
-    const state = confirmed(message("a", 1));
+Deno.test("pins follow their times, whatever arrives first", () => {
+    const [a, b] = [message("a", 1), message("b", 2)];
+    const state = confirmed(a);
     const conversation = state.conversation(CHAT);
-    const question = { asked: state.events, epoch: conversation.epoch };
     const pinned = () => overlay.pins(conversation, [], "alice").map(({ id }) => id);
-    conversation.mergeAnswer([message("a", 1, pin)], { ...question, isSure: false });
-    assertEquals(pinned(), []);
-    conversation.mergeAnswer([message("a", 1, pin)], { ...question, isSure: true });
+    const pin = { pinnedBy: "bob", pinnedAt: time(5) };
+    conversation.mergeAnswer([{ ...a, ...pin }], false);
     assertEquals(pinned(), ["a"]);
     // An unpin of a message that is not known yet, and an answer that was under way.
-    state.apply({ kind: "unpin", conversation: CHAT, by: "bob", at: time(6), id: "b" });
-    conversation.mergeAnswer([message("b", 2, pin)], { ...question, isSure: true });
+    state.apply(change("unpin", "bob", b, 6));
+    conversation.mergeAnswer([{ ...b, ...pin }], true);
     assertEquals(pinned(), ["a"]);
-    // The events that the token does not stand for are not in a list of pins.
-    state.apply({ kind: "pin", conversation: CHAT, by: "bob", at: time(7), id: "b" });
-    conversation.mergePins([], { asked: state.events, covered: 1, epoch: conversation.epoch });
-    assertEquals(pinned(), ["b"]);
+    state.apply(change("pin", "bob", b, 7));
+    conversation.mergeAnswer([{ ...b, unpinnedAt: time(6) }], true);
+    assertEquals(pinned(), ["b", "a"]);
+    // The pin of an unknown message is shown when the pins have been read again.
+    state.apply(change("pin", "bob", message("c", 3), 8));
+    assertEquals([pinned(), [...state.stalePins]], [["b", "a"], [CHAT]]);
 });
 
-Deno.test("an answer that was asked for before a chat was hidden is void", () => {
+Deno.test("what a user hid does not come back with older events, and a later hiding counts", () => {
     const state = confirmed(message("a", 1));
-    const conversation = state.conversation(CHAT);
-    const question = { asked: state.events, epoch: conversation.epoch, isSure: true };
-    state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
-    assertEquals(conversation.mergeAnswer([message("a", 1)], question), false);
-    assertEquals(texts(state), []);
+    const hide = { kind: "hide", conversation: CHAT, by: "alice", at: time(5) };
+    const { epoch } = state;
+    state.apply(hide);
+    assertEquals([state.epoch, texts(state)], [epoch + 1, []]);
+    state.apply(message("a", 1));
+    assertEquals([texts(state), [...state.staleHistories]], [[], [CHAT]]);
+    state.apply(message("b", 6));
+    state.apply(hide);
+    assertEquals([state.epoch, texts(state)], [epoch + 1, ["b"]]);
 });
 
 Deno.test("a chat that was hidden is in no list until something arrives in it", () => {
@@ -161,25 +207,40 @@ Deno.test("a chat that was hidden is in no list until something arrives in it", 
     const conversation = state.conversation(CHAT);
     const row = { ...conversation.row };
     state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
-    assertEquals(state.mergeRow({ ...row, hidden: true }, state.events), true);
+    // The row is to be read again: an answer that was under way does not count.
+    state.mergeRow(row);
     assertEquals(conversation.row, undefined);
-    assertEquals(state.mergeRow(row, state.events), true);
+    state.staleRows.clear();
+    state.mergeRow({ ...row, hidden: true });
+    assertEquals(conversation.row, undefined);
+    state.mergeRow(row);
     assertEquals(conversation.row?.id, CHAT);
 });
 
-Deno.test("events that are told twice, or late, change nothing", () => {
+Deno.test("an accepted hiding waits for its event before rows are believed", () => {
     const state = confirmed(message("a", 1));
-    const pin = { kind: "pin", conversation: CHAT, by: "bob", at: time(2), id: "a" };
-    const restore = { ...message("a", 1), kind: "restore", at: time(3) };
-    const hide = {
-        kind: "delete",
-        conversation: CHAT,
-        by: "alice",
-        at: time(4),
-        id: "a",
-        for: "me",
-    };
-    for (const event of [pin, { ...pin, kind: "unpin", at: time(3) }, hide, restore, pin]) {
+    const conversation = state.conversation(CHAT);
+    const row = { ...conversation.row };
+    const hide = { kind: /** @type {const} */ ("hide"), conversation: CHAT, through: time(1) };
+    assertEquals(state.accept(consequenceOf(hide, time(5), "alice")), conversation);
+    state.mergeRow(row);
+    assertEquals(conversation.row, undefined);
+    state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
+    assertEquals(conversation.awaited, undefined);
+    state.staleRows.clear();
+    state.mergeRow(row);
+    assertEquals(conversation.row?.id, CHAT);
+    // Its event came first: nothing is awaited.
+    assertEquals(state.accept(consequenceOf(hide, time(5), "alice")), undefined);
+});
+
+Deno.test("events that are told twice, or late, change nothing", () => {
+    const first = message("a", 1);
+    const state = confirmed(first);
+    const pin = change("pin", "bob", first, 2);
+    const restore = { ...first, kind: "restore", at: time(3) };
+    const hide = change("delete", "alice", first, 4, { for: "me" });
+    for (const event of [pin, change("unpin", "bob", first, 3), hide, restore, pin]) {
         state.apply(event);
     }
     assertEquals(texts(state), []);
@@ -187,21 +248,90 @@ Deno.test("events that are told twice, or late, change nothing", () => {
     // Nothing undoes a deletion for everyone.
     state.apply({ ...hide, at: time(6), for: "everyone" });
     state.apply({ ...restore, at: time(7) });
-    state.apply({ ...message("a", 1), kind: "edit", edited: time(8), at: time(8) });
+    state.apply({ ...first, kind: "edit", edited: time(8), at: time(8) });
     assertEquals(texts(state), []);
+});
+
+Deno.test("parts of the state may be merged in any order, and twice", () => {
+    const [a, b] = [message("a", 1), message("b", 2, { from: "bob" })];
+    const parts = [
+        ...[a, b, change("pin", "bob", a, 3), change("unpin", "alice", a, 4)],
+        ...[change("pin", "bob", b, 5), change("delete", "alice", b, 6, { for: "me" })],
+        { ...b, kind: "restore", at: time(7) },
+        { ...a, kind: "edit", at: time(8), edited: time(8), text: "A" },
+        change("delete", "bob", b, 9, { for: "everyone" }),
+        { kind: "archive", conversation: CHAT, by: "alice", at: time(3) },
+        { kind: "unarchive", conversation: CHAT, by: "alice", at: time(4) },
+        change("read", "bob", a, 9),
+        change("read", "bob", b, 8),
+        { kind: "action", id: "i", title: "milk", titleChanged: time(3), doneChanged: time(3) },
+        {
+            kind: "action",
+            id: "i",
+            title: "milk",
+            titleChanged: time(3),
+            done: true,
+            doneChanged: time(4),
+        },
+        { kind: "action", id: "j", title: "eggs", titleChanged: time(3) },
+        { kind: "action", id: "j", deleted: true },
+        { kind: "profile", user: "bob", name: "Bob", nameChanged: time(2) },
+        { kind: "profile", user: "bob", name: "Bobby", nameChanged: time(3) },
+    ];
+    const seen = new Set();
+    let random = 1;
+    for (let round = 0; round < 200; round += 1) {
+        const state = confirmed();
+        const order = [...parts, ...parts.slice(round % parts.length)].map((part) => {
+            random = random * 48_271 % 2_147_483_647;
+            return { part, random };
+        });
+        order.sort((a, b) => a.random - b.random);
+        for (const { part } of order) state.apply({ ...part });
+        const conversation = state.conversation(CHAT);
+        const sorted = [...conversation.messages.values()].sort((a, b) => a.id < b.id ? -1 : 1);
+        const marks = [...conversation.marks.values()];
+        seen.add(JSON.stringify([
+            ...[sorted.map((message) => Object.entries(message).sort()), marks],
+            ...[conversation.isArchived, Object.entries(state.items.get("i") ?? {}).sort()],
+            ...[state.items.get("j"), Object.entries(state.profiles.get("bob") ?? {}).sort()],
+        ]));
+    }
+    assertEquals(seen.size, 1);
+});
+
+Deno.test("a chat's row is asked for only where the messages do not tell it", () => {
+    const state = confirmed(message("a", 1, { from: "bob" }), message("b", 2, { from: "bob" }));
+    const conversation = state.conversation(CHAT);
+    assertEquals([...state.staleRows], []);
+    // Of a chat that is not loaded, the row counts up to its last message.
+    const row = { ...conversation.row, lastAt: time(2), last: "b", lastText: "b", unread: 2 };
+    conversation.completeFrom = undefined;
+    state.mergeRow(row);
+    state.apply(message("c", 3, { from: "bob" }));
+    const chat = () => {
+        const list = overlay.messages(conversation, [], "alice");
+        return overlay.chat(conversation, [], "alice", list);
+    };
+    assertEquals([chat()?.unread, chat()?.lastText, [...state.staleRows]], [3, "c", []]);
+    // What changes among the counted ones is asked for.
+    state.apply(change("delete", "bob", message("a", 1), 9, { for: "everyone" }));
+    assertEquals([...state.staleRows], [CHAT]);
+    state.staleRows.clear();
+    state.apply(change("read", "alice", message("c", 3), 10));
+    assertEquals([chat()?.unread, [...state.staleRows]], [0, []]);
 });
 
 Deno.test("the list shows what the conversation shows", () => {
     const state = confirmed(message("a", 1, { from: "bob" }), message("b", 2, { from: "bob" }));
     const conversation = state.conversation(CHAT);
-    conversation.isLoaded = true;
     const chat = (/** @type {Operation[]} */ operations, /** @type {string} */ read = "") => {
         const list = overlay.messages(conversation, operations, "alice");
         return overlay.chat(conversation, operations, "alice", list, read);
     };
     assertEquals([chat([])?.lastText, chat([])?.unread], ["b", 2]);
     assertEquals(chat([operation({ kind: "delete", message: "b" })])?.lastText, "a");
-    assertEquals([chat([], "a")?.unread, chat([], "b")?.unread], [1, 0]);
+    assertEquals([chat([], time(1))?.unread, chat([], time(2))?.unread], [1, 0]);
     assertEquals(chat([operation({ kind: "archive" })])?.isArchived, true);
     assertEquals(chat([operation({ kind: "leave" })]), undefined);
     const hide = operation({ kind: "hide", through: time(2) });
@@ -212,12 +342,11 @@ Deno.test("the list shows what the conversation shows", () => {
 
 Deno.test("a message is read when all others have read it", () => {
     const state = confirmed(message("a", 1), message("b", 2));
-    const mark = { conversation: CHAT, by: "bob", at: time(9) };
     const states = () =>
         overlay.messages(state.conversation(CHAT), [], "alice").map(({ state }) => state);
-    state.apply({ ...mark, kind: "delivered", id: "b" });
+    state.apply(change("delivered", "bob", message("b", 2), 9));
     assertEquals(states(), ["delivered", "delivered"]);
-    state.apply({ ...mark, kind: "read", id: "a" });
+    state.apply(change("read", "bob", message("a", 1), 9));
     assertEquals(states(), ["read", "delivered"]);
 });
 

@@ -151,8 +151,10 @@ export class Root {
     #onRefused(action, error) {
         // The dialog for a new chat shows the error of a rejected creation itself.
         if (action.kind === "create") return;
-        if (action.kind === "send") {
-            this.#main?.pane.conversation.takeBack(action.conversation, action.text);
+        const conversation = this.#main?.pane.conversation;
+        const isInEditBar = action.kind === "edit" && conversation?.edit.isSaving(action.message);
+        if ("text" in action && !isInEditBar) {
+            conversation?.takeBack(action.conversation, action.text);
         }
         showFailure(error);
     }

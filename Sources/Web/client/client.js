@@ -1,13 +1,8 @@
-import { ChatActions } from "./outbox/chat-actions.js";
 import { Engine } from "./sync/engine.js";
-import { ItemActions } from "./outbox/item-actions.js";
-import { compare } from "./views/message.js";
 import { MessageActions } from "./outbox/message-actions.js";
 import { completeOptions } from "./store/parts.js";
-import { Profiles } from "./sync/profiles.js";
-import { Search } from "./sync/search.js";
+import { find } from "./sync/search.js";
 
-/** @typedef {import("./network/account.js").Account} Account */
 /** @typedef {import("./sync/files.js").Files} Files */
 /** @typedef {import("./sync/loader.js").Loader} Loader */
 /** @typedef {import("./sync/push.js").Push} Push */
@@ -29,11 +24,7 @@ import { Search } from "./sync/search.js";
  */
 export class Client {
     #engine;
-    #chats;
-    #items;
     #messages;
-    #profiles;
-    #search;
 
     /**
      * Opens the chat client and restores the chats and pending changes stored on this device.
@@ -49,14 +40,8 @@ export class Client {
 
     /** @param {import("./sync/engine.js").CompleteOptions} options */
     constructor(options) {
-        const engine = this.#engine = new Engine(options);
-        const confirmed = () => engine.persistence.confirmed;
-        const { makeID } = options;
-        this.#chats = new ChatActions({ confirmed, makeID, outbox: engine.outbox });
-        this.#items = new ItemActions(engine.outbox, makeID);
-        this.#messages = new MessageActions({ ...engine, makeID });
-        this.#profiles = new Profiles(engine.outbox, confirmed);
-        this.#search = new Search(engine.views, this.#profiles);
+        this.#engine = new Engine(options);
+        this.#messages = new MessageActions(this.#engine);
     }
 
     /** Closes the chat client. Unsent changes stay stored and are sent after the next start. */
@@ -209,11 +194,14 @@ export class Client {
         return this.#engine.account.blocked();
     }
 
-    /**
-     * The time by the nodes' clocks, in milliseconds since 1970, with a precision of one second.
-     */
+    /** The time by the nodes' clocks, in milliseconds since 1970. */
     get now() {
-        return this.#engine.calls.now;
+        return this.#engine.nodeTime.now;
+    }
+
+    /** The milliseconds after its sending within which a message can be edited. */
+    get editWindow() {
+        return this.#engine.feed.editWindow;
     }
 
     // Section: the list of chats.
@@ -226,18 +214,53 @@ export class Client {
         return this.#engine.views.chats().filter((chat) => chat.isArchived === archived);
     }
 
-    /** @type {ChatActions["create"]} */
-    createConversation = (fields) => this.#chats.create(fields);
-    /** @type {ChatActions["archive"]} */
-    archive = (chat) => this.#chats.archive(chat);
-    /** @type {ChatActions["unarchive"]} */
-    unarchive = (chat) => this.#chats.unarchive(chat);
-    /** @type {ChatActions["hide"]} */
-    hide = (chat) => this.#chats.hide(chat);
-    /** @type {ChatActions["leave"]} */
-    leave = (chat) => this.#chats.leave(chat);
-    /** @type {Search["find"]} */
-    search = (words) => this.#search.find(words);
+    /**
+     * Creates a conversation with the users who have the given e-mail addresses.
+     *
+     * @param {{title?: string, emails: string[]}} options at most 20 addresses
+     * @returns {Promise<string>} the conversation's id, once the cluster has created it; rejects
+     *     with 404 if no user has one of the addresses
+     */
+    async createConversation({ title = "", emails }) {
+        const conversation = this.#engine.makeID();
+        await this.#perform({ kind: "create", conversation, title, emails });
+        return conversation;
+    }
+
+    /** @param {string} conversation */
+    archive(conversation) {
+        return this.#perform({ kind: "archive", conversation });
+    }
+
+    /** @param {string} conversation */
+    unarchive(conversation) {
+        return this.#perform({ kind: "unarchive", conversation });
+    }
+
+    /**
+     * Hides a chat in the user's own chat list until a new message arrives in the chat.
+     *
+     * @param {string} conversation
+     */
+    hide(conversation) {
+        const { row, stretch } = this.#engine.persistence.confirmed.conversation(conversation);
+        const through = stretch.at(-1)?.at ?? row?.lastAt ?? row?.createdAt ?? "";
+        return this.#perform({ kind: "hide", conversation, through });
+    }
+
+    /** @param {string} conversation */
+    leave(conversation) {
+        return this.#perform({ kind: "leave", conversation });
+    }
+
+    /**
+     * Finds the loaded chats and messages that contain all the given words.
+     *
+     * @param {string} words
+     */
+    search(words) {
+        return find(words, this.#engine.views);
+    }
 
     // Section: a single conversation.
 
@@ -256,29 +279,14 @@ export class Client {
     }
 
     /**
-     * Returns the id of the last message that the user has read in a conversation, as far as this
-     * device knows.
+     * Returns the last message that the user has read in a conversation, as far as this device
+     * knows.
      *
      * @param {string} id
-     * @returns {string | undefined} undefined if no message is known to be read
+     * @returns {{id: string, at: string} | undefined} the message's id and time of sending
      */
     readMark(id) {
-        const { marks, persistence, session } = this.#engine;
-        const { marks: told, messages } = persistence.confirmed.conversation(id);
-        const ids = [marks.read(id), told.get(session.user ?? "")?.read];
-        const loaded = ids.flatMap((each) => messages.get(each ?? "") ?? []).sort(compare);
-        return loaded.at(-1)?.id ?? ids.find((each) => each !== undefined);
-    }
-
-    /**
-     * Returns a message that this device has loaded from a node, even if the user has deleted it.
-     *
-     * @param {string} conversation
-     * @param {string} id
-     * @returns {{id: string, at: string, seq?: string} | undefined}
-     */
-    message(conversation, id) {
-        return this.#engine.persistence.confirmed.conversation(conversation).messages.get(id);
+        return this.#engine.marks.lastRead(id);
     }
 
     /** @type {Screen["openConversation"]} */
@@ -327,21 +335,54 @@ export class Client {
         return this.#engine.views.items();
     }
 
-    /** @type {ItemActions["add"]} */
-    addItem = (fields) => this.#items.add(fields);
-    /** @type {ItemActions["edit"]} */
-    editItem = (item, changes) => this.#items.edit(item, changes);
-    /** @type {ItemActions["setDone"]} */
-    setItemDone = (item, isDone) => this.#items.setDone(item, isDone);
-    /** @type {ItemActions["delete"]} */
-    deleteItem = (item) => this.#items.delete(item);
+    /**
+     * @param {{title: string, due?: string, priority?: "low" | "medium" | "high", chat?: string,
+     *   message?: string}} fields
+     * @returns {string} the id of the item
+     */
+    addItem(fields) {
+        const item = this.#engine.makeID();
+        this.#engine.outbox.add({ kind: "addItem", item, ...fields });
+        return item;
+    }
+
+    /**
+     * @param {string} item
+     * @param {import("./types.js").ItemChanges} changes the changed fields; null clears a field
+     */
+    editItem(item, changes) {
+        return this.#perform({ kind: "editItem", item, changes });
+    }
+
+    /**
+     * @param {string} item
+     * @param {boolean} isDone
+     */
+    setItemDone(item, isDone) {
+        return this.#perform({ kind: "completeItem", item, isDone });
+    }
+
+    /** @param {string} item */
+    deleteItem(item) {
+        return this.#perform({ kind: "deleteItem", item });
+    }
 
     // Section: user profiles and push notifications.
 
-    /** @type {Profiles["profile"]} */
-    profile = (user) => this.#profiles.profile(user);
-    /** @type {Profiles["set"]} */
-    setProfile = (fields) => this.#profiles.set(fields);
+    /**
+     * Returns a user's profile; the signed-in user's includes unconfirmed changes.
+     *
+     * @param {string} user
+     */
+    profile(user) {
+        return this.#engine.views.profile(user);
+    }
+
+    /** @param {{name?: string, photo?: string}} fields */
+    setProfile({ name, photo }) {
+        return this.#perform({ kind: "setProfile", name, photo });
+    }
+
     /** @type {Loader["loadProfiles"]} */
     loadProfiles = (users) => this.#engine.loader.loadProfiles(users);
     /** @type {Push["key"]} */
@@ -350,4 +391,9 @@ export class Client {
     enablePush = (subscription) => this.#engine.push.enable(subscription);
     /** @type {Push["disable"]} */
     disablePush = () => this.#engine.push.disable();
+
+    /** @param {import("./types.js").Action} action */
+    #perform(action) {
+        return this.#engine.outbox.perform(action);
+    }
 }

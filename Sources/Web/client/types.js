@@ -9,6 +9,8 @@
  * A message as the user sees it: the message as nodes have reported it, with the user's own changes
  * that nodes have not confirmed yet.
  *
+ * Times are RFC 3339 in UTC, as nodes tell them with nine digits after the second.
+ *
  * `state` is the delivery state of the user's own messages; for messages of others it is "sent". A
  * "waiting" message has not been accepted by the cluster yet, and its `at` is this device's time
  * until the cluster assigns a timestamp. A message that the cluster rejects is removed from the
@@ -16,7 +18,6 @@
  *
  * @typedef {{
  *   id: string,
- *   seq?: string,
  *   conversation: string,
  *   from: string,
  *   at: string,
@@ -29,7 +30,6 @@
  *   pinnedBy?: string,
  *   pinnedAt?: string,
  *   deletedForEveryone?: boolean,
- *   deletedBy: string[],
  *   deliveredTo: string[],
  *   readBy: string[],
  *   state: "waiting" | "sent" | "delivered" | "read",
@@ -82,14 +82,17 @@
 /** @typedef {"signedOut" | "connecting" | "online" | "offline"} Connection */
 
 /**
- * A participant's read and delivery marks in a conversation: the ids of the last message that the
- * participant has read and of the last message that the participant has received.
+ * A participant's read and delivery marks in a conversation: the last message that the participant
+ * has read (its id and its time of sending, and the time of reading), and the last message that the
+ * participant has received.
  *
  * @typedef {{
  *   user: string,
  *   read?: string,
+ *   readSent?: string,
  *   readAt?: string,
  *   delivered?: string,
+ *   deliveredSent?: string,
  *   deliveredAt?: string,
  * }} Mark
  */
@@ -136,49 +139,46 @@
  */
 
 /**
- * A change that the user made on this device, kept until the data reported by nodes includes it.
+ * A change that the user made on this device, kept until a node has accepted or rejected it.
  *
  * Operations are ordered by `id`, compared as strings: the outbox sends the operations of one
- * `lane` (a conversation, "items" or "profile") in this order, one at a time. An operation is
- * acknowledged when the cluster has accepted it. The client applies the operation to the view until
- * an event or a response of a node includes the operation's effect. `stamp` is the identity and
- * the time with which every attempt is sent: `<device>.<number>.<time>`.
+ * `lane` (a conversation, "items" or "profile") in this order, one at a time. `at` is the time of
+ * this device at which the user made the change. `stamp` is the identity and the time with which
+ * every attempt is sent: `<device>.<number>.<time>`.
+ *
+ * @typedef {{id: string, lane: string, at: string, action: Action, stamp?: string}} Operation
+ */
+
+/** @typedef {{conversation: string, message: string}} MessageID */
+
+/**
+ * What the user can do, by kind of action; `through` is the time of the last message that the user
+ * saw in a conversation that is hidden.
  *
  * @typedef {{
- *   id: string,
- *   lane: string,
- *   at: string,
- *   action: Action,
- *   stamp?: string,
- *   acknowledged?: Acknowledgement,
- * }} Operation
+ *   create: {conversation: string, title: string, emails: string[]},
+ *   send: MessageID & {type: "text" | "image" | "voice", text: string, blob?: string,
+ *     preview?: string},
+ *   edit: MessageID & {text: string},
+ *   delete: MessageID,
+ *   retract: MessageID,
+ *   restore: MessageID,
+ *   pin: MessageID,
+ *   unpin: MessageID,
+ *   archive: {conversation: string},
+ *   unarchive: {conversation: string},
+ *   hide: {conversation: string, through: string},
+ *   leave: {conversation: string},
+ *   addItem: {item: string, title: string, due?: string, priority?: "low" | "medium" | "high",
+ *     chat?: string, message?: string},
+ *   editItem: {item: string, changes: ItemChanges},
+ *   completeItem: {item: string, isDone: boolean},
+ *   deleteItem: {item: string},
+ *   setProfile: {name?: string, photo?: string},
+ * }} ActionFields
  */
 
-/**
- * The cluster's acknowledgement of an operation, with the timestamp that the cluster assigned to
- * the operation.
- *
- * @typedef {{at?: string}} Acknowledgement
- */
-
-/**
- * @typedef {{kind: "create", conversation: string, title: string, email?: string,
- *      emails?: string[]}
- *   | {kind: "send", conversation: string, message: string, type: "text" | "image" | "voice",
- *      text: string, blob?: string, preview?: string}
- *   | {kind: "edit", conversation: string, message: string, text: string}
- *   | {kind: "delete" | "retract" | "restore" | "pin" | "unpin",
- *      conversation: string, message: string}
- *   | {kind: "archive" | "unarchive" | "leave", conversation: string}
- *   | {kind: "hide", conversation: string, through: string}
- *   | {kind: "addItem", item: string, title: string, due?: string, priority?: string,
- *      chat?: string, message?: string}
- *   | {kind: "editItem", item: string, changes: ItemChanges}
- *   | {kind: "completeItem", item: string, isDone: boolean}
- *   | {kind: "deleteItem", item: string}
- *   | {kind: "setProfile", name?: string, photo?: string}
- * } Action
- */
+/** @typedef {{[K in keyof ActionFields]: {kind: K} & ActionFields[K]}[keyof ActionFields]} Action */
 
 /** @typedef {{title?: string, due?: string | null, priority?: string | null}} ItemChanges */
 
@@ -195,7 +195,7 @@
  */
 
 /**
- * A node's response to an HTTP request; `at` is the node's time, in milliseconds since 1970.
+ * A node's response to an HTTP request.
  *
  * @typedef {{
  *   status: number,
@@ -203,7 +203,6 @@
  *   blob?: Blob,
  *   retryAfterSeconds?: number,
  *   token?: string,
- *   at?: number,
  * }} Answer
  */
 

@@ -1,6 +1,6 @@
 import { showFailure } from "../dialogs/alert.js";
 import { openChatOptions } from "../list/chat-actions.js";
-import { compare } from "../../client/views/message.js";
+import { compare } from "../../client/state/message.js";
 import { Conversation } from "./conversation.js";
 import { closeDialog } from "../dialogs/dialog.js";
 import { Drafts } from "./drafts.js";
@@ -48,9 +48,9 @@ export class ConversationPage {
     /** The id of the first unread message, below the "New" line. @type {string | undefined} */
     #firstNew;
     /**
-     * The running search for the first unread message: the id of the last read message, and whether
-     * to scroll to the result.
-     * @type {{mark?: string, scrolls: boolean} | undefined}
+     * The running search for the first unread message: the last read message, and whether to scroll
+     * to the result.
+     * @type {{mark?: {id: string, at: string}, scrolls: boolean} | undefined}
      */
     #search;
     /** Whether the conversation has been loaded from a node since it was opened. */
@@ -193,12 +193,12 @@ export class ConversationPage {
      * @param {import("../../client/types.js").ConversationView} state
      * @returns {boolean} whether to scroll to the message; false if the user has scrolled meanwhile
      */
-    #markFirstNew({ hasEarlier, isLoaded, marks, messages }) {
+    #markFirstNew({ hasEarlier, isLoaded, messages }) {
         const [id, search] = [this.#id, this.#search];
         if (!id || !search || !isLoaded || !this.#isFresh) return false;
         // A device that has not shown the conversation before uses the read mark that nodes report.
-        search.mark ??= marks.find(({ user }) => user === this.client.user)?.read;
-        const mark = this.client.message(id, search.mark ?? "");
+        search.mark ??= this.client.readMark(id);
+        const { mark } = search;
         const [first] = messages;
         const isReached = mark !== undefined && first && compare(first, mark) <= 0;
         if (hasEarlier && !isReached && messages.length < searchedMax) {
@@ -224,15 +224,18 @@ export class ConversationPage {
     }
 
     /**
-     * Restores the text of a rejected message as the draft, unless the user has begun another text.
+     * Restores the text of a rejected message, or of a rejected edit that is not in the edit bar, as
+     * the draft, before a text that the user has begun meanwhile.
      *
      * @param {string} id
      * @param {string} text
      */
     takeBack(id, text) {
         const { composer } = this.view;
-        if (id !== this.#id) this.#drafts.keep(id, this.#drafts.of(id) || text);
-        else if (composer.draft === "") composer.draft = text;
+        const draft = id === this.#id ? composer.draft : this.#drafts.of(id);
+        const both = draft === "" ? text : `${text}\n${draft}`;
+        if (id === this.#id) composer.draft = both;
+        else this.#drafts.keep(id, both);
     }
 
     /** @returns {ConversationActions} */

@@ -26,6 +26,7 @@ export function makeMessageActions(context, edit) {
     const deleteForMe = (/** @type {Message} */ message) => deleteWithUndo(context, message);
     const options = {
         now: () => client.now,
+        editWindow: () => client.editWindow,
         edit,
         copy: (/** @type {Message} */ message) => copy(context, message),
         pin: (/** @type {Message} */ { conversation, id }) => attempt(client.pin(conversation, id)),

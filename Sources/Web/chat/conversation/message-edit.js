@@ -12,6 +12,8 @@ import { showFailure } from "../dialogs/alert.js";
 export class MessageEdit {
     /** @type {Edit | undefined} */
     #edit;
+    /** The ids of messages whose edits are being saved. @type {Set<string>} */
+    #saving = new Set();
 
     /**
      * @param {import("../../client/client.js").Client} client
@@ -48,6 +50,7 @@ export class MessageEdit {
         const conversation = this.openConversation();
         if (!edit || !conversation) return;
         const saving = this.client.edit(conversation, edit.message, text);
+        this.#saving.add(edit.message);
         // Without a connection, the edit is stored and sent later, so the edit bar closes at once.
         const isQueued = this.client.connection !== "online";
         this.#set(isQueued ? undefined : { ...edit, isSaving: true });
@@ -57,7 +60,18 @@ export class MessageEdit {
         } catch (error) {
             if (this.openConversation() === conversation) this.#set({ ...edit, text });
             showFailure(error);
+        } finally {
+            this.#saving.delete(edit.message);
         }
+    }
+
+    /**
+     * Whether the edit of a message comes back into the edit bar if it is rejected.
+     *
+     * @param {string} message
+     */
+    isSaving(message) {
+        return this.openConversation() !== undefined && this.#saving.has(message);
     }
 
     /** @param {Edit | undefined} edit */

@@ -10,6 +10,7 @@ import { texts } from "../texts.js";
 /**
  * @typedef {{
  *   now: () => number,
+ *   editWindow: () => number,
  *   edit: (message: Message) => void,
  *   copy: (message: Message) => void,
  *   pin: (message: Message) => void,
@@ -32,7 +33,7 @@ const words = texts.options;
 function choices(message, actions) {
     /** @type {[boolean, Choice][]} */
     const all = [
-        [canEdit(message, actions.now()), {
+        [canEdit(message, actions.now(), actions.editWindow()), {
             title: words.edit,
             icon: "pencil",
             action: () => actions.edit(message),

@@ -5,17 +5,15 @@
  * @typedef {import("../../client/types.js").Message} Message
  */
 
-/** The age in milliseconds from which a message cannot be edited any more. */
-const editWindowMilliseconds = 15 * 60 * 1000;
-
 /**
  * @param {Message} message
  * @param {number} now the nodes' time
+ * @param {number} editWindow the age in milliseconds from which a message cannot be edited any more
  */
-export function canEdit(message, now) {
+export function canEdit(message, now, editWindow) {
     return message.isMine && message.type === "text" && !message.blob &&
         !message.deletedForEveryone &&
-        Date.parse(message.at) > now - editWindowMilliseconds;
+        Date.parse(message.at) > now - editWindow;
 }
 
 /** @param {Message} message */

@@ -62,7 +62,6 @@ function line({ kind, user, by, at }, conversation, person) {
         at,
         type: "system",
         text: kind === "joined" ? words.joined(host, name) : words.left(name),
-        deletedBy: [],
         deliveredTo: [],
         readBy: [],
         state: "sent",

@@ -1,4 +1,4 @@
-import { compare } from "../../client/views/message.js";
+import { compare } from "../../client/state/message.js";
 
 /**
  * The rows of a conversation: its messages, with day headings and sender groups computed from
@@ -29,27 +29,15 @@ import { compare } from "../../client/views/message.js";
 const groupMilliseconds = 5 * 60 * 1000;
 
 /**
- * Whether a message is shown to a user: false if the user deleted it, for themselves or for
- * everyone.
- *
- * @param {Message} message
- * @param {string | undefined} user
- */
-export function isShownTo(message, user) {
-    return user === undefined || !message.deletedBy.includes(user);
-}
-
-/**
- * @param {{messages: Message[], me?: string, firstNew?: string}} conversation
+ * @param {{messages: Message[], firstNew?: string}} conversation
  * @returns {TimelineRow[]}
  */
-export function makeTimeline({ messages, me, firstNew }) {
+export function makeTimeline({ messages, firstNew }) {
     const days = new DayBoundaries();
     /** @type {TimelineRow[]} */
     const rows = [];
     let previousAt = 0;
     for (const message of messages) {
-        if (!isShownTo(message, me)) continue;
         const at = Date.parse(message.at);
         const previous = rows.at(-1);
         const isFirstNew = message.id === firstNew;

@@ -28,6 +28,7 @@ const optionActions = {
     deleteForMe: nothing,
     deleteForEveryone: nothing,
     now: Date.now,
+    editWindow: () => 15 * 60 * 1000,
     copy: nothing,
 };
 

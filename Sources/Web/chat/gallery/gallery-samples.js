@@ -54,7 +54,6 @@ export function message(from, text, rest = {}) {
         at: ago(10 * minute),
         type: "text",
         text,
-        deletedBy: [],
         deliveredTo: [],
         readBy: [],
         state: "sent",
@@ -103,7 +102,6 @@ export function mixedMessages() {
         message("u-alice", "[Message deleted]", {
             at: ago(39 * minute),
             deletedForEveryone: true,
-            deletedBy: ["u-alice"],
         }),
         message(me, "I booked the big table at the window, so that all of us have a place.", {
             at: ago(12 * minute),

@@ -40,14 +40,7 @@ export class Account {
      */
     async signIn(email, password) {
         const device = await this.#session.device();
-        try {
-            await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
-        } catch (error) {
-            // A node of an earlier version answers 400 to a request with the `device` field, so the
-            // sign-in is requested again without the field.
-            if (!device || asFailure(error).code !== 400) throw error;
-            await this.#accept("POST", "/v1/sessions", { email, password }, email);
-        }
+        await this.#accept("POST", "/v1/sessions", { email, password, device }, email);
     }
 
     /**

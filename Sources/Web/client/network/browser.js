@@ -57,7 +57,6 @@ export const browserTransport = {
             blob: isBlob ? await response.blob() : undefined,
             retryAfterSeconds: retryAfter === null ? undefined : Number(retryAfter),
             token: response.headers.get("Grapevine-Token") ?? undefined,
-            at: Date.parse(response.headers.get("Date") ?? "") || undefined,
         };
     },
 

@@ -28,8 +28,6 @@ export class Calls {
     #nodes;
     #transport;
     #clock;
-    /** How many milliseconds the nodes' clocks are ahead of this device's clock. */
-    #ahead = 0;
     /** Whether all HTTP requests fail without being sent, to simulate a missing network. */
     isCut = false;
 
@@ -42,11 +40,6 @@ export class Calls {
         this.#nodes = nodes;
         this.#transport = transport;
         this.#clock = clock;
-    }
-
-    /** The nodes' time in ms since 1970; before the first response, this device's time. */
-    get now() {
-        return this.#clock.now() + this.#ahead;
     }
 
     /**
@@ -98,10 +91,7 @@ export class Calls {
         const isFile = call.blob !== undefined || call.wantsBlob;
         const patience = isFile ? FILE_MILLISECONDS : ANSWER_MILLISECONDS;
         try {
-            const answer = await this.#transport.fetch(node, call, patience);
-            // A file may come from the browser's cache; its response then has an outdated `Date`.
-            if (!isFile && answer.at) this.#ahead = answer.at - this.#clock.now();
-            return answer;
+            return await this.#transport.fetch(node, call, patience);
         } catch {
             // Every network error is handled the same way: the caller tries another node.
             return undefined;

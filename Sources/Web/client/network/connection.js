@@ -6,13 +6,20 @@ import { noAnswer } from "./failures.js";
 /** @typedef {{status: number, body: any}} SocketAnswer */
 
 /**
+ * What a node says of an event stream: the token of the state at which it begins, how many
+ * milliseconds after its sending a message can be edited, and the node's time.
+ *
+ * @typedef {{token: string, editWindow: number, now: string}} Watching
+ */
+
+/**
  * Milliseconds between two checks of the WebSocket for timed-out requests and for a silent node.
  */
 const LOOK_MILLISECONDS = 500;
-/**
- * Milliseconds without a message from a node before the client sends a keep-alive request to it.
- */
-const QUIET_MILLISECONDS = 10_000;
+/** Seconds after which a node sends an event, if there was none. */
+const HEARTBEAT_SECONDS = 5;
+/** Milliseconds without a message from a node before the client connects to the next node. */
+const SILENCE_MILLISECONDS = 8_000;
 /**
  * The initial request timeout in milliseconds; it exceeds the 1 s for which a node may delay its
  * response until a write is replicated.
@@ -39,8 +46,8 @@ const TOKEN_OVER = 4401;
  * The client's WebSocket to one node, with failover to the next node.
  *
  * A browser does not report that the network below an open WebSocket is lost, and hides a node's
- * ping frames from the page. So the client sends a keep-alive request when the node is silent, and
- * drops the connection when any request times out.
+ * ping frames from the page. So the client asks for heartbeats, and drops the connection when the
+ * node is silent, or when any request times out.
  */
 export class Connection {
     /** @type {import("../types.js").Connection} */
@@ -76,8 +83,7 @@ export class Connection {
      *   since: () => string | undefined,
      *   onStatus: () => void,
      *   onEvent: (event: any) => void,
-     *   onWatching: (token: string, isResumed: boolean) => void,
-     *   onNow: (now: string | undefined) => void,
+     *   onWatching: (watching: Watching, isResumed: boolean) => void,
      * }} parts `verify` sends an HTTP request, which renews an access token that nodes reject
      */
     constructor(parts) {
@@ -179,15 +185,15 @@ export class Connection {
         this.#heardAt = this.#parts.clock.now();
         this.#look();
         const generation = this.#generation;
-        const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
-        const answer = await this.#send("GET", `/v1/events${query}`);
+        const query = since === undefined ? "" : `&since=${encodeURIComponent(since)}`;
+        const path = exactly(`/v1/events?heartbeat=${HEARTBEAT_SECONDS}${query}`);
+        const answer = await this.#send("GET", path);
         if (generation !== this.#generation || !answer) return;
         // The node rejected the token of the last event, so the client subscribes without it.
         if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
         if (answer.status !== 200) return this.#fail();
         this.#onlineAt = this.#parts.clock.now();
-        this.#parts.onNow(answer.body.now);
-        this.#parts.onWatching(answer.body.token, since !== undefined);
+        this.#parts.onWatching(answer.body, since !== undefined);
         this.#setStatus("online");
     }
 
@@ -222,8 +228,7 @@ export class Connection {
     }
 
     /**
-     * Closes the WebSocket if a request on it has timed out. Otherwise, if the node has been silent
-     * for 10 s, sends a keep-alive request.
+     * Closes the WebSocket if a request on it has timed out, or if the node has been silent.
      */
     #look() {
         const now = this.#parts.clock.now();
@@ -233,9 +238,7 @@ export class Connection {
                 return this.#fail();
             }
         }
-        if (now >= this.#heardAt + QUIET_MILLISECONDS && this.#requests.size === 0) {
-            this.#send("GET", "/v1/token");
-        }
+        if (now >= this.#heardAt + SILENCE_MILLISECONDS) return this.#fail();
         this.#setTimer(LOOK_MILLISECONDS, () => this.#look());
     }
 
@@ -304,4 +307,13 @@ export class Connection {
         this.status = status;
         this.#parts.onStatus();
     }
+}
+
+/**
+ * Returns the path of a request whose answer has exact times.
+ *
+ * @param {string} path
+ */
+export function exactly(path) {
+    return `${path}${path.includes("?") ? "&" : "?"}times=exact`;
 }

@@ -1,26 +1,16 @@
-import { request } from "../network/requests.js";
+import { exactly } from "../network/connection.js";
+import { requestOf } from "./actions.js";
 
-/** @import { Calls } from "../network/calls.js" */
-/** @import { Connection } from "../network/connection.js" */
-/** @import { Files } from "../sync/files.js" */
 /** @import { SendAnswer } from "./sender.js" */
-/** @import { Session } from "../network/session.js" */
 /** @import { Operation } from "../types.js" */
 
 /** The sender of one user operation to a node; a message is sent after its files are uploaded. */
 export class Delivery {
-    #parts;
+    #engine;
 
-    /**
-     * @param {{
-     *   calls: Calls,
-     *   session: Session,
-     *   connection: Connection,
-     *   files: Files,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     /**
@@ -28,8 +18,9 @@ export class Delivery {
      * @returns {Promise<SendAnswer>}
      */
     async send({ action, stamp }) {
-        const { calls, connection, files, session } = this.#parts;
-        const { body, method, path } = request(action);
+        const { calls, connection, files, session } = this.#engine;
+        const { body, method, path: inexact } = requestOf(action);
+        const path = exactly(inexact);
         if (action.kind === "send") {
             const { blob, conversation, preview } = action;
             if (preview) await files.upload(conversation, preview);

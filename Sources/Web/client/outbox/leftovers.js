@@ -1,9 +1,8 @@
-import { removals } from "./operation-store.js";
-
-/** @import { Entries } from "../sync/entries.js" */
+/** @import { Entries } from "./entries.js" */
 /** @import { OperationStore } from "./operation-store.js" */
 /** @import { Clock } from "../types.js" */
 
+/** @typedef {import("./entries.js").Outcome} Outcome */
 /** @typedef {import("../types.js").Operation} Operation */
 
 /** Milliseconds between two checks for pending operations that closed browser tabs left behind. */
@@ -22,7 +21,7 @@ export class Leftovers {
      *   stored: OperationStore,
      *   clock: Clock,
      *   user: () => string | undefined,
-     *   onOver: (writes: import("../types.js").Write[]) => void,
+     *   onOver: (operation: Operation, outcome: Outcome) => void,
      *   onFound: (operation: Operation, isNews: boolean) => void,
      *   onKnown: (operation: Operation) => void,
      * }} parts `isNews` means that other tabs may not know the operation
@@ -37,20 +36,20 @@ export class Leftovers {
         const { entries, stored } = this.#parts;
         for (const operation of await stored.read()) {
             if (entries.get(operation.id)) this.#parts.onKnown(operation);
-            else if (!entries.isOver(operation.id)) this.#parts.onFound(operation, false);
+            else if (!entries.outcome(operation.id)) this.#parts.onFound(operation, false);
         }
     }
 
     /**
      * Removes finished operations from the local store. An operation stays there if the tab that
-     * sent it was closed before the tab received the rejection or removed the operation, or if
-     * another tab stored the acknowledged operation again after it had finished.
+     * sent it was closed before it removed the operation.
      */
     async #removeOver() {
         const { entries, onOver, stored } = this.#parts;
-        const left = await stored.read();
-        const over = left.filter(({ id }) => entries.isOver(id) && !entries.get(id));
-        if (over.length > 0) onOver(over.flatMap(removals));
+        for (const operation of await stored.read()) {
+            const outcome = entries.outcome(operation.id);
+            if (outcome) onOver(operation, outcome);
+        }
     }
 
     /** Recovers operations of closed tabs and removes stored finished operations, every 5 s. */
@@ -72,7 +71,7 @@ export class Leftovers {
         if (user === undefined) return;
         try {
             for (const operation of await stored.takeIn(user)) {
-                const isKnown = entries.get(operation.id) || entries.isOver(operation.id);
+                const isKnown = entries.get(operation.id) || entries.outcome(operation.id);
                 if (!isKnown) this.#parts.onFound(operation, true);
             }
         } catch (error) {

@@ -1,33 +1,16 @@
 import { key as fileKey } from "../sync/files.js";
 import { refusals } from "./rules.js";
 
-/** @import { Calls } from "../network/calls.js" */
-/** @import { Files } from "../sync/files.js" */
-/** @import { Outbox } from "./outbox.js" */
-/** @import { Session } from "../network/session.js" */
-/** @import { Typing } from "../sync/typing.js" */
-/** @import { Views } from "../views/views.js" */
-
 /** @typedef {import("../types.js").Action} Action */
 /** @typedef {import("../types.js").Message} Message */
 
 /** The user's actions on messages: send, edit, delete, restore and pin. */
 export class MessageActions {
-    #parts;
+    #engine;
 
-    /**
-     * @param {{
-     *   outbox: Outbox,
-     *   views: Views,
-     *   files: Files,
-     *   typing: Typing,
-     *   calls: Calls,
-     *   session: Session,
-     *   makeID: () => string,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     /**
@@ -41,9 +24,9 @@ export class MessageActions {
      */
     send(conversation, text) {
         if (text.trim() === "") throw refusals.empty;
-        const { makeID, outbox, typing } = this.#parts;
+        const { makeID, outbox, typing } = this.#engine;
         const message = makeID();
-        outbox.add(conversation, { kind: "send", conversation, message, type: "text", text });
+        outbox.add({ kind: "send", conversation, message, type: "text", text });
         typing.onSent(conversation);
         return message;
     }
@@ -59,7 +42,7 @@ export class MessageActions {
      * @returns {string} the id of the message
      */
     sendFile(conversation, file, { type, text = "", preview }) {
-        const message = this.#parts.makeID();
+        const message = this.#engine.makeID();
         const [blob, write] = this.#keep(file);
         const writes = [write];
         /** @type {Action} */
@@ -69,7 +52,7 @@ export class MessageActions {
             action.preview = id;
             writes.push(write);
         }
-        this.#parts.outbox.add(conversation, action, writes);
+        this.#engine.outbox.add(action, writes);
         return message;
     }
 
@@ -83,7 +66,7 @@ export class MessageActions {
     async edits(conversation, message) {
         const path = `/v1/conversations/${encodeURIComponent(conversation)}/messages/` +
             `${encodeURIComponent(message)}/edits`;
-        const { calls, session } = this.#parts;
+        const { calls, session } = this.#engine;
         const { body } = await calls.send({ method: "GET", path }, session);
         return /** @type {any} */ (body).edits;
     }
@@ -98,8 +81,8 @@ export class MessageActions {
         const known = this.#message(conversation, message);
         if (!known) return Promise.reject(refusals.noMessage);
         if (!known.isMine) return Promise.reject(refusals.notEditable);
-        const { outbox } = this.#parts;
-        return outbox.perform(conversation, { kind: "edit", conversation, message, text });
+        const { outbox } = this.#engine;
+        return outbox.perform({ kind: "edit", conversation, message, text });
     }
 
     /**
@@ -117,7 +100,7 @@ export class MessageActions {
      * @param {string} message
      */
     restore(conversation, message) {
-        return this.#parts.outbox.perform(conversation, { kind: "restore", conversation, message });
+        return this.#engine.outbox.perform({ kind: "restore", conversation, message });
     }
 
     /**
@@ -153,7 +136,7 @@ export class MessageActions {
      */
     #perform(kind, conversation, message) {
         if (!this.#message(conversation, message)) return Promise.reject(refusals.noMessage);
-        return this.#parts.outbox.perform(conversation, { kind, conversation, message });
+        return this.#engine.outbox.perform({ kind, conversation, message });
     }
 
     /**
@@ -161,7 +144,7 @@ export class MessageActions {
      * @param {string} message
      */
     #message(conversation, message) {
-        const { messages, pins } = this.#parts.views.conversation(conversation);
+        const { messages, pins } = this.#engine.views.conversation(conversation);
         const isIt = (/** @type {Message} */ { id }) => id === message;
         return messages.find(isIt) ?? pins.find(isIt);
     }
@@ -174,8 +157,8 @@ export class MessageActions {
      * @returns {[string, import("../types.js").Write]}
      */
     #keep(file) {
-        const id = this.#parts.makeID();
-        this.#parts.files.keep(id, file);
+        const id = this.#engine.makeID();
+        this.#engine.files.keep(id, file);
         return [id, { key: fileKey(id), value: file }];
     }
 }

@@ -86,15 +86,10 @@ export class OperationStore {
         return this.#store.write([...operations.map(write), ...others]);
     }
 
-    /** @param {Operation[]} operations */
-    async remove(operations) {
-        await this.#store.write(operations.flatMap(removals));
-    }
-
     /** Removes all operations from the write-ahead log and the local store, after a sign-out. */
     async clear() {
         this.#log.clear();
-        await this.remove(await this.read());
+        await this.#store.write((await this.read()).flatMap(removals));
     }
 
     close() {

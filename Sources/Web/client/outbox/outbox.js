@@ -1,18 +1,20 @@
-import { Echoes } from "./echoes.js";
-import { Entries } from "../sync/entries.js";
+import { consequenceOf } from "./actions.js";
+import { Entries } from "./entries.js";
 import { failure, isFinal } from "../network/failures.js";
+import { laneOf } from "./lanes.js";
 import { Leftovers } from "./leftovers.js";
 import { OperationStore, removals } from "./operation-store.js";
-import { Rollback } from "./rollback.js";
 import { refusals } from "./rules.js";
 import { Sender } from "./sender.js";
-import { isStamped } from "./stamps.js";
+import { isStamped, timeOf } from "./stamps.js";
 
-/** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { StateUpdate } from "../state/confirmed.js" */
+/** @import { NodeTime } from "../network/node-time.js" */
 /** @import { Stamps } from "./stamps.js" */
 /** @import { Clock, Store, SyncStore, Tabs } from "../types.js" */
 
-/** @typedef {import("../sync/entries.js").Entry} Entry */
+/** @typedef {import("./entries.js").Entry} Entry */
+/** @typedef {import("./entries.js").Outcome} Outcome */
 /** @typedef {import("./sender.js").SendAnswer} SendAnswer */
 /** @typedef {import("../types.js").Action} Action */
 /** @typedef {import("../types.js").Failure} Failure */
@@ -23,18 +25,19 @@ import { isStamped } from "./stamps.js";
 const OPERATIONS_MAX = 1_000;
 
 /**
- * The user's operations whose effects the data reported by nodes does not include yet. Each
- * operation is stored before it is sent. One browser tab at a time sends the operations, and
- * repeats each until the cluster answers.
+ * The user's operations that no node has accepted yet. Each operation is stored before it is sent.
+ * One browser tab at a time sends the operations, and repeats each until the cluster answers. Then
+ * the operation ends in all tabs: its consequence is merged into the confirmed state, or its effect
+ * is gone from the view.
  */
 export class Outbox {
     #parts;
     #entries;
     #stored;
     #sender;
-    #echoes;
-    #rollback;
     #leftovers;
+    /** The messages of other tabs until this tab is open. @type {any[] | undefined} */
+    #held = [];
 
     /**
      * @param {{
@@ -45,17 +48,17 @@ export class Outbox {
      *   makeID: () => string,
      *   user: () => string | undefined,
      *   isOnline: () => boolean,
+     *   nodeTime: NodeTime,
      *   stamps: Stamps,
      *   send: (operation: Operation) => Promise<SendAnswer>,
-     *   confirmed: () => ConfirmedState,
      *   onChange: (operation: Operation) => void,
+     *   onAccepted: (consequence: StateUpdate) => void,
      *   onRefused: (operation: Operation, failure: Failure) => void,
-     *   onOverdue: (operation: Operation) => void,
      *   onUnavailable: () => void,
-     *   onOver: (writes: Write[]) => void,
+     *   onOver: (writes: Write[]) => Promise<void>,
      *   onSender: () => Promise<void>,
      * }} parts `onOver` removes an operation from the local store and stores the confirmed data
-     *   that includes its effect in one transaction, so that a crash cannot separate the two writes
+     *   with its consequence in one transaction, so that a crash cannot separate the two writes
      */
     constructor(parts) {
         this.#parts = parts;
@@ -65,24 +68,17 @@ export class Outbox {
             ...parts,
             entries,
             onTurn: () => this.#onTurn(),
-            onActive: () => this.#onActive(),
+            onActive: () => this.#leftovers.watch(),
             stamp: (entry) => this.#stamp(entry),
-            onSending: ({ operation }) => parts.tabs.post({ kind: "sending", id: operation.id }),
             onAnswer: (entry, answer) => this.#onAnswer(entry, answer),
         });
-        this.#echoes = new Echoes({
-            ...parts,
-            entries,
-            onEcho: (entry, at) => this.#acknowledge(entry, { at }),
-            onShown: (entry) => this.#remove(entry),
-        });
-        this.#rollback = new Rollback({ ...parts, entries, stored });
         this.#leftovers = new Leftovers({
             ...parts,
             ...{ entries, stored },
             onFound: (operation, isNews) => this.#onFound(operation, isNews),
             // The tab that gave the operation its stamp may have been closed before it told of it.
             onKnown: (operation) => this.#takeStamp(operation),
+            onOver: (operation, outcome) => this.#forget(operation, outcome),
         });
     }
 
@@ -105,18 +101,13 @@ export class Outbox {
         return this.#entries.all.map(({ operation }) => operation);
     }
 
-    /** @param {string} lane */
-    lane(lane) {
-        return this.operations.filter((operation) => operation.lane === lane);
-    }
-
     /**
      * Reads the pending operations from the local store.
      *
      * The caller must read the stored chats and messages afterwards, not before. Another tab
-     * removes an operation and stores the data that includes its effect in one transaction. If this
+     * removes an operation and stores the data with its consequence in one transaction. If this
      * transaction committed after a read of the data and before the read of the operations, this
-     * tab would see neither the operation nor its effect.
+     * tab would see neither.
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
@@ -124,33 +115,35 @@ export class Outbox {
     }
 
     /**
-     * Waits until this browser tab becomes the only one that sends the user's pending operations.
+     * Handles the messages of other tabs, and waits until this browser tab becomes the only one that
+     * sends the user's pending operations. The caller has restored the chats and messages.
      */
     open() {
-        this.#echoes.isOpen = true;
+        const held = this.#held ?? [];
+        this.#held = undefined;
+        for (const message of held) this.onPost(message);
         this.#sender.open();
     }
 
     /**
      * Adds an operation of the user and shows its effect in the view at once.
      *
-     * @param {string} lane
      * @param {Action} action
      * @param {Write[]} [files] the files to store in the operation's transaction
      * @returns {Promise<void>} settles when the cluster has answered
      * @throws {Failure} 401 without a signed-in user, 429 if too many operations are pending
      */
-    add(lane, action, files = []) {
+    add(action, files = []) {
         const user = this.#parts.user();
         if (user === undefined) throw refusals.notSignedIn;
         if (this.#entries.size >= OPERATIONS_MAX) throw refusals.full;
         const at = new Date(this.#parts.clock.now()).toISOString();
-        const operation = { id: this.#entries.nextID(), lane, at, action };
+        const operation = { id: this.#entries.nextID(), lane: laneOf(action), at, action };
         const stored = this.#stored.add(user, operation, files);
-        const entry = this.#entries.insert(operation, { phase: "added", isOwn: true });
+        const entry = this.#entries.insert(operation, { isStored: false, isOwn: true });
         stored.then(
             () => this.#onStored(entry),
-            () => this.#rollback.refuse(entry, refusals.notStored),
+            () => this.#refuse(entry, refusals.notStored),
         );
         return entry.settled.promise;
     }
@@ -158,43 +151,32 @@ export class Outbox {
     /**
      * Adds an operation like `add`, but returns a rejected promise where `add` throws.
      *
-     * @param {string} lane
      * @param {Action} action
      */
-    async perform(lane, action) {
-        await this.add(lane, action);
+    async perform(action) {
+        await this.add(action);
     }
 
     onOnline() {
-        this.#echoes.onOnline();
         this.#sender.pump();
-    }
-
-    /** @param {any} event */
-    onEvent(event) {
-        this.#echoes.onEvent(event);
-        this.#sender.pump();
-    }
-
-    /** Removes the acknowledged operations whose effects the data reported by nodes includes. */
-    release() {
-        this.#echoes.release();
     }
 
     /**
-     * Handles a message in which another tab reports that an operation was stored, sent,
-     * acknowledged or rolled back.
+     * Handles a message in which another tab reports that an operation was stored, or has ended.
      *
      * @param {any} message
      */
     onPost(message) {
-        if (message.kind === "operation") {
+        if (this.#held) {
+            // The state to which the message belongs is not restored yet.
+            if (this.#held.length < OPERATIONS_MAX) this.#held.push(message);
+        } else if (message.kind === "operation") {
             this.#onPostedOperation(message.operation);
-        } else if (message.kind === "sending") {
+        } else if (message.kind === "ended") {
             const entry = this.#entries.get(message.id);
-            if (entry && entry.phase !== "acknowledged") entry.phase = "sent";
-        } else if (message.kind === "refused") {
-            this.#rollback.onPost(message);
+            if (entry) this.#end(entry, message.outcome);
+            else if (message.isStored) this.#entries.end(message.id, message.outcome);
+            this.#sender.pump();
         }
     }
 
@@ -240,56 +222,29 @@ export class Outbox {
         if (entry && stamp) entry.operation = { ...entry.operation, stamp };
     }
 
-    #onActive() {
-        // The tab that sent the operations until now removed acknowledged operations from the local
-        // store when it had received their effects. This tab may not have received these effects,
-        // so it stores the operations again.
-        const acknowledged = this.operations.filter((operation) => operation.acknowledged);
-        this.#put(acknowledged);
-        // Other tabs may have read an operation before its acknowledgement, so they are notified.
-        for (const operation of acknowledged) {
-            this.#parts.tabs.post({ kind: "operation", operation });
-        }
-        this.#leftovers.watch();
-    }
-
     /**
      * @param {Operation} operation a stored operation
      * @param {boolean} isNews
      */
     #onFound(operation, isNews) {
-        this.#insert(operation, true);
+        this.#entries.insert(operation, { isOwn: true });
         if (isNews) this.#parts.tabs.post({ kind: "operation", operation });
         this.#sender.pump();
     }
 
     /** @param {Operation} operation */
     #onPostedOperation(operation) {
-        const entry = this.#entries.get(operation.id);
-        if (this.#entries.isOver(operation.id)) return;
-        if (!entry) this.#insert(operation, false);
-        else if (operation.acknowledged && !entry.operation.acknowledged) {
-            this.#entries.acknowledge(entry, operation);
-            this.#echoes.expect(entry);
-        } else this.#takeStamp(operation);
+        if (this.#entries.outcome(operation.id)) return;
+        if (this.#entries.get(operation.id)) this.#takeStamp(operation);
+        else this.#entries.insert(operation, { isOwn: false });
         this.#sender.pump();
-        this.#echoes.release();
-    }
-
-    /**
-     * @param {Operation} operation a stored operation
-     * @param {boolean} isOwn
-     */
-    #insert(operation, isOwn) {
-        const entry = this.#entries.insert(operation, { isOwn });
-        if (operation.acknowledged) this.#echoes.expect(entry);
     }
 
     /** @param {Entry} entry */
     #onStored(entry) {
         const { operation } = entry;
         if (this.#entries.get(operation.id) !== entry) return;
-        if (entry.phase === "added") entry.phase = "stored";
+        entry.isStored = true;
         this.#parts.tabs.post({ kind: "operation", operation });
         this.#sender.pump();
     }
@@ -299,19 +254,18 @@ export class Outbox {
      * @param {SendAnswer} answer
      */
     #onAnswer(entry, answer) {
-        const { acknowledged, id, lane } = entry.operation;
-        if (this.#entries.get(id) !== entry || acknowledged) {
-            // The event that the operation caused arrived before this response and acknowledged it.
+        const { operation } = entry;
+        if (this.#entries.get(operation.id) !== entry) {
+            // The user has signed out meanwhile.
         } else if (answer.status === 200) {
-            this.#acknowledge(entry, { at: answer.body?.at });
+            this.#settle(entry, { at: timeOf(operation) ?? answer.body.at });
         } else if (isFinal(answer.status)) {
-            this.#rollback.refuse(entry, failure(answer.status, answer.body));
+            this.#refuse(entry, failure(answer.status, answer.body));
         } else {
             if (answer.status === 408) this.#onUntimely(entry, answer.body?.error ?? {});
-            this.#sender.postpone(lane, answer);
+            this.#sender.postpone(operation.lane, answer);
         }
         this.#sender.pump();
-        this.#echoes.release();
     }
 
     /**
@@ -321,42 +275,74 @@ export class Outbox {
      * @param {{reason?: string, now?: string}} error
      */
     #onUntimely(entry, { now, reason }) {
-        const { stamps } = this.#parts;
-        stamps.onNow(now);
-        if (reason !== "operation_expired" && !stamps.isFarAhead(entry.operation)) return;
+        const { nodeTime, stamps } = this.#parts;
+        nodeTime.onRefusal(now);
+        if (reason !== "operation_expired" && !stamps.forgets(entry.operation)) return;
         entry.operation = { ...entry.operation, stamp: undefined };
-        this.#put([entry.operation]);
-    }
-
-    /**
-     * @param {Entry} entry
-     * @param {import("../types.js").Acknowledgement} acknowledged
-     */
-    #acknowledge(entry, acknowledged) {
-        const operation = { ...entry.operation, acknowledged };
-        this.#entries.acknowledge(entry, operation);
-        this.#echoes.expect(entry);
-        this.#put([operation]);
-        this.#parts.tabs.post({ kind: "operation", operation });
-    }
-
-    /** @param {Operation[]} operations the acknowledged operations */
-    #put(operations) {
-        this.#stored.put(operations).catch(() => {
-            // If this write fails, the idempotent operations are sent again after the next start.
+        this.#stored.put([entry.operation]).catch(() => {
+            // If this write fails, the operation gets another stamp after the next start.
         });
     }
 
     /**
-     * Removes an accepted operation whose effect nodes have reported, or whose effect was not
-     * reported within the timeout.
-     *
-     * The tab that sends the operations also removes the operation from the local store.
+     * Ends an operation that was rejected. If it would have created a message or a conversation,
+     * the other pending operations on that object end, too, without notifying listeners.
      *
      * @param {Entry} entry
+     * @param {Failure} failure
      */
-    #remove(entry) {
-        this.#entries.remove(entry);
-        if (this.isSender) this.#parts.onOver(removals(entry.operation));
+    #refuse(entry, failure) {
+        const { action } = entry.operation;
+        this.#settle(entry, { failure, isQuiet: false });
+        if (action.kind !== "send" && action.kind !== "create") return;
+        for (const other of this.#entries.all) {
+            const { action: another, lane } = other.operation;
+            const isOf = lane === entry.operation.lane &&
+                (action.kind === "create" ||
+                    "message" in another && another.message === action.message);
+            if (isOf) this.#settle(other, { failure, isQuiet: true });
+        }
+    }
+
+    /**
+     * Ends an operation in all tabs. They are told at once, and again when the end is stored: a tab
+     * may have read the operation from the store in between.
+     *
+     * @param {Entry} entry
+     * @param {Outcome} outcome
+     */
+    #settle(entry, outcome) {
+        const { operation } = entry;
+        this.#parts.tabs.post({ kind: "ended", id: operation.id, outcome });
+        this.#end(entry, outcome);
+        this.#forget(operation, outcome);
+    }
+
+    /**
+     * Removes an operation that has ended from the local store.
+     *
+     * @param {Operation} operation
+     * @param {Outcome} outcome
+     */
+    async #forget(operation, outcome) {
+        await this.#parts.onOver(removals(operation));
+        this.#parts.tabs.post({ kind: "ended", id: operation.id, outcome, isStored: true });
+    }
+
+    /**
+     * @param {Entry} entry
+     * @param {Outcome} outcome
+     */
+    #end(entry, outcome) {
+        const { isOwn, operation, settled } = entry;
+        const { onAccepted, onRefused, user } = this.#parts;
+        if ("at" in outcome) {
+            onAccepted(consequenceOf(operation.action, outcome.at, user() ?? ""));
+            settled.resolve();
+        } else {
+            settled.reject(outcome.failure);
+            if (isOwn && !outcome.isQuiet) onRefused(operation, outcome.failure);
+        }
+        this.#entries.remove(entry, outcome);
     }
 }

@@ -1,10 +1,10 @@
 import { aborted } from "../network/aborted.js";
 import { asFailure, noAnswer, pause } from "../network/failures.js";
 
-/** @import { Entries } from "../sync/entries.js" */
+/** @import { Entries } from "./entries.js" */
 /** @import { Clock, Operation, Tabs } from "../types.js" */
 
-/** @typedef {import("../sync/entries.js").Entry} Entry */
+/** @typedef {import("./entries.js").Entry} Entry */
 /** @typedef {{status: number, body: any, retryAfterSeconds?: number}} SendAnswer */
 
 const LOCK = "grapevine-outbox";
@@ -40,7 +40,6 @@ export class Sender {
      *   onTurn: () => Promise<void>,
      *   onActive: () => void,
      *   stamp: (entry: Entry) => Promise<void>,
-     *   onSending: (entry: Entry) => void,
      *   onAnswer: (entry: Entry, answer: SendAnswer) => void,
      *   onUnavailable: () => void,
      * }} parts `onTurn` reads the stored operations before this tab begins to send, and `stamp`
@@ -74,11 +73,11 @@ export class Sender {
         let count = all.filter(({ isUnderWay }) => isUnderWay).length;
         for (const entry of all) {
             const { lane } = entry.operation;
-            if (entry.phase === "acknowledged" || busy.has(lane)) continue;
+            if (busy.has(lane)) continue;
             // Only a lane's (such as a chat's) first operation is sent, to keep the user's order.
             busy.add(lane);
             const isPaused = clock.now() < (this.#pauses.get(lane) ?? 0);
-            if (entry.isUnderWay || entry.phase === "added" || isPaused) continue;
+            if (entry.isUnderWay || !entry.isStored || isPaused) continue;
             if (count >= LANES_MAX) return;
             count += 1;
             this.#send(entry);
@@ -126,8 +125,6 @@ export class Sender {
         try {
             await this.#parts.stamp(entry);
             if (!this.isActive) return;
-            entry.phase = "sent";
-            this.#parts.onSending(entry);
             answer = await this.#parts.send(entry.operation);
         } catch (error) {
             answer = { status: asFailure(error).code, body: { error: asFailure(error) } };

@@ -1,3 +1,6 @@
+import { parsed } from "../network/node-time.js";
+
+/** @import { NodeTime } from "../network/node-time.js" */
 /** @import { Clock, Operation, Store, Write } from "../types.js" */
 
 /** The key under which the local store holds this device's name and last number. */
@@ -5,7 +8,7 @@ const KEY = "numbering";
 /** Milliseconds by which a node's time may be ahead of another node's. */
 const AHEAD_MILLISECONDS = 450;
 /** The names of members of nodes' answers that are times at which something has changed. */
-const ofTimes = /^(at|edited|[a-z]+At)$/;
+const ofTimes = /^(at|edited|sent|[a-z]+(At|Changed|Sent))$/;
 
 /**
  * The identities and times that this device gives to the user's operations, so that an operation
@@ -17,6 +20,7 @@ const ofTimes = /^(at|edited|[a-z]+At)$/;
 export class Stamps {
     #store;
     #clock;
+    #nodeTime;
     #makeID;
     #device = "";
     #number = 0;
@@ -24,13 +28,12 @@ export class Stamps {
     #time = 0;
     /** The latest time that a node has shown. */
     #seen = 0;
-    /** The lead of the nodes' clocks over the milliseconds that have elapsed. */
-    #lead = 0;
 
-    /** @param {{store: Store, clock: Clock, makeID: () => string}} parts */
-    constructor({ clock, makeID, store }) {
+    /** @param {{store: Store, clock: Clock, nodeTime: NodeTime, makeID: () => string}} parts */
+    constructor({ clock, makeID, nodeTime, store }) {
         this.#store = store;
         this.#clock = clock;
+        this.#nodeTime = nodeTime;
         this.#makeID = makeID;
     }
 
@@ -43,30 +46,18 @@ export class Stamps {
         this.#time = known?.time ?? 0;
     }
 
-    /** @param {string | undefined} now the time of a node that has just answered */
-    onNow(now) {
-        const time = Date.parse(now ?? "");
-        if (time > 0) this.#lead = time - this.#elapsed;
-    }
-
     /**
      * Whether an operation's time is so far ahead that every node whose clock is right refuses it,
-     * for instance because it was taken from a node whose clock was wrong.
+     * for instance because it was taken from a node whose clock was wrong. The times of this device
+     * then begin anew.
      *
      * @param {Operation} operation
      */
-    isFarAhead({ stamp = "" }) {
-        const time = Date.parse(`${stamp.slice(-30, -7)}Z`);
-        return time > this.#now + 2 * AHEAD_MILLISECONDS;
-    }
-
-    get #elapsed() {
-        return this.#clock.elapsed?.() ?? this.#clock.now();
-    }
-
-    /** The nodes' time, in milliseconds since 1970. */
-    get #now() {
-        return Math.floor(this.#elapsed + this.#lead);
+    forgets(operation) {
+        const time = parsed(timeOf(operation) ?? "");
+        const isAhead = time > this.#nodeTime.now + 2 * AHEAD_MILLISECONDS;
+        if (isAhead) this.#time = 0;
+        return isAhead;
     }
 
     /**
@@ -90,22 +81,23 @@ export class Stamps {
      * @returns {[Operation, Write]}
      */
     next(operation) {
-        const now = this.#now;
-        const latest = now + AHEAD_MILLISECONDS;
-        // Times that are further ahead come from a wrong clock: no node would accept a later one.
-        const known = [this.#time, this.#seen].filter((time) => time < latest);
+        const { now } = this.#nodeTime;
+        // A time that is further ahead comes from a wrong clock: no node would accept a later one.
+        const seen = this.#seen < now + AHEAD_MILLISECONDS ? this.#seen : 0;
         this.#number = Math.max(this.#number + 1, Math.floor(this.#clock.now()));
-        this.#time = Math.max(now, ...known.map((time) => time + 1));
+        this.#time = Math.max(now, seen + 1, this.#time + 1);
         const [device, number, time] = [this.#device, this.#number, this.#time];
-        const text = new Date(time).toISOString().replace("Z", "000000Z");
+        // Two devices of one user that act in one millisecond have different times.
+        const digits = String(hashOf(device)).padStart(6, "0");
+        const text = new Date(time).toISOString().replace("Z", `${digits}Z`);
         const stamped = { ...operation, stamp: `${device}.${number}.${text}` };
         return [stamped, { key: KEY, value: { device, number, time } }];
     }
 
     /** @param {string} text */
     #note(text) {
-        const time = Date.parse(text);
-        if (time > this.#seen && time < this.#now + AHEAD_MILLISECONDS) this.#seen = time;
+        const time = parsed(text);
+        if (time > this.#seen && time < this.#nodeTime.now + AHEAD_MILLISECONDS) this.#seen = time;
     }
 }
 
@@ -117,4 +109,23 @@ export class Stamps {
  */
 export function isStamped({ action }) {
     return action.kind !== "send" && action.kind !== "create";
+}
+
+/**
+ * Returns the time in an operation's stamp, with nine digits after the second.
+ *
+ * @param {Operation} operation
+ */
+export function timeOf({ stamp }) {
+    return stamp?.slice(-30);
+}
+
+/**
+ * Returns a number below 10,000 that another name rarely has.
+ *
+ * @param {string} name
+ */
+function hashOf(name) {
+    const codes = Array.from(name, (letter) => letter.charCodeAt(0));
+    return codes.reduce((hash, code) => (hash * 31 + code) % 10_000, 0);
 }

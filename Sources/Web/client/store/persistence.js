@@ -1,10 +1,12 @@
-import { ConfirmedState } from "./confirmed.js";
+import { ConfirmedState } from "../state/confirmed.js";
 
 /** @typedef {import("../types.js").Write} Write */
 
 /** Milliseconds during which changes are collected before one write to the local store. */
 const GATHER_MILLISECONDS = 300;
 const PREFIX = "state/";
+/** The number of the form of the snapshot; a snapshot of another form is ignored. */
+const FORM = 2;
 
 /**
  * The user's chats, messages, action items and profiles as nodes have confirmed them, and their
@@ -21,7 +23,8 @@ export class Persistence {
      * The values last written to the local store, by key; undefined if the stored value is unknown.
      */
     #written = /** @type {Map<string, unknown>} */ (new Map());
-    #isScheduled = false;
+    /** The write that is scheduled. @type {Promise<void> | undefined} */
+    #next;
     /** @type {Promise<void>} */
     #writing = Promise.resolve();
     #isClosed = false;
@@ -64,10 +67,9 @@ export class Persistence {
         const entries = await this.#store.read(PREFIX);
         const whole = /** @type {any} */ (new Map(entries).get(`${PREFIX}whole`));
         // Another user's snapshot is ignored, and overwritten later.
-        if (!whole || whole.user !== user) return confirmed;
+        if (whole?.user !== user || whole.form !== FORM) return confirmed;
         confirmed.token = whole.token;
         confirmed.isLoaded = whole.isLoaded;
-        confirmed.deletedItems = new Set(whole.deletedItems);
         const [rows, histories, pins] = whole.stale;
         confirmed.staleRows = new Set(rows);
         confirmed.staleHistories = new Set(histories);
@@ -87,16 +89,19 @@ export class Persistence {
      * that the snapshot makes obsolete, such as finished operations.
      *
      * @param {Write[]} [removals]
+     * @returns {Promise<void>} settles after the write
      */
     schedule(removals = []) {
         this.#more.push(...removals);
-        if (this.#isScheduled) return;
-        this.#isScheduled = true;
-        this.#clock.setTimer(GATHER_MILLISECONDS, () => {
-            this.#isScheduled = false;
-            if (this.#isClosed) return;
-            this.#writing = this.#writing.then(() => this.#write());
-        });
+        this.#next ??= new Promise((resolve) =>
+            this.#clock.setTimer(GATHER_MILLISECONDS, () => {
+                this.#next = undefined;
+                if (this.#isClosed) return;
+                this.#writing = this.#writing.then(() => this.#write());
+                resolve(this.#writing);
+            })
+        );
+        return this.#next;
     }
 
     /** Removes the snapshot of the user's chats and messages from the local store. */
@@ -137,7 +142,7 @@ export class Persistence {
         const writes = [];
         for (const [key, value] of entries) {
             if (!this.#written.has(key) || this.#written.get(key) !== value) {
-                writes.push({ key, value: stored(value) });
+                writes.push({ key, value });
             }
         }
         for (const key of this.#written.keys()) {
@@ -159,11 +164,10 @@ function entriesOf(confirmed) {
     /** @type {Map<string, unknown>} */
     const entries = new Map();
     const { user, token, isLoaded } = confirmed;
-    const deletedItems = [...confirmed.deletedItems];
     // The ids of stale conversations are stored, so that the client reloads them after a restart.
     const { staleHistories, stalePins, staleRows } = confirmed;
     const stale = [[...staleRows], [...staleHistories], [...stalePins]];
-    entries.set(`${PREFIX}whole`, { user, token, isLoaded, deletedItems, stale });
+    entries.set(`${PREFIX}whole`, { form: FORM, user, token, isLoaded, stale });
     for (const conversation of confirmed.conversations.values()) {
         const chat = `${PREFIX}chat/${conversation.id}`;
         entries.set(chat, conversation.record);
@@ -179,20 +183,6 @@ function entriesOf(confirmed) {
 }
 
 /**
- * Returns a part of the snapshot, such as a message, as it is stored.
- *
- * The field `changed`, the number of the last event about a message or an action item, is reset to
- * 0, because event numbers restart at 0 when the page is opened.
- *
- * @param {unknown} value
- */
-function stored(value) {
-    return typeof value === "object" && value !== null && "changed" in value
-        ? { ...value, changed: 0 }
-        : value;
-}
-
-/**
  * @param {ConfirmedState} confirmed
  * @param {string} key
  * @param {any} value
@@ -200,7 +190,7 @@ function stored(value) {
 function restoreEntry(confirmed, key, value) {
     const [, kind, id] = key.split("/");
     if (kind === "chat") confirmed.conversation(id).restore(value);
-    else if (kind === "message") confirmed.conversation(id).set(value);
+    else if (kind === "message") confirmed.conversation(id).messages.set(value.id, value);
     else if (kind === "item") confirmed.items.set(value.id, value);
     else if (kind === "profile") confirmed.profiles.set(value.user, value);
 }

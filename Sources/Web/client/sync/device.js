@@ -1,50 +1,19 @@
-/** @import { Calls } from "../network/calls.js" */
-/** @import { Changes } from "./changes.js" */
-/** @import { Connection } from "../network/connection.js" */
-/** @import { Feed } from "./feed.js" */
-/** @import { Files } from "./files.js" */
-/** @import { Marks } from "./marks.js" */
-/** @import { Outbox } from "../outbox/outbox.js" */
-/** @import { Persistence } from "../store/persistence.js" */
-/** @import { Push } from "./push.js" */
-/** @import { Screen } from "./screen.js" */
-/** @import { Session } from "../network/session.js" */
-/** @import { Store, Tabs } from "../types.js" */
-/** @import { Views } from "../views/views.js" */
-
 /**
  * The lifecycle of a user's data on this device: the data is restored at sign-in, kept when the
  * sign-in ends or expires, and removed when the user signs out or another user signs in.
  */
 export class Device {
-    #parts;
+    #engine;
     #isStarted = false;
 
-    /**
-     * @param {{
-     *   store: Store,
-     *   tabs: Tabs,
-     *   calls: Calls,
-     *   changes: Changes,
-     *   connection: Connection,
-     *   feed: Feed,
-     *   files: Files,
-     *   marks: Marks,
-     *   outbox: Outbox,
-     *   persistence: Persistence,
-     *   push: Push,
-     *   screen: Screen,
-     *   session: Session,
-     *   views: Views,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("./engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     /** Reads the sign-in stored on this device, and connects if a user is signed in. */
     async open() {
-        const { push, session } = this.#parts;
+        const { push, session } = this.#engine;
         await session.restore();
         await push.open();
         if (session.user !== undefined) await this.#start(session.user);
@@ -53,7 +22,7 @@ export class Device {
     /** Starts the chat client after the user has signed in in this browser tab. */
     async onSignedIn() {
         this.tellTabs();
-        await this.#start(this.#parts.session.user ?? "");
+        await this.#start(this.#engine.session.user ?? "");
     }
 
     /**
@@ -64,14 +33,14 @@ export class Device {
      */
     onSessionEnd(reason) {
         this.tellTabs();
-        this.#parts.connection.stop("signedOut");
-        this.#parts.changes.add({ kind: "ended", reason });
-        this.#parts.changes.add({ kind: "session" });
+        this.#engine.connection.stop("signedOut");
+        this.#engine.changes.add({ kind: "ended", reason });
+        this.#engine.changes.add({ kind: "session" });
     }
 
     /** Removes all of the user's data from this device after a sign-out. */
     async forget() {
-        const { changes, connection, push, session, store } = this.#parts;
+        const { changes, connection, push, session, store } = this.#engine;
         connection.stop("signedOut");
         await session.end();
         await push.forget();
@@ -85,12 +54,12 @@ export class Device {
      * Notifies the other browser tabs that the stored sign-in has changed, so that they reread it.
      */
     tellTabs() {
-        this.#parts.tabs.post({ kind: "session" });
+        this.#engine.tabs.post({ kind: "session" });
     }
 
     /** Rereads the stored sign-in after another tab has changed it, and switches to its user. */
     async onPost() {
-        const { changes, connection, persistence, session, views } = this.#parts;
+        const { changes, connection, persistence, session, views } = this.#engine;
         const before = session.user;
         await session.restore();
         const { user } = session;
@@ -104,17 +73,17 @@ export class Device {
 
     /** Whether the client sends no requests, to simulate a missing network. */
     get isOffline() {
-        return this.#parts.calls.isCut;
+        return this.#engine.calls.isCut;
     }
 
     set isOffline(isOffline) {
-        this.#parts.calls.isCut = isOffline;
-        if (this.#parts.session.user !== undefined) this.#connect();
+        this.#engine.calls.isCut = isOffline;
+        if (this.#engine.session.user !== undefined) this.#connect();
     }
 
     /** @param {string} user */
     async #start(user) {
-        const { changes, feed, marks, outbox, persistence, store } = this.#parts;
+        const { changes, feed, marks, outbox, persistence, store } = this.#engine;
         const owner = (await store.read("owner"))[0]?.[1];
         if (owner !== undefined && owner !== user) await this.#clear();
         await store.write([{ key: "owner", value: user }]);
@@ -130,13 +99,13 @@ export class Device {
     }
 
     #connect() {
-        const { connection } = this.#parts;
+        const { connection } = this.#engine;
         if (this.isOffline) connection.stop("offline");
         else connection.start();
     }
 
     async #clear() {
-        const { files, marks, outbox, persistence, screen, session, store, views } = this.#parts;
+        const { files, marks, outbox, persistence, screen, session, store, views } = this.#engine;
         persistence.reset(session.user ?? "");
         for (const part of [views, marks, files, screen]) part.clear();
         await outbox.clear();

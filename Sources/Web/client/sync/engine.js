@@ -1,16 +1,21 @@
+import { Account } from "../network/account.js";
+import { Calls } from "../network/calls.js";
 import { Changes } from "./changes.js";
+import { Connection } from "../network/connection.js";
 import { Delivery } from "../outbox/delivery.js";
 import { Device } from "./device.js";
 import { Feed } from "./feed.js";
 import { Files } from "./files.js";
 import { Loader } from "./loader.js";
 import { Marks } from "./marks.js";
-import { Network } from "../network/network.js";
+import { NodeList } from "../network/nodes.js";
+import { NodeTime } from "../network/node-time.js";
 import { Notices } from "./notices.js";
 import { Outbox } from "../outbox/outbox.js";
 import { Persistence } from "../store/persistence.js";
 import { Push } from "./push.js";
 import { Screen } from "./screen.js";
+import { Session } from "../network/session.js";
 import { Stamps } from "../outbox/stamps.js";
 import { Typing } from "./typing.js";
 import { Views } from "../views/views.js";
@@ -27,30 +32,38 @@ const SINCE_TRIES = 2;
  * The parts of the chat client and the connections between them.
  *
  * The network passes the cluster's events to the feed, which applies them to the confirmed state
- * (the data that nodes have reported). The user's operations stay in the outbox until the confirmed
- * state includes their effects. The views apply the pending operations on top of the confirmed
- * state, and `Changes` notifies the listeners.
+ * (the data that nodes have reported). The user's operations stay in the outbox until a node has
+ * accepted them; then their consequences are merged into the confirmed state. The views lay the
+ * pending operations over the confirmed state, and `Changes` notifies the listeners.
  */
 export class Engine {
     #options;
-    #network;
     #stamps;
     #isClosed = false;
+    #stopListening;
 
     /** @param {CompleteOptions} options */
     constructor(options) {
         this.#options = options;
-        const { clock, makeID, store, tabs } = options;
+        const { clock, makeID, store, tabs, transport } = options;
         const confirmed = () => this.persistence.confirmed;
         const isOnline = () => this.connection.isOnline;
-        this.#stamps = new Stamps(options);
-        this.#network = this.#makeNetwork();
-        const { account, calls, connection, nodes, session } = this.#network;
-        this.account = account;
-        this.calls = calls;
-        this.connection = connection;
-        this.nodes = nodes;
-        this.session = session;
+        this.clock = clock;
+        this.makeID = makeID;
+        this.store = store;
+        this.tabs = tabs;
+        this.nodeTime = new NodeTime(clock);
+        this.#stamps = new Stamps({ ...options, nodeTime: this.nodeTime });
+        this.nodes = new NodeList(options.nodes);
+        const calls = this.calls = new Calls(this.nodes, transport, clock);
+        /** @type {Session} */
+        const session = this.session = new Session({
+            ...options,
+            calls,
+            onEnd: (reason) => this.device.onSessionEnd(reason),
+        });
+        this.account = new Account(calls, session);
+        const connection = this.connection = this.#makeConnection();
         const request = connection.request.bind(connection);
         const post = connection.post.bind(connection);
         this.changes = new Changes((change) => !this.#isClosed && this.views.isNews(change));
@@ -75,7 +88,11 @@ export class Engine {
         /** @type {Screen} */
         this.screen = new Screen(this);
         this.feed = new Feed(this);
-        this.device = new Device({ ...this, store, tabs });
+        this.device = new Device(this);
+        this.#stopListening = transport.onNetworkChange?.((isUp) => {
+            if (isUp) this.connection.retry();
+            else this.connection.giveUp();
+        });
         tabs.onPost((message) => this.#onPost(message));
     }
 
@@ -83,43 +100,50 @@ export class Engine {
     close() {
         this.#isClosed = true;
         this.outbox.close();
-        this.#network.close();
+        this.#stopListening?.();
+        this.connection.stop("offline");
         this.persistence.close();
         this.#options.tabs.close();
     }
 
-    #makeNetwork() {
-        return new Network(this.#options, {
+    #makeConnection() {
+        const { calls, session } = this;
+        return new Connection({
+            ...this.#options,
+            nodes: this.nodes,
+            accessToken: (refused) => session.accessToken(refused),
+            verify: () => calls.send({ method: "GET", path: "/v1/account" }, session),
             since: () => {
                 const { isLoaded, token } = this.persistence.confirmed;
                 return isLoaded ? token : undefined;
             },
-            onSessionEnd: (reason) => this.device.onSessionEnd(reason),
             onStatus: () => this.feed.onStatus(),
             onEvent: (event) => {
                 this.#stamps.onShown(event);
                 this.feed.onEvent(event);
             },
-            onWatching: (token, isResumed) => this.feed.onWatching(token, isResumed),
-            onNow: (now) => this.#stamps.onNow(now),
+            onWatching: (watching, isResumed) => {
+                this.nodeTime.onNow(watching.now);
+                this.feed.onWatching(watching, isResumed);
+            },
         });
     }
 
     #makeOutbox() {
-        const { connection, session } = this.#network;
-        const delivery = new Delivery({ ...this.#network, files: this.files });
+        const { connection, session } = this;
+        const delivery = new Delivery(this);
         return new Outbox({
             ...this.#options,
             user: () => session.user,
             isOnline: () => connection.isOnline,
-            confirmed: () => this.persistence.confirmed,
+            nodeTime: this.nodeTime,
             stamps: this.#stamps,
             send: (operation) => delivery.send(operation),
             onChange: (operation) => this.feed.onOperation(operation),
+            onAccepted: (consequence) => this.feed.onAccepted(consequence),
             onRefused: (operation, error) => {
                 this.changes.add({ kind: "refused", operation, error });
             },
-            onOverdue: (operation) => this.feed.onOverdue(operation),
             onUnavailable: () => connection.giveUp(),
             onOver: (removals) => this.persistence.schedule(removals),
             onSender: () => this.persistence.takeOver(),
@@ -127,7 +151,7 @@ export class Engine {
     }
 
     #makeLoader() {
-        const { calls, connection, session } = this.#network;
+        const { calls, connection, session } = this;
         return new Loader({
             clock: this.#options.clock,
             confirmed: () => this.persistence.confirmed,

@@ -1,18 +1,15 @@
-import { echoOf } from "../outbox/echo.js";
-import { ITEMS } from "../outbox/item-actions.js";
+import { ITEMS } from "../outbox/lanes.js";
 
-/** @import { Changes } from "./changes.js" */
-/** @import { Connection } from "../network/connection.js" */
-/** @import { Loader } from "./loader.js" */
-/** @import { Marks } from "./marks.js" */
-/** @import { Notices } from "./notices.js" */
-/** @import { Outbox } from "../outbox/outbox.js" */
-/** @import { Persistence } from "../store/persistence.js" */
-/** @import { Screen } from "./screen.js" */
-/** @import { Session } from "../network/session.js" */
-/** @import { Typing } from "./typing.js" */
+/** @import { Watching } from "../network/connection.js" */
+/** @import { Operation } from "../types.js" */
+/** @import { StateUpdate } from "../state/confirmed.js" */
 
-/** @typedef {import("../types.js").Operation} Operation */
+/** The number of messages from which on those of a chat that is not open are trimmed. */
+const MESSAGES_MAX = 1_000;
+/** The edit window in milliseconds until a node has told its own. */
+const EDIT_MILLISECONDS = 15 * 60_000;
+/** Milliseconds in which the event of an accepted action arrives; after that, nodes are asked. */
+const ECHO_MILLISECONDS = 10_000;
 
 /**
  * The dispatcher of events and responses from the cluster. It applies events to the confirmed state
@@ -20,62 +17,61 @@ import { ITEMS } from "../outbox/item-actions.js";
  * notifies the outbox, the loader, the local store and the views.
  */
 export class Feed {
-    #parts;
+    #engine;
+    /** Whether the events are present ones, not those that the client has missed. */
+    #isLevel = false;
+    /** The milliseconds after its sending within which a message can be edited. */
+    editWindow = EDIT_MILLISECONDS;
 
-    /**
-     * @param {{
-     *   changes: Changes,
-     *   connection: Connection,
-     *   loader: Loader,
-     *   marks: Marks,
-     *   notices: Notices,
-     *   outbox: Outbox,
-     *   persistence: Persistence,
-     *   screen: Screen,
-     *   session: Session,
-     *   typing: Typing,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("./engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     get #confirmed() {
-        return this.#parts.persistence.confirmed;
+        return this.#engine.persistence.confirmed;
     }
 
     get #user() {
-        return this.#parts.session.user ?? "";
+        return this.#engine.session.user ?? "";
     }
 
     /** @param {any} event */
     onEvent(event) {
-        const { changes, loader, notices, outbox, persistence, typing } = this.#parts;
+        const { changes, loader, notices, persistence, screen, typing } = this.#engine;
         const { by, conversation, kind } = event;
+        if (kind === "level") this.#isLevel = true;
+        if (kind === "level" || kind === "heartbeat") return;
         if (kind === "typing") {
             if (by !== this.#user) typing.onTyping(conversation, by, event.on);
             return;
         }
         const { isNew } = this.#confirmed.apply(event);
-        outbox.onEvent(event);
         if (kind === "action") changes.add({ kind: "items" });
         else if (kind === "profile") changes.add({ kind: "profiles" });
-        else this.#onConversation(conversation);
+        else {
+            if (!screen.isOpen(conversation)) {
+                this.#confirmed.conversation(conversation).trim(MESSAGES_MAX);
+            }
+            this.#onConversation(conversation);
+        }
         if (kind === "message" && event.from !== this.#user) {
             typing.onTyping(conversation, event.from, false);
-            this.#markDelivered(conversation, event.id, isNew);
+            this.#markDelivered(conversation, event, isNew);
         }
-        notices.onEvent(event, isNew, this.#user);
+        notices.onEvent(event, isNew && this.#isLevel, this.#user);
         loader.schedule();
         persistence.schedule();
     }
 
     /**
-     * @param {string} token
+     * @param {Watching} watching
      * @param {boolean} isResumed
      */
-    onWatching(token, isResumed) {
-        const { loader, persistence, screen } = this.#parts;
+    onWatching({ editWindow, token }, isResumed) {
+        const { loader, persistence, screen } = this.#engine;
+        this.editWindow = editWindow;
+        this.#isLevel = false;
         if (!isResumed) {
             // The event stream was not resumed, so events were missed and all data is loaded again;
             // the page shows the old data until the responses arrive.
@@ -83,8 +79,8 @@ export class Feed {
             this.#confirmed.token = token;
         }
         queueMicrotask(() => {
-            if (!this.#confirmed.isLoaded) loader.loadLists();
             loader.schedule();
+            if (!this.#confirmed.isLoaded) loader.loadLists();
             for (const id of screen.open) {
                 if (!this.#confirmed.conversation(id).isLoaded) loader.loadConversation(id);
             }
@@ -92,7 +88,7 @@ export class Feed {
     }
 
     onStatus() {
-        const { changes, connection, marks, outbox, screen, typing } = this.#parts;
+        const { changes, connection, marks, outbox, screen, typing } = this.#engine;
         if (connection.isOnline) {
             outbox.onOnline();
             marks.schedule();
@@ -108,8 +104,7 @@ export class Feed {
      * conversations
      */
     onLoaded(conversation) {
-        const { changes, outbox, persistence } = this.#parts;
-        outbox.release();
+        const { changes, persistence } = this.#engine;
         if (conversation) {
             this.#onConversation(conversation);
         } else {
@@ -121,51 +116,50 @@ export class Feed {
         persistence.schedule();
     }
 
-    /** @param {Operation} operation an operation that was added, acknowledged or removed */
+    /** @param {Operation} operation an operation that was added or has ended */
     onOperation({ action, lane }) {
-        const { changes } = this.#parts;
+        const { changes } = this.#engine;
         if (lane === ITEMS) changes.add({ kind: "items" });
         else if (action.kind === "setProfile") changes.add({ kind: "profiles" });
         else this.#onConversation(lane);
     }
 
     /**
-     * Reloads the object that an acknowledged operation changed, since no event has reported the
-     * change in time.
+     * Merges an action of the user that a node has accepted.
      *
-     * @param {Operation} operation
+     * @param {StateUpdate} consequence
      */
-    onOverdue({ acknowledged, action, at }) {
+    onAccepted(consequence) {
+        const { clock, loader } = this.#engine;
         const confirmed = this.#confirmed;
-        const echo = echoOf(action, acknowledged?.at ?? at, confirmed.user);
-        if (echo) confirmed.apply(echo);
-        if ("conversation" in action) {
-            confirmed.staleRows.add(action.conversation);
-            confirmed.staleHistories.add(action.conversation);
-            this.#parts.loader.schedule();
-        } else {
-            this.#parts.loader.loadLists();
-        }
+        const conversation = confirmed.accept(consequence);
+        const awaited = conversation?.awaited;
+        if (!conversation || !awaited) return;
+        clock.setTimer(ECHO_MILLISECONDS, () => {
+            // Of an action that a later one had overtaken, no event tells.
+            if (conversation.awaited === awaited) confirmed.awaitNoLonger(conversation);
+            loader.schedule();
+        });
     }
 
     /** @param {string} conversation */
     #onConversation(conversation) {
-        const { changes, screen } = this.#parts;
+        const { changes, screen } = this.#engine;
         changes.addConversation(conversation);
         if (screen.shows(conversation)) screen.markRead(conversation);
     }
 
     /**
      * @param {string} conversation
-     * @param {string} message
+     * @param {any} message
      * @param {boolean} isNew
      */
     #markDelivered(conversation, message, isNew) {
-        const { marks, outbox, screen } = this.#parts;
+        const { marks, outbox, screen } = this.#engine;
         // A message on screen is marked as read, which implies its delivery. Of several tabs, only
         // the tab that sends operations reports deliveries.
         if (isNew && !screen.shows(conversation) && outbox.isSender) {
-            marks.setDelivered(conversation, message);
+            marks.setDelivered(conversation, message.id);
         }
     }
 }

@@ -1,8 +1,10 @@
-import { compare } from "../views/message.js";
+import { exactly } from "../network/connection.js";
 import { isFinal } from "../network/failures.js";
 
-/** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { ConfirmedState } from "../state/confirmed.js" */
 /** @import { Clock, Store } from "../types.js" */
+
+/** @typedef {{id: string, at: string}} Position a message's id and its time of sending */
 
 /** Milliseconds during which read marks are collected; only a conversation's last mark is sent. */
 const GATHER_MILLISECONDS = 200;
@@ -15,10 +17,7 @@ const PREFIX = "read/";
  */
 export class Marks {
     #parts;
-    /**
-     * The id of the last message read on this device, by chat.
-     * @type {Map<string, string>}
-     */
+    /** The last message read on this device, by chat. @type {Map<string, Position>} */
     #read = new Map();
     /**
      * The read and delivery marks that have to be sent to a node, by request path.
@@ -41,39 +40,37 @@ export class Marks {
     }
 
     async open() {
-        for (const [key, id] of await this.#parts.store.read(PREFIX)) {
+        for (const [key, value] of await this.#parts.store.read(PREFIX)) {
             const conversation = key.slice(PREFIX.length);
-            this.#read.set(conversation, String(id));
-            this.#waiting.set(path(conversation, "read"), { conversation, id: String(id) });
+            const { at, id } = /** @type {Position} */ (value);
+            if (!at) continue;
+            this.#read.set(conversation, { id, at });
+            this.#waiting.set(path(conversation, "read"), { conversation, id });
         }
     }
 
     /**
-     * Returns the id of the last message that the user has read on this device.
+     * Returns the last message of a conversation that the user has read, here or elsewhere.
      *
      * @param {string} conversation
+     * @returns {Position | undefined}
      */
-    read(conversation) {
-        return this.#read.get(conversation);
+    lastRead(conversation) {
+        const here = this.#read.get(conversation);
+        const { marks } = this.#parts.confirmed().conversation(conversation);
+        const { read: id, readSent: at } = marks.get(this.#parts.confirmed().user) ?? {};
+        return id && at && at > (here?.at ?? "") ? { id, at } : here;
     }
 
     /**
      * @param {string} conversation
-     * @param {string} id
+     * @param {Position} message
      * @returns {boolean} whether the mark moves forward
      */
-    setRead(conversation, id) {
-        const state = this.#parts.confirmed().conversation(conversation);
-        const message = state.messages.get(id);
-        if (!message) return false;
-        const known = [
-            this.#read.get(conversation),
-            state.marks.get(this.#parts.confirmed().user)?.read,
-        ]
-            .map((id) => state.messages.get(id ?? ""));
-        if (known.some((before) => before && compare(message, before) <= 0)) return false;
-        this.#read.set(conversation, id);
-        this.#parts.store.write([{ key: PREFIX + conversation, value: id }]).catch(() => {
+    setRead(conversation, { at, id }) {
+        if (at <= (this.lastRead(conversation)?.at ?? "")) return false;
+        this.#read.set(conversation, { id, at });
+        this.#parts.store.write([{ key: PREFIX + conversation, value: { id, at } }]).catch(() => {
             // The mark is sent from memory even if it could not be stored.
         });
         this.#wait(conversation, "read", id);
@@ -120,7 +117,8 @@ export class Marks {
      */
     async #send(path, mark) {
         const body = { message: mark.id };
-        const answer = await this.#parts.request("PUT", path, body).catch(() => undefined);
+        const answer = await this.#parts.request("PUT", exactly(path), body)
+            .catch(() => undefined);
         // A newer mark that was set during the request stays queued until a node has answered the
         // request for that newer mark.
         if (!answer || this.#waiting.get(path) !== mark) return;

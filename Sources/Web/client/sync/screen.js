@@ -1,36 +1,16 @@
-/** @import { Changes } from "./changes.js" */
-/** @import { Connection } from "../network/connection.js" */
-/** @import { Loader } from "./loader.js" */
-/** @import { Marks } from "./marks.js" */
-/** @import { Persistence } from "../store/persistence.js" */
-/** @import { Push } from "./push.js" */
-/** @import { Typing } from "./typing.js" */
-/** @import { Views } from "../views/views.js" */
-
 /**
  * The conversations that are open on the web page, and whether the web page is visible. Messages of
  * open conversations are marked as read while the web page is visible.
  */
 export class Screen {
-    #parts;
+    #engine;
     /** @type {Set<string>} */
     #open = new Set();
     #isVisible = true;
 
-    /**
-     * @param {{
-     *   changes: Changes,
-     *   connection: Connection,
-     *   loader: Loader,
-     *   marks: Marks,
-     *   persistence: Persistence,
-     *   push: Push,
-     *   typing: Typing,
-     *   views: Views,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("./engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     /** The ids of the open conversations, the last opened one last. */
@@ -68,19 +48,17 @@ export class Screen {
      * @param {string} id
      */
     async openConversation(id) {
-        const { connection, loader, persistence } = this.#parts;
+        const { connection, loader, persistence } = this.#engine;
         this.#open.add(id);
         this.tellViewing();
         this.markRead(id);
-        if (connection.isOnline) {
-            await loader.loadConversation(id);
-            if (loader.isUnknown(id)) throw { code: 404, message: "Conversation not found" };
-        } else persistence.confirmed.staleHistories.add(id);
+        if (connection.isOnline) await loader.loadConversation(id);
+        else persistence.confirmed.staleHistories.add(id);
     }
 
     /** @param {string} id */
     closeConversation(id) {
-        const { persistence, typing } = this.#parts;
+        const { persistence, typing } = this.#engine;
         this.#open.delete(id);
         typing.set(id, false);
         this.tellViewing();
@@ -99,10 +77,10 @@ export class Screen {
      */
     markRead(id) {
         if (!this.#isVisible) return;
-        const { changes, marks, views } = this.#parts;
+        const { changes, marks, views } = this.#engine;
         const { messages } = views.conversation(id);
         const last = messages.findLast(({ isMine }) => !isMine);
-        if (last && marks.setRead(id, last.id)) changes.addConversation(id);
+        if (last && marks.setRead(id, last)) changes.addConversation(id);
     }
 
     /**
@@ -110,6 +88,6 @@ export class Screen {
      * notifications of messages in that conversation.
      */
     tellViewing() {
-        this.#parts.push.setViewing(this.#isVisible ? this.open.at(-1) : undefined);
+        this.#engine.push.setViewing(this.#isVisible ? this.open.at(-1) : undefined);
     }
 }

@@ -1,40 +1,25 @@
-/** @import { Profiles } from "./profiles.js" */
 /** @import { Views } from "../views/views.js" */
 
 /** @typedef {import("../types.js").Chat} Chat */
 /** @typedef {import("../types.js").Message} Message */
 
-/** The search in the chats and messages that this device has loaded. */
-export class Search {
-    #views;
-    #profiles;
-
-    /**
-     * @param {Views} views
-     * @param {Profiles} profiles
-     */
-    constructor(views, profiles) {
-        this.#views = views;
-        this.#profiles = profiles;
-    }
-
-    /**
-     * Returns the loaded chats and messages that contain all searched words.
-     *
-     * @param {string} words
-     * @returns {{chats: Chat[], messages: Message[]}} the matches, the latest first
-     */
-    find(words) {
-        const matches = matcher(words);
-        const names = (/** @type {string[]} */ users) =>
-            users.map((user) => this.#profiles.profile(user)?.name ?? "").join(" ");
-        const chats = this.#views.chats().filter((chat) =>
-            matches(`${chat.title} ${chat.lastText} ${names(chat.participants)}`)
-        );
-        const messages = this.#views.messages()
-            .filter(({ deletedForEveryone, text }) => !deletedForEveryone && matches(text));
-        return { chats, messages: messages.sort((a, b) => a.at < b.at ? 1 : -1) };
-    }
+/**
+ * Returns the loaded chats and messages that contain all searched words.
+ *
+ * @param {string} words
+ * @param {Views} views
+ * @returns {{chats: Chat[], messages: Message[]}} the matches, the latest first
+ */
+export function find(words, views) {
+    const matches = matcher(words);
+    const names = (/** @type {string[]} */ users) =>
+        users.map((user) => views.profile(user)?.name ?? "").join(" ");
+    const chats = views.chats().filter((chat) =>
+        matches(`${chat.title} ${chat.lastText} ${names(chat.participants)}`)
+    );
+    const messages = views.messages()
+        .filter(({ deletedForEveryone, text }) => !deletedForEveryone && matches(text));
+    return { chats, messages: messages.sort((a, b) => a.at < b.at ? 1 : -1) };
 }
 
 /**

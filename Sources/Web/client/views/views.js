@@ -1,7 +1,7 @@
-import { ITEMS } from "../outbox/item-actions.js";
-import * as overlay from "../outbox/overlay.js";
+import { ITEMS, PROFILE } from "../outbox/lanes.js";
+import * as overlay from "./overlay.js";
 
-/** @import { ConfirmedState } from "../store/confirmed.js" */
+/** @import { ConfirmedState } from "../state/confirmed.js" */
 /** @import { Marks } from "../sync/marks.js" */
 /** @import { Outbox } from "../outbox/outbox.js" */
 
@@ -47,9 +47,9 @@ export class Views {
         const { user } = confirmed();
         const state = confirmed().conversation(id);
         const operations = this.#lane(id);
-        const read = marks.read(id);
+        const read = marks.lastRead(id)?.at;
         const own = operations.length > 0 ? outbox.version : "";
-        const key = `${state.version} ${state.isLoaded} ${state.hasEarlier} ${own} ${read}`;
+        const key = `${state.version} ${state.completeFrom} ${own} ${read}`;
         const before = this.#views.get(id);
         if (before?.key === key) return before;
         const messages = same(before?.messages, overlay.messages(state, operations, user));
@@ -89,6 +89,16 @@ export class Views {
     }
 
     /**
+     * @param {string} user
+     * @returns {import("../types.js").Profile | undefined}
+     */
+    profile(user) {
+        const confirmed = this.#parts.confirmed();
+        const operations = user === confirmed.user ? this.#lane(PROFILE) : [];
+        return overlay.profile(confirmed.profiles.get(user), operations, user);
+    }
+
+    /**
      * Whether the view of a conversation, of the chats or of the action items has changed since the
      * listeners were last notified; always true for other kinds of change. An event that only
      * confirms the user's own change does not alter the view, so listeners are not notified of it.
@@ -96,23 +106,11 @@ export class Views {
      * @param {import("../types.js").Change} change
      */
     isNews(change) {
-        switch (change.kind) {
-            case "conversation": {
-                const { conversation } = change;
-                const { hasEarlier, isLoaded, marks, shownChanges } = this.#parts.confirmed()
-                    .conversation(conversation);
-                const { chat, messages, pins } = this.conversation(conversation);
-                const state = [hasEarlier, isLoaded, [...marks.values()], shownChanges];
-                const value = [chat, messages, pins, ...state];
-                return this.#differs(`conversation ${conversation}`, value);
-            }
-            case "chats":
-                return this.#differs("chats", this.chats());
-            case "items":
-                return this.#differs("items", this.items());
-            default:
-                return true;
-        }
+        const value = this.#shown(change);
+        const name = JSON.stringify(change);
+        const isNews = value === undefined || !equal(this.#told.get(name), value);
+        if (value !== undefined) this.#told.set(name, value);
+        return isNews;
     }
 
     clear() {
@@ -120,15 +118,15 @@ export class Views {
         this.#told.clear();
     }
 
-    /**
-     * @param {string} name
-     * @param {unknown[]} value
-     */
-    #differs(name, value) {
-        const before = /** @type {unknown[] | undefined} */ (this.#told.get(name));
-        this.#told.set(name, value);
-        return before?.length !== value.length ||
-            value.some((part, index) => !equal(part, before[index]));
+    /** @param {import("../types.js").Change} change */
+    #shown(change) {
+        if (change.kind === "chats") return this.chats();
+        if (change.kind === "items") return this.items();
+        if (change.kind !== "conversation") return undefined;
+        const state = this.#parts.confirmed().conversation(change.conversation);
+        const { chat, messages, pins } = this.conversation(change.conversation);
+        const marks = [...state.marks.values()];
+        return [chat, messages, pins, state.completeFrom, marks, state.shownChanges];
     }
 
     /** @param {string} lane */

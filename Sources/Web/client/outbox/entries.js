@@ -1,21 +1,23 @@
-/** @typedef {import("../types.js").Action} Action */
+/** @typedef {import("../types.js").Failure} Failure */
 /** @typedef {import("../types.js").Operation} Operation */
 
 /**
- * A pending operation of the user and its progress. An "added" operation is not stored yet; a
- * "stored" one may be sent; a "sent" one may have been applied by the cluster; an "acknowledged"
- * one was applied, and stays until the data reported by nodes includes its effect. An `isOwn`
- * operation was made in this browser tab or in a closed one, so this tab notifies the user if the
- * cluster rejects it.
+ * The end of an operation: accepted, with its time at nodes, or rejected. An `isQuiet` rejection is
+ * not told, since that of another operation implies it.
+ *
+ * @typedef {{at: string} | {failure: Failure, isQuiet: boolean}} Outcome
+ */
+
+/**
+ * A pending operation of the user and its progress. Only an operation that `isStored` is sent. An
+ * `isOwn` operation was made in this browser tab or in a closed one, so this tab notifies the user
+ * if the cluster rejects it.
  *
  * @typedef {{
  *   operation: Operation,
- *   phase: "added" | "stored" | "sent" | "acknowledged",
+ *   isStored: boolean,
  *   isUnderWay: boolean,
- *   isEchoed: boolean,
  *   isOwn: boolean,
- *   isOverdue: boolean,
- *   acknowledgedAt: number,
  *   settled: PromiseWithResolvers<void>,
  * }} Entry
  */
@@ -26,12 +28,12 @@
  */
 const OVER_MAX = 1_000;
 
-/** The user's pending operations, ordered by id, and the ids of finished operations. */
+/** The user's pending operations, ordered by id, and the outcomes of finished operations. */
 export class Entries {
     /** @type {Map<string, Entry>} */
     #entries = new Map();
-    /** Ids of finished operations, to ignore later messages about them. @type {Set<string>} */
-    #over = new Set();
+    /** How the last operations ended, by id. @type {Map<string, Outcome>} */
+    #over = new Map();
     #lastID = "";
     #parts;
     /** A counter that increases whenever a pending operation is added, changed or removed. */
@@ -62,29 +64,26 @@ export class Entries {
         return this.#entries.get(id);
     }
 
-    /** @param {string} id */
-    isOver(id) {
-        return this.#over.has(id);
+    /**
+     * Returns how an operation has ended; undefined if it has not, or is forgotten.
+     *
+     * @param {string} id
+     */
+    outcome(id) {
+        return this.#over.get(id);
     }
 
     /**
      * @param {Operation} operation
-     * @param {{phase?: Entry["phase"], isOwn: boolean}} options
+     * @param {{isStored?: boolean, isOwn: boolean}} options
      * @returns {Entry}
      */
-    insert(operation, { phase = operation.acknowledged ? "acknowledged" : "stored", isOwn }) {
+    insert(operation, { isStored = true, isOwn }) {
         /** @type {PromiseWithResolvers<void>} */
         const settled = Promise.withResolvers();
         // Prevents an error report if the page ignores the promise; listeners are notified instead.
         settled.promise.catch(() => {});
-        /** @type {Entry} */
-        const entry = {
-            ...{ operation, phase, isOwn, settled },
-            isUnderWay: false,
-            isEchoed: false,
-            isOverdue: false,
-            acknowledgedAt: this.#parts.clock.now(),
-        };
+        const entry = { operation, isStored, isUnderWay: false, isOwn, settled };
         const isLast = operation.id > this.#lastID;
         this.#entries.set(operation.id, entry);
         if (isLast) this.#lastID = operation.id;
@@ -95,26 +94,21 @@ export class Entries {
 
     /**
      * @param {Entry} entry
-     * @param {Operation} operation the operation with its acknowledgement
+     * @param {Outcome} outcome
      */
-    acknowledge(entry, operation) {
-        entry.operation = operation;
-        entry.phase = "acknowledged";
-        entry.settled.resolve();
-        this.#changed(operation);
-    }
-
-    /** @param {Entry} entry */
-    remove({ operation }) {
+    remove({ operation }, outcome) {
         if (!this.#entries.delete(operation.id)) return;
-        this.end(operation.id);
+        this.end(operation.id, outcome);
         this.#changed(operation);
     }
 
-    /** @param {string} id the id of a finished operation */
-    end(id) {
-        this.#over.add(id);
-        if (this.#over.size > OVER_MAX) this.#over.delete(this.#over.values().next().value ?? "");
+    /**
+     * @param {string} id the id of a finished operation
+     * @param {Outcome} outcome
+     */
+    end(id, outcome) {
+        this.#over.set(id, outcome);
+        if (this.#over.size > OVER_MAX) this.#over.delete(this.#over.keys().next().value ?? "");
     }
 
     clear() {
@@ -135,15 +129,4 @@ export class Entries {
         this.version += 1;
         this.#parts.onChange(operation);
     }
-}
-
-/**
- * Returns a key for the object that an operation changes: a message, an action item, a conversation
- * or the profile.
- *
- * @param {Operation} operation
- */
-export function subjectOf({ lane, action }) {
-    if ("item" in action) return `${lane} ${action.item}`;
-    return "message" in action ? `${lane} ${action.message}` : lane;
 }

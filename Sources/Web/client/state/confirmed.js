@@ -1,0 +1,234 @@
+import { ConversationState } from "./conversation.js";
+import { itemOf, profileOf, updateOf } from "./events.js";
+import { joinFields } from "./fields.js";
+
+/** @typedef {import("./conversation.js").Update} Update */
+/** @typedef {import("../types.js").Profile} Profile */
+
+/**
+ * An action item with the times of the last change of each field; a `deleted` one stays so.
+ *
+ * @typedef {{id: string, title?: string, due?: string, priority?: "low" | "medium" | "high",
+ *   chat?: string, message?: string, done?: boolean, deleted?: boolean, titleChanged?: string,
+ *   dueChanged?: string, priorityChanged?: string, doneChanged?: string}} StoredItem
+ */
+
+/**
+ * A profile with the times of the last change of each field.
+ *
+ * @typedef {Profile & {nameChanged?: string, emailChanged?: string, photoChanged?: string}
+ *   } StoredProfile
+ */
+
+/** @typedef {Update | {item: StoredItem} | {profile: StoredProfile}} StateUpdate */
+
+/**
+ * The most deleted action items that are remembered, so that a response from before a deletion does
+ * not add the item again.
+ */
+const DELETED_ITEMS_MAX = 1_000;
+
+/**
+ * The user's chats, messages, action items and profiles as events and answers of nodes report them,
+ * with the user's own changes that a node has accepted.
+ *
+ * The state is a join: it is the same in whatever order its parts are merged, and how often.
+ */
+export class ConfirmedState {
+    /** @type {Map<string, ConversationState>} */
+    conversations = new Map();
+    /** @type {Map<string, StoredItem>} */
+    items = new Map();
+    /** @type {Map<string, StoredProfile>} */
+    profiles = new Map();
+    /**
+     * The token of the last event, for resuming the event stream.
+     * @type {string | undefined}
+     */
+    token;
+    /** Whether the lists of chats and action items have been loaded completely. */
+    isLoaded = false;
+    /**
+     * How often the user has hidden or left a conversation. An answer that was asked for before
+     * does not say what is hidden now, and is not merged.
+     */
+    epoch = 0;
+    /** Ids of conversations whose row of the chat list is to be read again. @type {Set<string>} */
+    staleRows = new Set();
+    /** Ids of conversations whose messages are to be read again. @type {Set<string>} */
+    staleHistories = new Set();
+    /** Ids of conversations whose pins are to be read again. @type {Set<string>} */
+    stalePins = new Set();
+    /** Users whose profiles are to be read again. @type {Set<string>} */
+    staleProfiles = new Set();
+
+    /** @param {string} user */
+    constructor(user) {
+        this.user = user;
+    }
+
+    /** @param {string} id */
+    conversation(id) {
+        let conversation = this.conversations.get(id);
+        if (!conversation) this.conversations.set(id, conversation = new ConversationState(id));
+        return conversation;
+    }
+
+    /**
+     * Applies an event from the cluster.
+     *
+     * @param {any} event
+     * @returns {{isNew: boolean}} whether the event added a new message
+     */
+    apply(event) {
+        if (event.token) this.token = event.token;
+        const update = updateOf(event, this.user);
+        if (!update) return { isNew: false };
+        if (!("conversation" in update)) {
+            // The event of a resumed stream may lack the times of a profile's values.
+            if ("profile" in update && !event.nameChanged) this.staleProfiles.add(event.user);
+            return this.merge(update);
+        }
+        const conversation = this.conversation(update.conversation);
+        if (this.#isFromBeforeClearing(conversation, update)) {
+            this.staleHistories.add(conversation.id);
+            return { isNew: false };
+        }
+        const told = this.merge(update);
+        this.#noteStale(conversation, event);
+        return told;
+    }
+
+    /**
+     * Merges what an event, an answer or an accepted action of the user tells.
+     *
+     * @param {StateUpdate} update
+     * @returns {{isNew: boolean}} whether a message is new
+     */
+    merge(update) {
+        if ("item" in update) this.#mergeItem(update.item);
+        else if ("profile" in update) this.#mergeProfile(update.profile);
+        else {
+            const conversation = this.conversation(update.conversation);
+            if ((update.clearedAt ?? "") > conversation.clearedAt) this.epoch += 1;
+            return { isNew: conversation.merge(update) };
+        }
+        return { isNew: false };
+    }
+
+    /**
+     * Merges an action of the user that a node has accepted.
+     *
+     * @param {StateUpdate} update
+     * @returns {ConversationState | undefined} the conversation whose event is awaited, if any
+     */
+    accept(update) {
+        if (!("conversation" in update)) return void this.merge(update);
+        const conversation = this.conversation(update.conversation);
+        const { changes, clearedAt, row } = conversation;
+        this.merge(update);
+        const isCleared = update.clearedAt !== undefined && update.clearedAt > clearedAt;
+        const isCreated = update.row && !row && changes.length === 0;
+        if (!isCleared && !isCreated) return undefined;
+        conversation.awaited = update.clearedAt ?? update.row?.createdAt;
+        return conversation;
+    }
+
+    /** Ends the wait for the event of an accepted action. @param {ConversationState} conversation */
+    awaitNoLonger(conversation) {
+        conversation.awaited = undefined;
+        this.staleRows.add(conversation.id);
+        this.staleHistories.add(conversation.id);
+    }
+
+    /**
+     * Merges a row of the chat list from a node's response. The row is not merged if an event has
+     * changed the chat since the request: then it is read again.
+     *
+     * @param {any} row
+     */
+    mergeRow(row) {
+        const conversation = this.conversation(row.id);
+        if (this.staleRows.has(row.id) || conversation.awaited) return;
+        const { archivedAt, hidden, unarchivedAt, ...told } = row;
+        // A row is marked as hidden if the user hid the chat and no message has arrived since.
+        conversation.row = hidden ? undefined : told;
+        conversation.merge({ conversation: row.id, archivedAt, unarchivedAt });
+    }
+
+    /** Removes a chat from the list, since nodes do not show it to the user. @param {string} id */
+    dropRow(id) {
+        const conversation = this.conversation(id);
+        conversation.row = undefined;
+        conversation.version += 1;
+    }
+
+    /**
+     * Whether an event is about an unknown message that is earlier than the user's last hiding of
+     * the conversation. The message is visible only if the node that hid the conversation lacked
+     * it, so the history is read again.
+     *
+     * @param {ConversationState} conversation
+     * @param {Update} update
+     */
+    #isFromBeforeClearing({ clearedAt, messages }, { message }) {
+        return message !== undefined && message.at <= clearedAt && !messages.has(message.id);
+    }
+
+    /**
+     * Notes what an event tells only in part, so that it is read again.
+     *
+     * @param {ConversationState} conversation
+     * @param {any} event
+     */
+    #noteStale(conversation, event) {
+        const { id, row } = conversation;
+        const isOfChat = event.kind === "hide" || event.kind === "member";
+        if (isOfChat && event.at >= (conversation.awaited ?? "")) conversation.awaited = undefined;
+        switch (event.kind) {
+            case "archive":
+            case "unarchive":
+            case "delivered":
+                return;
+            case "hide":
+                this.staleHistories.add(id);
+                this.staleRows.add(id);
+                return;
+            case "member":
+                if (event.change === "left" && event.user === this.user) this.staleRows.delete(id);
+                else this.staleRows.add(id);
+                return;
+            case "pin":
+                if (!conversation.messages.get(event.id)?.from) this.stalePins.add(id);
+                return;
+            case "read":
+                if (event.by !== this.user) return;
+        }
+        // The number of unread messages is known after the row's last message, and where all
+        // messages since the user's read mark are known.
+        const readSent = conversation.marks.get(this.user)?.readSent ?? "";
+        const isKnown = conversation.isCompleteAfter(readSent);
+        const isOld = (event.sent ?? "") <= (row?.lastAt ?? "");
+        if (!row || isOld && (!isKnown || event.id === row.last)) this.staleRows.add(id);
+    }
+
+    /** @param {any} fields the action item of an answer, an event or an accepted action */
+    #mergeItem(fields) {
+        const told = itemOf(fields);
+        const known = this.items.get(told.id) ?? { id: told.id };
+        const isDeleted = known.deleted || told.deleted;
+        const names = ["title", "due", "priority", "done"];
+        const joined = isDeleted ? { id: told.id, deleted: true } : joinFields(known, told, names);
+        this.items.set(told.id, joined);
+        if (!told.deleted) return;
+        const deleted = [...this.items.values()].filter(({ deleted }) => deleted);
+        if (deleted.length > DELETED_ITEMS_MAX) this.items.delete(deleted[0].id);
+    }
+
+    /** @param {any} fields the profile of an answer, an event or an accepted action */
+    #mergeProfile(fields) {
+        const told = profileOf(fields);
+        const known = this.profiles.get(told.user) ?? { user: told.user };
+        this.profiles.set(told.user, joinFields(known, told, ["name", "email", "photo"]));
+    }
+}

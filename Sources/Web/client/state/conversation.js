@@ -1,0 +1,273 @@
+import { isSame } from "./fields.js";
+import { compare, join, later, storedMessage } from "./message.js";
+
+/** @typedef {import("./message.js").StoredMessage} StoredMessage */
+/** @typedef {import("../types.js").Mark} Mark */
+/** @typedef {import("../types.js").MemberChange} MemberChange */
+
+/**
+ * A row of the chat list as nodes report it.
+ *
+ * @typedef {{
+ *   id: string, title: string, participants: string[], createdAt: string, last?: string,
+ *   lastFrom?: string, lastAt?: string, lastText: string, unread: number,
+ *   participantCount?: number,
+ * }} ChatRow
+ */
+
+/**
+ * A part of a conversation with the times of its values, as an event, an answer or an accepted
+ * action tells it. `clearedAt` is the time at which the user hid the conversation or, with
+ * `hasLeft`, left it.
+ *
+ * @typedef {{
+ *   conversation: string,
+ *   message?: StoredMessage,
+ *   mark?: Mark,
+ *   change?: MemberChange,
+ *   row?: ChatRow,
+ *   archivedAt?: string,
+ *   unarchivedAt?: string,
+ *   clearedAt?: string,
+ *   hasLeft?: boolean,
+ * }} Update
+ */
+
+/** The most joins and leaves kept per conversation; a node keeps as many. */
+const CHANGES_MAX = 100;
+/** The most messages kept for a conversation that is not open. */
+export const MESSAGES_KEPT_MAX = 500;
+/** @type {MemberChange[]} */
+const NONE = [];
+
+/**
+ * One conversation as nodes have reported it: messages, marks, and the row in the chat list.
+ *
+ * Parts may be merged in any order, and twice: each value has the time of its last change.
+ */
+export class ConversationState {
+    /** @type {Map<string, StoredMessage>} */
+    messages = new Map();
+    /** @type {Map<string, Mark>} */
+    marks = new Map();
+    /** The participants' joins and leaves, in the order of their times. @type {MemberChange[]} */
+    changes = [];
+    /** @type {ChatRow | undefined} */
+    row;
+    /**
+     * The time of sending from which on all messages are known; empty from the first message on,
+     * undefined before the conversation is loaded.
+     * @type {string | undefined}
+     */
+    completeFrom;
+    /**
+     * The time when the user last hid or left the chat. An event about an unknown message from
+     * before that time does not add the message, which is shown only if a node's response contains
+     * it: then the node that hid the chat had not received it.
+     */
+    clearedAt = "";
+    /**
+     * The time of the user's accepted creation, hiding or leaving of the conversation of which no
+     * event has told yet: until then, a node may answer as if nothing had happened.
+     * @type {string | undefined}
+     */
+    awaited;
+    /** @type {string | undefined} */
+    archivedAt;
+    /** @type {string | undefined} */
+    unarchivedAt;
+    /** A counter that increases with every change of the conversation, to invalidate its views. */
+    version = 0;
+    /** @type {{version: number, list: StoredMessage[]} | undefined} */
+    #sorted;
+    /** @type {{version: number, value: object} | undefined} */
+    #record;
+
+    /** @param {string} id */
+    constructor(id) {
+        this.id = id;
+    }
+
+    get isLoaded() {
+        return this.completeFrom !== undefined;
+    }
+
+    get hasEarlier() {
+        return Boolean(this.completeFrom);
+    }
+
+    get isArchived() {
+        return this.archivedAt !== undefined && this.archivedAt >= (this.unarchivedAt ?? "");
+    }
+
+    /** The loaded messages, hidden or not, without gaps up to the newest, in conversation order. */
+    get stretch() {
+        if (this.#sorted?.version !== this.version) {
+            const list = [...this.messages.values()]
+                .filter(({ at, from }) => from !== undefined && at >= this.#start);
+            this.#sorted = { version: this.version, list: list.sort(compare) };
+        }
+        return this.#sorted.list;
+    }
+
+    /**
+     * The conversation without its messages, for the local store: after a change of the
+     * conversation another object.
+     */
+    get record() {
+        if (this.#record?.version !== this.version) {
+            const { archivedAt, changes, clearedAt, completeFrom, row, unarchivedAt } = this;
+            const times = { archivedAt, unarchivedAt, clearedAt, completeFrom };
+            const value = { ...times, row, changes, marks: [...this.marks.values()] };
+            this.#record = { version: this.version, value };
+        }
+        return this.#record.value;
+    }
+
+    /** @param {any} record */
+    restore({ marks, ...rest }) {
+        Object.assign(this, rest);
+        this.marks = new Map(marks.map((/** @type {Mark} */ mark) => [mark.user, mark]));
+        this.version += 1;
+    }
+
+    /**
+     * Merges a part of the conversation.
+     *
+     * @param {Update} update
+     * @returns {boolean} whether a message is new
+     */
+    merge({ archivedAt, change, clearedAt, hasLeft, mark, message, row, unarchivedAt }) {
+        this.version += 1;
+        this.archivedAt = later(this.archivedAt, archivedAt);
+        this.unarchivedAt = later(this.unarchivedAt, unarchivedAt);
+        if (clearedAt) this.#clear(clearedAt, hasLeft ?? false);
+        if (change && change.at > this.clearedAt) this.#setChanges([...this.changes, change]);
+        if (mark) this.#mergeMark(mark);
+        if (row) this.row ??= row;
+        return message !== undefined && this.#mergeMessage(message);
+    }
+
+    /**
+     * Merges the messages of an answer.
+     *
+     * @param {any[]} list
+     * @param {boolean} isSure whether the answer includes all that events have told
+     */
+    mergeAnswer(list, isSure) {
+        const isUnsure = !isSure || undefined;
+        for (const fields of list) this.#mergeMessage({ ...storedMessage(fields), isUnsure });
+        this.version += 1;
+    }
+
+    /**
+     * Removes the messages that only older answers had, after a sure answer was merged with all
+     * messages from `first` on. The sure answer lacks them: they have been deleted. If there are
+     * such messages before `first`, the loaded range begins with `first`.
+     *
+     * @param {string} first the time of sending of the answer's first message; empty if the answer
+     *     has all messages
+     */
+    dropUnsure(first) {
+        for (const { at, id, isUnsure } of [...this.messages.values()]) {
+            if (!isUnsure) continue;
+            this.messages.delete(id);
+            if (at < first && at >= this.#start) this.completeFrom = first;
+        }
+        this.version += 1;
+    }
+
+    /** Whether all messages after a time of sending are known. @param {string} at */
+    isCompleteAfter(at) {
+        return this.completeFrom !== undefined && this.completeFrom <= at;
+    }
+
+    /**
+     * Removes the oldest messages beyond `MESSAGES_KEPT_MAX`, and what is kept of messages outside
+     * the loaded range, except pins.
+     *
+     * @param {number} [max] the number of messages up to which all are kept
+     */
+    trim(max = MESSAGES_KEPT_MAX) {
+        if (this.messages.size <= max) return;
+        const excess = this.stretch.length - MESSAGES_KEPT_MAX;
+        const first = excess > 0 ? this.stretch[excess].at : this.#start;
+        for (const { at, from, id, pinnedAt } of [...this.messages.values()]) {
+            if ((at < first || from === undefined) && !pinnedAt) this.messages.delete(id);
+        }
+        if (this.isLoaded) this.completeFrom = first;
+        this.version += 1;
+    }
+
+    /** The joins and leaves to show, ordered by time, without the joins of initial participants. */
+    get shownChanges() {
+        const { row } = this;
+        return row ? this.changes.filter(({ at }) => at !== row.createdAt) : NONE;
+    }
+
+    /**
+     * Merges a node's list of joins and leaves, the latest first. Known joins and leaves that the
+     * list lacks are kept if they are later than the list's latest entry, or if the list may be
+     * stale.
+     *
+     * @param {MemberChange[]} answer
+     * @param {boolean} isSure
+     */
+    takeChanges(answer, isSure) {
+        const newest = answer[0]?.at ?? this.row?.createdAt ?? "";
+        const told = this.changes.filter(({ at }) => !isSure || at > newest);
+        this.#setChanges([...told, ...answer]);
+        this.version += 1;
+    }
+
+    get #start() {
+        return this.completeFrom ?? "";
+    }
+
+    /** @param {StoredMessage} told */
+    #mergeMessage(told) {
+        const known = this.messages.get(told.id);
+        const merged = join(known ?? told, told);
+        // An unchanged message stays the same object, which is not stored again.
+        if (!known || !isSame(known, merged)) this.messages.set(told.id, merged);
+        return told.from !== undefined && !known?.from && !merged.hiddenAt && !merged.deletedAt;
+    }
+
+    /** @param {Mark} told */
+    #mergeMark(told) {
+        const known = this.marks.get(told.user) ?? { user: told.user };
+        const read = (told.readSent ?? "") > (known.readSent ?? "") ? told : known;
+        const isLater = (told.deliveredSent ?? "") > (known.deliveredSent ?? "");
+        const delivered = isLater ? told : known;
+        this.marks.set(told.user, {
+            ...{ user: told.user, read: read.read, readSent: read.readSent, readAt: read.readAt },
+            ...{ delivered: delivered.delivered, deliveredSent: delivered.deliveredSent },
+            deliveredAt: delivered.deliveredAt,
+        });
+    }
+
+    /**
+     * Removes all messages from before the time at which the user hid or left the conversation.
+     *
+     * @param {string} at
+     * @param {boolean} hasLeft
+     */
+    #clear(at, hasLeft) {
+        if (at <= this.clearedAt) return;
+        this.clearedAt = at;
+        for (const message of [...this.messages.values()]) {
+            if (message.at <= at) this.messages.delete(message.id);
+        }
+        this.changes = this.changes.filter((change) => change.at > at);
+        this.row = undefined;
+        if (hasLeft) this.completeFrom = undefined;
+        else if (this.isLoaded) this.completeFrom = "";
+    }
+
+    /** @param {MemberChange[]} list */
+    #setChanges(list) {
+        const keyed = new Map(list.map((each) => [`${each.at} ${each.kind} ${each.user}`, each]));
+        const sorted = [...keyed].sort(([a], [b]) => a < b ? -1 : 1);
+        this.changes = sorted.slice(-CHANGES_MAX).map(([, change]) => change);
+    }
+}

@@ -1,0 +1,30 @@
+/**
+ * Joins two versions of an object: of each named field, the value with the later time of change
+ * holds, which the member `<field>Changed` has.
+ *
+ * @template {Record<string, any>} T
+ * @param {T} a
+ * @param {T} b
+ * @param {string[]} names
+ * @returns {T}
+ */
+export function joinFields(a, b, names) {
+    const joined = /** @type {Record<string, any>} */ ({ ...a, ...b });
+    for (const name of names) {
+        const time = `${name}Changed`;
+        const last = (b[time] ?? "") > (a[time] ?? "") ? b : a;
+        joined[name] = last[name];
+        joined[time] = last[time];
+    }
+    return /** @type {T} */ (joined);
+}
+
+/**
+ * Whether two objects have the same members.
+ *
+ * @param {Record<string, any>} a
+ * @param {Record<string, any>} b
+ */
+export function isSame(a, b) {
+    return Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);
+}
