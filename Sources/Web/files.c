@@ -269,14 +269,10 @@ static const struct {
 #embed "client/store/indexeddb.js"
     FILE("client/outbox/lanes.js")
 #embed "client/outbox/lanes.js"
-    FILE("client/outbox/leftovers.js")
-#embed "client/outbox/leftovers.js"
     FILE("client/sync/loader.js")
 #embed "client/sync/loader.js"
     FILE("client/sync/marks.js")
 #embed "client/sync/marks.js"
-    FILE("client/outbox/message-actions.js")
-#embed "client/outbox/message-actions.js"
     FILE("client/state/message.js")
 #embed "client/state/message.js"
     FILE("client/network/node-time.js")

@@ -113,8 +113,8 @@ function act(person, chat, random, number) {
     } else if (dice < 0.9 || message.isMine) {
         person.expected.delete(message.id);
         person.gone.add(message.id);
-        const { deleteForEveryone, deleteForMe } = client;
-        quiet((message.isMine ? deleteForEveryone : deleteForMe)(chat, message.id));
+        if (message.isMine) quiet(client.deleteForEveryone(chat, message.id));
+        else quiet(client.deleteForMe(chat, message.id));
     }
 }
 

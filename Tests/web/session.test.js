@@ -60,13 +60,17 @@ Deno.test("the push device and the access token keep entries of their own", asyn
     const paths = [];
     /** Returns the part of the client that a page opens after it was loaded. */
     const open = async () => {
-        const push = new Push({
-            store: device.store,
-            makeID: () => "phone",
-            calls: /** @type {any} */ ({ send: () => Promise.resolve({}) }),
-            session: device.session,
-            post: (_, path) => paths.push(path),
-        });
+        const push = new Push(
+            /** @type {any} */ ({
+                store: device.store,
+                makeID: () => "phone",
+                calls: { send: () => Promise.resolve({}) },
+                session: device.session,
+                connection: {
+                    post: (/** @type {string} */ _, /** @type {string} */ path) => paths.push(path),
+                },
+            }),
+        );
         await push.open();
         return push;
     };

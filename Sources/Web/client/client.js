@@ -1,12 +1,14 @@
 import { Engine } from "./sync/engine.js";
-import { MessageActions } from "./outbox/message-actions.js";
 import { completeOptions } from "./store/parts.js";
 import { find } from "./sync/search.js";
+import { refusalOf } from "./outbox/rules.js";
 
+/** @typedef {import("./network/account.js").Account} Account */
 /** @typedef {import("./sync/files.js").Files} Files */
 /** @typedef {import("./sync/loader.js").Loader} Loader */
 /** @typedef {import("./sync/push.js").Push} Push */
 /** @typedef {import("./sync/screen.js").Screen} Screen */
+/** @typedef {import("./types.js").Action} Action */
 /** @typedef {import("./types.js").Chat} Chat */
 /** @typedef {import("./types.js").ConversationView} ConversationView */
 /** @typedef {import("./sync/typing.js").Typing} Typing */
@@ -24,7 +26,6 @@ import { find } from "./sync/search.js";
  */
 export class Client {
     #engine;
-    #messages;
 
     /**
      * Opens the chat client and restores the chats and pending changes stored on this device.
@@ -41,7 +42,6 @@ export class Client {
     /** @param {import("./sync/engine.js").CompleteOptions} options */
     constructor(options) {
         this.#engine = new Engine(options);
-        this.#messages = new MessageActions(this.#engine);
     }
 
     /** Closes the chat client. Unsent changes stay stored and are sent after the next start. */
@@ -104,95 +104,25 @@ export class Client {
         return this.#engine.session.email;
     }
 
-    /**
-     * @param {string} email
-     * @param {string} password
-     */
-    async signUp(email, password) {
-        await this.#engine.account.signUp(email, password);
-        await this.#engine.device.onSignedIn();
-    }
-
-    /**
-     * @param {string} email
-     * @param {string} password
-     */
-    async signIn(email, password) {
-        await this.#engine.account.signIn(email, password);
-        await this.#engine.device.onSignedIn();
-    }
-
-    /**
-     * Signs out, and removes all data that this device has stored. Without a network, the nodes do
-     * not learn of the sign-out and accept the user's tokens until the tokens expire.
-     *
-     * @param {{everywhere?: boolean}} [options]
-     */
-    async signOut({ everywhere = false } = {}) {
-        const { account, device, session } = this.#engine;
-        await session.change(async (signedIn) => {
-            if (everywhere) await account.signOut(signedIn, true);
-            else await account.signOut(signedIn, false).catch(() => {});
-            await device.forget();
-        });
-    }
-
-    /**
-     * @param {string} password
-     * @param {string} newPassword
-     */
-    async changePassword(password, newPassword) {
-        const { account, session } = this.#engine;
-        await session.change((signedIn) => account.changePassword(signedIn, password, newPassword));
-        await this.#engine.push.renew().catch(() => {});
-        this.#engine.device.tellTabs();
-    }
-
-    /**
-     * @param {string} password
-     * @param {string} email
-     */
-    async changeEmail(password, email) {
-        const { account, session } = this.#engine;
-        await session.change((signedIn) => account.changeEmail(signedIn, password, email));
-        await this.#engine.push.renew().catch(() => {});
-        this.#engine.device.tellTabs();
-        this.#engine.changes.add({ kind: "session" });
-    }
-
-    /** @param {string} password */
-    async deleteAccount(password) {
-        const { account, device, session } = this.#engine;
-        await session.change(async (signedIn) => {
-            await account.deleteAccount(signedIn, password);
-            await device.forget();
-        });
-    }
-
-    /**
-     * Blocks a user: messages that the blocked user sends from then on are not shown.
-     *
-     * @param {string} user
-     */
-    block(user) {
-        return this.#engine.account.block(user);
-    }
-
-    /**
-     * Unblocks a user. Messages that the user sent during the block are then shown if they are
-     * among the newest 1,000 messages of their chat.
-     *
-     * @param {string} user
-     */
-    async unblock(user) {
-        await this.#engine.account.unblock(user);
-        await this.#engine.loader.reload();
-    }
-
-    /** @returns {Promise<string[]>} the ids of the users whom the signed-in user has blocked */
-    blocked() {
-        return this.#engine.account.blocked();
-    }
+    /** @type {Account["signUp"]} */
+    signUp = (email, password) => this.#engine.account.signUp(email, password);
+    /** @type {Account["signIn"]} */
+    signIn = (email, password) => this.#engine.account.signIn(email, password);
+    /** @type {Account["signOut"]} */
+    signOut = (options) => this.#engine.account.signOut(options);
+    /** @type {Account["changePassword"]} */
+    changePassword = (password, newPassword) =>
+        this.#engine.account.changePassword(password, newPassword);
+    /** @type {Account["changeEmail"]} */
+    changeEmail = (password, email) => this.#engine.account.changeEmail(password, email);
+    /** @type {Account["deleteAccount"]} */
+    deleteAccount = (password) => this.#engine.account.deleteAccount(password);
+    /** @type {Account["block"]} */
+    block = (user) => this.#engine.account.block(user);
+    /** @type {Account["unblock"]} */
+    unblock = (user) => this.#engine.account.unblock(user);
+    /** @type {Account["blocked"]} */
+    blocked = () => this.#engine.account.blocked();
 
     /** The time by the nodes' clocks, in milliseconds since 1970. */
     get now() {
@@ -264,10 +194,7 @@ export class Client {
 
     // Section: a single conversation.
 
-    /**
-     * @param {string} id
-     * @returns {ConversationView}
-     */
+    /** @param {string} id @returns {ConversationView} */
     conversation(id) {
         const { persistence, typing, views } = this.#engine;
         const { chat, messages, pins } = views.conversation(id);
@@ -302,28 +229,85 @@ export class Client {
 
     // Section: the user's actions on messages.
 
-    /** @type {MessageActions["send"]} */
-    send = (conversation, text) => this.#messages.send(conversation, text);
-    /** @type {MessageActions["sendFile"]} */
-    sendFile = (conversation, file, options) =>
-        this.#messages.sendFile(conversation, file, options);
+    /**
+     * Sends a text message.
+     *
+     * @param {string} conversation
+     * @param {string} text
+     * @returns {string} the id of the message
+     * @throws {import("./types.js").Failure} 400 for an empty text, 429 if too many operations are
+     *     pending
+     */
+    send(conversation, text) {
+        const message = this.#engine.makeID();
+        this.#add({ kind: "send", conversation, message, type: "text", text });
+        this.#engine.typing.onSent(conversation);
+        return message;
+    }
+
+    /**
+     * Sends a picture, a voice recording, or another file as a text message that contains the
+     * file's name.
+     *
+     * @param {string} conversation
+     * @param {Blob} file at most 25 MiB
+     * @param {{type: "text" | "image" | "voice", text?: string, preview?: Blob}} options a preview has at
+     *   most 16 KiB
+     * @returns {string} the id of the message
+     */
+    sendFile(conversation, file, { type, text = "", preview }) {
+        const { files, makeID } = this.#engine;
+        const message = makeID();
+        const kept = [file, preview].map((each) => each && files.keepNew(each));
+        const [blob, small] = kept.map((each) => each?.id);
+        const writes = kept.flatMap((each) => each?.write ?? []);
+        this.#add(
+            { kind: "send", conversation, message, type, text, blob, preview: small },
+            writes,
+        );
+        return message;
+    }
+
     /** @type {Files["file"]} */
     file = (conversation, blob) => this.#engine.files.file(conversation, blob);
-    /** @type {MessageActions["edit"]} */
-    edit = (conversation, message, text) => this.#messages.edit(conversation, message, text);
-    /** @type {MessageActions["edits"]} */
-    edits = (conversation, message) => this.#messages.edits(conversation, message);
-    /** @type {MessageActions["deleteForMe"]} */
-    deleteForMe = (conversation, message) => this.#messages.deleteForMe(conversation, message);
-    /** @type {MessageActions["restore"]} */
-    restore = (conversation, message) => this.#messages.restore(conversation, message);
-    /** @type {MessageActions["deleteForEveryone"]} */
-    deleteForEveryone = (conversation, message) =>
-        this.#messages.deleteForEveryone(conversation, message);
-    /** @type {MessageActions["pin"]} */
-    pin = (conversation, message) => this.#messages.pin(conversation, message);
-    /** @type {MessageActions["unpin"]} */
-    unpin = (conversation, message) => this.#messages.unpin(conversation, message);
+
+    /** @param {string} conversation @param {string} message @param {string} text */
+    edit(conversation, message, text) {
+        return this.#perform({ kind: "edit", conversation, message, text });
+    }
+
+    /** @type {Loader["edits"]} */
+    edits = (conversation, message) => this.#engine.loader.edits(conversation, message);
+
+    /** @param {string} conversation @param {string} message */
+    deleteForMe(conversation, message) {
+        return this.#perform({ kind: "delete", conversation, message });
+    }
+
+    /**
+     * Restores a message that the user has deleted only for themselves.
+     *
+     * @param {string} conversation
+     * @param {string} message
+     */
+    restore(conversation, message) {
+        return this.#perform({ kind: "restore", conversation, message });
+    }
+
+    /** @param {string} conversation @param {string} message */
+    deleteForEveryone(conversation, message) {
+        return this.#perform({ kind: "retract", conversation, message });
+    }
+
+    /** @param {string} conversation @param {string} message */
+    pin(conversation, message) {
+        return this.#perform({ kind: "pin", conversation, message });
+    }
+
+    /** @param {string} conversation @param {string} message */
+    unpin(conversation, message) {
+        return this.#perform({ kind: "unpin", conversation, message });
+    }
 
     // Section: the user's action items.
 
@@ -342,7 +326,7 @@ export class Client {
      */
     addItem(fields) {
         const item = this.#engine.makeID();
-        this.#engine.outbox.add({ kind: "addItem", item, ...fields });
+        this.#add({ kind: "addItem", item, ...fields });
         return item;
     }
 
@@ -354,10 +338,7 @@ export class Client {
         return this.#perform({ kind: "editItem", item, changes });
     }
 
-    /**
-     * @param {string} item
-     * @param {boolean} isDone
-     */
+    /** @param {string} item @param {boolean} isDone */
     setItemDone(item, isDone) {
         return this.#perform({ kind: "completeItem", item, isDone });
     }
@@ -392,8 +373,23 @@ export class Client {
     /** @type {Push["disable"]} */
     disablePush = () => this.#engine.push.disable();
 
-    /** @param {import("./types.js").Action} action */
-    #perform(action) {
-        return this.#engine.outbox.perform(action);
+    /**
+     * Performs an action, unless a rule forbids it that can be judged here.
+     *
+     * @param {Action} action
+     * @param {import("./types.js").Write[]} [files]
+     * @returns {Promise<void>} settles when the cluster has answered
+     * @throws {import("./types.js").Failure}
+     */
+    #add(action, files) {
+        const { outbox, views } = this.#engine;
+        const refusal = refusalOf(action, views.message(action));
+        if (refusal) throw refusal;
+        return outbox.add(action, files);
+    }
+
+    /** Performs an action like `#add`, but rejects where `#add` throws. @param {Action} action */
+    async #perform(action) {
+        await this.#add(action);
     }
 }

@@ -1,11 +1,7 @@
 /** @typedef {import("../types.js").Transport} Transport */
 /** @typedef {import("../types.js").Call} Call */
 
-/**
- * The browser's clock and timers.
- *
- * @type {import("../types.js").Clock}
- */
+/** The browser's clock and timers. @type {import("../types.js").Clock} */
 export const systemClock = {
     now: () => Date.now(),
     elapsed: () => performance.now(),
@@ -20,11 +16,7 @@ export function systemRandom() {
     return crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32;
 }
 
-/**
- * The browser's `localStorage` as a synchronous store.
- *
- * @type {import("../types.js").SyncStore}
- */
+/** The browser's `localStorage` as a synchronous store. @type {import("../types.js").SyncStore} */
 export const browserSyncStore = {
     keys: () => Array.from(localStorage, (_, index) => localStorage.key(index) ?? ""),
     get: (key) => localStorage.getItem(key) ?? undefined,

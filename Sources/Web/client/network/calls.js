@@ -31,11 +31,7 @@ export class Calls {
     /** Whether all HTTP requests fail without being sent, to simulate a missing network. */
     isCut = false;
 
-    /**
-     * @param {NodeList} nodes
-     * @param {Transport} transport
-     * @param {Clock} clock
-     */
+    /** @param {NodeList} nodes @param {Transport} transport @param {Clock} clock */
     constructor(nodes, transport, clock) {
         this.#nodes = nodes;
         this.#transport = transport;

@@ -177,10 +177,7 @@ export class Connection {
         });
     }
 
-    /**
-     * @param {string | undefined} since
-     * @returns {Promise<void>}
-     */
+    /** @param {string | undefined} since @returns {Promise<void>} */
     async #watch(since) {
         this.#heardAt = this.#parts.clock.now();
         this.#look();
@@ -292,10 +289,7 @@ export class Connection {
         for (const request of requests) request.settle(undefined);
     }
 
-    /**
-     * @param {number} milliseconds
-     * @param {() => void} action
-     */
+    /** @param {number} milliseconds @param {() => void} action */
     #setTimer(milliseconds, action) {
         this.#cancelTimer();
         this.#cancelTimer = this.#parts.clock.setTimer(milliseconds, action);
@@ -309,11 +303,7 @@ export class Connection {
     }
 }
 
-/**
- * Returns the path of a request whose answer has exact times.
- *
- * @param {string} path
- */
+/** Returns the path of a request whose answer has exact times. @param {string} path */
 export function exactly(path) {
     return `${path}${path.includes("?") ? "&" : "?"}times=exact`;
 }

@@ -35,10 +35,7 @@ export function failure(status, body) {
     return { code: status, message: error?.message ?? `The node answered ${status}` };
 }
 
-/**
- * @param {unknown} error
- * @returns {Failure}
- */
+/** @param {unknown} error @returns {Failure} */
 export function asFailure(error) {
     const { code, message } = /** @type {Failure} */ (error ?? {});
     return typeof code === "number" && typeof message === "string" ? { code, message } : noAnswer;

@@ -183,11 +183,7 @@ export function consequenceOf(action, at, user) {
     return /** @type {Kind<any>} */ (kinds[action.kind]).consequence(action, at, user);
 }
 
-/**
- * @param {string} conversation
- * @param {string} message
- * @param {Partial<StoredMessage>} fields
- */
+/** @param {string} conversation @param {string} message @param {Partial<StoredMessage>} fields */
 function ofMessage(conversation, message, fields) {
     return { conversation, message: { id: message, at: UNKNOWN_TIME, ...fields } };
 }

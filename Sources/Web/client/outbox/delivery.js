@@ -13,10 +13,7 @@ export class Delivery {
         this.#engine = engine;
     }
 
-    /**
-     * @param {Operation} operation
-     * @returns {Promise<SendAnswer>}
-     */
+    /** @param {Operation} operation @returns {Promise<SendAnswer>} */
     async send({ action, stamp }) {
         const { calls, connection, files, session } = this.#engine;
         const { body, method, path: inexact } = requestOf(action);

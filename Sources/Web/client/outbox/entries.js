@@ -92,20 +92,14 @@ export class Entries {
         return entry;
     }
 
-    /**
-     * @param {Entry} entry
-     * @param {Outcome} outcome
-     */
+    /** @param {Entry} entry @param {Outcome} outcome */
     remove({ operation }, outcome) {
         if (!this.#entries.delete(operation.id)) return;
         this.end(operation.id, outcome);
         this.#changed(operation);
     }
 
-    /**
-     * @param {string} id the id of a finished operation
-     * @param {Outcome} outcome
-     */
+    /** @param {string} id the id of a finished operation @param {Outcome} outcome */
     end(id, outcome) {
         this.#over.set(id, outcome);
         if (this.#over.size > OVER_MAX) this.#over.delete(this.#over.keys().next().value ?? "");

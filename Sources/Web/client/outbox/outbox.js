@@ -2,7 +2,6 @@ import { consequenceOf } from "./actions.js";
 import { Entries } from "./entries.js";
 import { failure, isFinal } from "../network/failures.js";
 import { laneOf } from "./lanes.js";
-import { Leftovers } from "./leftovers.js";
 import { OperationStore, removals } from "./operation-store.js";
 import { refusals } from "./rules.js";
 import { Sender } from "./sender.js";
@@ -23,6 +22,8 @@ import { isStamped, timeOf } from "./stamps.js";
 
 /** The most operations of the user that may be pending; further operations are rejected. */
 const OPERATIONS_MAX = 1_000;
+/** Milliseconds between two checks for pending operations that closed browser tabs left behind. */
+const LOOK_MILLISECONDS = 5_000;
 
 /**
  * The user's operations that no node has accepted yet. Each operation is stored before it is sent.
@@ -35,7 +36,7 @@ export class Outbox {
     #entries;
     #stored;
     #sender;
-    #leftovers;
+    #stopWatching = () => {};
     /** The messages of other tabs until this tab is open. @type {any[] | undefined} */
     #held = [];
 
@@ -63,22 +64,14 @@ export class Outbox {
     constructor(parts) {
         this.#parts = parts;
         const entries = this.#entries = new Entries(parts);
-        const stored = this.#stored = new OperationStore(parts);
+        this.#stored = new OperationStore(parts);
         this.#sender = new Sender({
             ...parts,
             entries,
             onTurn: () => this.#onTurn(),
-            onActive: () => this.#leftovers.watch(),
+            onActive: () => this.#watch(),
             stamp: (entry) => this.#stamp(entry),
             onAnswer: (entry, answer) => this.#onAnswer(entry, answer),
-        });
-        this.#leftovers = new Leftovers({
-            ...parts,
-            ...{ entries, stored },
-            onFound: (operation, isNews) => this.#onFound(operation, isNews),
-            // The tab that gave the operation its stamp may have been closed before it told of it.
-            onKnown: (operation) => this.#takeStamp(operation),
-            onOver: (operation, outcome) => this.#forget(operation, outcome),
         });
     }
 
@@ -111,7 +104,7 @@ export class Outbox {
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
-        await this.#leftovers.restore();
+        await this.#readStored();
     }
 
     /**
@@ -148,15 +141,6 @@ export class Outbox {
         return entry.settled.promise;
     }
 
-    /**
-     * Adds an operation like `add`, but returns a rejected promise where `add` throws.
-     *
-     * @param {Action} action
-     */
-    async perform(action) {
-        await this.add(action);
-    }
-
     onOnline() {
         this.#sender.pump();
     }
@@ -186,7 +170,7 @@ export class Outbox {
      */
     close() {
         this.#sender.close();
-        this.#leftovers.stop();
+        this.#stopWatching();
         this.#stored.close();
     }
 
@@ -200,7 +184,43 @@ export class Outbox {
     async #onTurn() {
         await this.#parts.onSender();
         await this.#parts.stamps.open();
-        await this.#leftovers.restore();
+        await this.#readStored();
+    }
+
+    /** Takes in the operations of closed tabs, from the write-ahead log and the local store. */
+    async #readStored() {
+        await this.#takeIn();
+        for (const operation of await this.#stored.read()) {
+            // The tab that gave an operation its stamp may have been closed before it told of it.
+            if (this.#entries.get(operation.id)) this.#takeStamp(operation);
+            else this.#onFound(operation, false);
+        }
+    }
+
+    /** Takes in what closed tabs leave, and removes stored operations that have ended, every 5 s. */
+    async #watch() {
+        this.#stopWatching = this.#parts.clock.setTimer(LOOK_MILLISECONDS, () => {
+            this.#watch();
+            this.#takeIn();
+        });
+        // A tab may have been closed before it removed an operation that had ended.
+        for (const operation of await this.#stored.read()) {
+            const outcome = this.#entries.outcome(operation.id);
+            if (outcome) this.#forget(operation, outcome);
+        }
+    }
+
+    /** Moves the operations of closed tabs from the write-ahead log to the local store. */
+    async #takeIn() {
+        const user = this.#parts.user();
+        if (user === undefined) return;
+        try {
+            for (const operation of await this.#stored.takeIn(user)) {
+                if (!this.#entries.get(operation.id)) this.#onFound(operation, true);
+            }
+        } catch (error) {
+            console.warn("What another tab has left is not taken in yet:", error);
+        }
     }
 
     /**
@@ -222,11 +242,9 @@ export class Outbox {
         if (entry && stamp) entry.operation = { ...entry.operation, stamp };
     }
 
-    /**
-     * @param {Operation} operation a stored operation
-     * @param {boolean} isNews
-     */
+    /** @param {Operation} operation a stored operation @param {boolean} isNews */
     #onFound(operation, isNews) {
+        if (this.#entries.outcome(operation.id)) return;
         this.#entries.insert(operation, { isOwn: true });
         if (isNews) this.#parts.tabs.post({ kind: "operation", operation });
         this.#sender.pump();
@@ -249,10 +267,7 @@ export class Outbox {
         this.#sender.pump();
     }
 
-    /**
-     * @param {Entry} entry
-     * @param {SendAnswer} answer
-     */
+    /** @param {Entry} entry @param {SendAnswer} answer */
     #onAnswer(entry, answer) {
         const { operation } = entry;
         if (this.#entries.get(operation.id) !== entry) {
@@ -329,10 +344,7 @@ export class Outbox {
         this.#parts.tabs.post({ kind: "ended", id: operation.id, outcome, isStored: true });
     }
 
-    /**
-     * @param {Entry} entry
-     * @param {Outcome} outcome
-     */
+    /** @param {Entry} entry @param {Outcome} outcome */
     #end(entry, outcome) {
         const { isOwn, operation, settled } = entry;
         const { onAccepted, onRefused, user } = this.#parts;

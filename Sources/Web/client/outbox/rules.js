@@ -17,3 +17,20 @@ export const refusals = {
     full: { code: 429, message: "Too many changes wait for the network" },
     noAnswer,
 };
+
+/**
+ * Returns the error with which nodes would reject an action of the user, as far as this device can
+ * judge; undefined if it cannot.
+ *
+ * @param {import("../types.js").Action} action
+ * @param {import("../types.js").Message} [message] the message of the action, if the user sees it
+ */
+export function refusalOf(action, message) {
+    const { kind } = action;
+    const hasText = kind === "edit" || kind === "send" && !action.blob;
+    if (hasText && action.text.trim() === "") return refusals.empty;
+    if (!("message" in action) || ["addItem", "send", "restore"].includes(kind)) return undefined;
+    if (!message) return refusals.noMessage;
+    if (kind === "edit" && !message.isMine) return refusals.notEditable;
+    return kind === "retract" && !message.isMine ? refusals.notSender : undefined;
+}

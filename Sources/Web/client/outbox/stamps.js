@@ -120,11 +120,7 @@ export function timeOf({ stamp }) {
     return stamp?.slice(-30);
 }
 
-/**
- * Returns a number below 10,000 that another name rarely has.
- *
- * @param {string} name
- */
+/** Returns a number below 10,000 that another name rarely has. @param {string} name */
 function hashOf(name) {
     const codes = Array.from(name, (letter) => letter.charCodeAt(0));
     return codes.reduce((hash, code) => (hash * 31 + code) % 10_000, 0);

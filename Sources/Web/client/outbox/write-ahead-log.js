@@ -45,10 +45,7 @@ export class WriteAheadLog {
     #tabs;
     /** The name of this tab, set once the tab holds its lock. @type {string | undefined} */
     #tab;
-    /**
-     * The lengths in UTF-16 units of this tab's log entries, by id.
-     * @type {Map<string, number>}
-     */
+    /** The lengths in UTF-16 units of this tab's log entries, by id. @type {Map<string, number>} */
     #letters = new Map();
     #closing = new AbortController();
 
@@ -152,11 +149,7 @@ export class WriteAheadLog {
         this.#closing.abort();
     }
 
-    /**
-     * @param {string} tab
-     * @param {string} user
-     * @param {(operation: Operation) => Write} write
-     */
+    /** @param {string} tab @param {string} user @param {(operation: Operation) => Write} write */
     async #takeInOf(tab, user, write) {
         const mark = STORED + tab;
         const last = String(await this.#read(mark) ?? "");
@@ -185,10 +178,7 @@ export class WriteAheadLog {
     }
 }
 
-/**
- * @param {string} tab
- * @param {string} id
- */
+/** @param {string} tab @param {string} id */
 function key(tab, id) {
     return `${PREFIX}${tab}/${id}`;
 }

@@ -41,10 +41,7 @@ export class ConfirmedState {
     items = new Map();
     /** @type {Map<string, StoredProfile>} */
     profiles = new Map();
-    /**
-     * The token of the last event, for resuming the event stream.
-     * @type {string | undefined}
-     */
+    /** The token of the last event, for resuming the event stream. @type {string | undefined} */
     token;
     /** Whether the lists of chats and action items have been loaded completely. */
     isLoaded = false;

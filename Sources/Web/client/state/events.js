@@ -18,11 +18,7 @@ export function updateOf(event, user) {
     return { conversation: event.conversation, ...partOf(event, user) };
 }
 
-/**
- * @param {any} event
- * @param {string} user
- * @returns {Partial<Update>}
- */
+/** @param {any} event @param {string} user @returns {Partial<Update>} */
 function partOf(event, user) {
     const { at, by, id, sent } = event;
     const part = { id, at: sent };

@@ -73,10 +73,7 @@ export function join(a, b) {
     return joined.deletedAt ? erased(joined) : joined;
 }
 
-/**
- * @param {string | undefined} a
- * @param {string | undefined} b
- */
+/** @param {string | undefined} a @param {string | undefined} b */
 export function later(a, b) {
     return (b ?? "") > (a ?? "") ? b : a;
 }

@@ -27,10 +27,7 @@ export class IndexedDBStore {
         return new IndexedDBStore(await result(request));
     }
 
-    /**
-     * @param {string} prefix
-     * @returns {Promise<[string, unknown][]>}
-     */
+    /** @param {string} prefix @returns {Promise<[string, unknown][]>} */
     async read(prefix) {
         const table = this.#database.transaction(TABLE, "readonly").objectStore(TABLE);
         // Keys never contain U+FFFF, so this character bounds the range of keys with the prefix.
@@ -42,10 +39,7 @@ export class IndexedDBStore {
         return keys.map((key, index) => [String(key), values[index]]);
     }
 
-    /**
-     * @param {import("../types.js").Write[]} writes
-     * @returns {Promise<void>}
-     */
+    /** @param {import("../types.js").Write[]} writes @returns {Promise<void>} */
     write(writes) {
         return new Promise((resolve, reject) => {
             const transaction = this.#database.transaction(TABLE, "readwrite", {

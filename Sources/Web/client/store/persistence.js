@@ -182,11 +182,7 @@ function entriesOf(confirmed) {
     return entries;
 }
 
-/**
- * @param {ConfirmedState} confirmed
- * @param {string} key
- * @param {any} value
- */
+/** @param {ConfirmedState} confirmed @param {string} key @param {any} value */
 function restoreEntry(confirmed, key, value) {
     const [, kind, id] = key.split("/");
     if (kind === "chat") confirmed.conversation(id).restore(value);

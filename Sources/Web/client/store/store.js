@@ -13,10 +13,7 @@ export class MemoryStore {
         this.#entries = entries;
     }
 
-    /**
-     * @param {string} prefix
-     * @returns {Promise<[string, unknown][]>}
-     */
+    /** @param {string} prefix @returns {Promise<[string, unknown][]>} */
     read(prefix) {
         const found = [...this.#entries].filter(([key]) => key.startsWith(prefix));
         return Promise.resolve(found.sort(([a], [b]) => a < b ? -1 : 1));

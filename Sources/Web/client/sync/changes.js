@@ -47,10 +47,7 @@ export class Changes {
     }
 }
 
-/**
- * @param {(change: Change) => void} listener
- * @param {Change} change
- */
+/** @param {(change: Change) => void} listener @param {Change} change */
 function call(listener, change) {
     try {
         listener(change);

@@ -46,8 +46,6 @@ export class Engine {
     constructor(options) {
         this.#options = options;
         const { clock, makeID, store, tabs, transport } = options;
-        const confirmed = () => this.persistence.confirmed;
-        const isOnline = () => this.connection.isOnline;
         this.clock = clock;
         this.makeID = makeID;
         this.store = store;
@@ -57,35 +55,25 @@ export class Engine {
         this.nodes = new NodeList(options.nodes);
         const calls = this.calls = new Calls(this.nodes, transport, clock);
         /** @type {Session} */
-        const session = this.session = new Session({
+        this.session = new Session({
             ...options,
             calls,
             onEnd: (reason) => this.device.onSessionEnd(reason),
         });
-        this.account = new Account(calls, session);
-        const connection = this.connection = this.#makeConnection();
-        const request = connection.request.bind(connection);
-        const post = connection.post.bind(connection);
+        this.account = new Account(this);
+        this.connection = this.#makeConnection();
         this.changes = new Changes((change) => !this.#isClosed && this.views.isNews(change));
-        this.files = new Files(store, calls, session);
+        this.files = new Files(this);
         this.persistence = new Persistence(store, clock, () => this.outbox.isSender);
         /** @type {Outbox} */
         this.outbox = this.#makeOutbox();
-        this.marks = new Marks({ store, clock, isOnline, request, confirmed });
         /** @type {Loader} */
         this.loader = this.#makeLoader();
-        this.typing = new Typing({
-            ...{ clock, post, isOnline },
-            onChange: (conversation) => this.changes.add({ kind: "typing", conversation }),
-        });
-        this.push = new Push({ store, makeID, calls, session, post });
-        this.notices = new Notices({
-            clock,
-            isShown: (id) => this.screen.shows(id),
-            add: (change) => this.changes.add(change),
-        });
-        this.views = new Views({ confirmed, outbox: this.outbox, marks: this.marks });
-        /** @type {Screen} */
+        this.marks = new Marks(this);
+        this.typing = new Typing(this);
+        this.push = new Push(this);
+        this.notices = new Notices(this);
+        this.views = new Views(this);
         this.screen = new Screen(this);
         this.feed = new Feed(this);
         this.device = new Device(this);
@@ -103,7 +91,7 @@ export class Engine {
         this.#stopListening?.();
         this.connection.stop("offline");
         this.persistence.close();
-        this.#options.tabs.close();
+        this.tabs.close();
     }
 
     #makeConnection() {

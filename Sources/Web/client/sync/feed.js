@@ -64,10 +64,7 @@ export class Feed {
         persistence.schedule();
     }
 
-    /**
-     * @param {Watching} watching
-     * @param {boolean} isResumed
-     */
+    /** @param {Watching} watching @param {boolean} isResumed */
     onWatching({ editWindow, token }, isResumed) {
         const { loader, persistence, screen } = this.#engine;
         this.editWindow = editWindow;
@@ -124,11 +121,7 @@ export class Feed {
         else this.#onConversation(lane);
     }
 
-    /**
-     * Merges an action of the user that a node has accepted.
-     *
-     * @param {StateUpdate} consequence
-     */
+    /** Merges an action of the user that a node has accepted. @param {StateUpdate} consequence */
     onAccepted(consequence) {
         const { clock, loader } = this.#engine;
         const confirmed = this.#confirmed;
@@ -149,11 +142,7 @@ export class Feed {
         if (screen.shows(conversation)) screen.markRead(conversation);
     }
 
-    /**
-     * @param {string} conversation
-     * @param {any} message
-     * @param {boolean} isNew
-     */
+    /** @param {string} conversation @param {any} message @param {boolean} isNew */
     #markDelivered(conversation, message, isNew) {
         const { marks, outbox, screen } = this.#engine;
         // A message on screen is marked as read, which implies its delivery. Of several tabs, only

@@ -1,7 +1,3 @@
-/** @import { Calls } from "../network/calls.js" */
-/** @import { Session } from "../network/session.js" */
-/** @import { Store } from "../types.js" */
-
 /** The most bytes of files cached in memory. */
 const KEPT_BYTES_MAX = 32 << 20;
 
@@ -9,28 +5,17 @@ const KEPT_BYTES_MAX = 32 << 20;
  * The files attached to messages: pending uploads, and a cache in memory of recently used files.
  */
 export class Files {
-    #store;
-    #calls;
-    #session;
+    #engine;
     /** The cached files, the most recently used last. @type {Map<string, Blob>} */
     #kept = new Map();
     #keptBytes = 0;
 
-    /**
-     * @param {Store} store
-     * @param {Calls} calls
-     * @param {Session} session
-     */
-    constructor(store, calls, session) {
-        this.#store = store;
-        this.#calls = calls;
-        this.#session = session;
+    /** @param {import("./engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
-    /**
-     * @param {string} id
-     * @param {Blob} blob
-     */
+    /** @param {string} id @param {Blob} blob */
     keep(id, blob) {
         if (this.#kept.delete(id)) this.#keptBytes -= blob.size;
         this.#kept.set(id, blob);
@@ -40,6 +25,18 @@ export class Files {
             this.#kept.delete(oldest);
             this.#keptBytes -= size;
         }
+    }
+
+    /**
+     * Adds a file to the cache under a new id, and returns the write that stores it on this device.
+     *
+     * @param {Blob} blob
+     * @returns {{id: string, write: import("../types.js").Write}}
+     */
+    keepNew(blob) {
+        const id = this.#engine.makeID();
+        this.keep(id, blob);
+        return { id, write: { key: key(id), value: blob } };
     }
 
     /**
@@ -67,9 +64,9 @@ export class Files {
     async upload(conversation, id) {
         const blob = await this.#waiting(id);
         if (!blob) throw { code: 404, message: "File not found" };
-        await this.#calls.send(
+        await this.#engine.calls.send(
             { method: "PUT", path: path(conversation, id), blob },
-            this.#session,
+            this.#engine.session,
         );
     }
 
@@ -80,31 +77,25 @@ export class Files {
 
     /** @param {string} id */
     async #waiting(id) {
-        const entry = (await this.#store.read(key(id))).find(([name]) => name === key(id));
+        const entry = (await this.#engine.store.read(key(id))).find(([name]) => name === key(id));
         return /** @type {Blob | undefined} */ (entry?.[1]);
     }
 
-    /**
-     * @param {string} conversation
-     * @param {string} id
-     */
+    /** @param {string} conversation @param {string} id */
     async #download(conversation, id) {
         const call = { method: "GET", path: path(conversation, id), wantsBlob: true };
-        const { blob } = await this.#calls.send(call, this.#session);
+        const { blob } = await this.#engine.calls.send(call, this.#engine.session);
         if (!blob) throw { code: 404, message: "File not found" };
         return blob;
     }
 }
 
 /** @param {string} id the id of a file that is in the local store until it is uploaded */
-export function key(id) {
+function key(id) {
     return `file/${id}`;
 }
 
-/**
- * @param {string} conversation
- * @param {string} id
- */
+/** @param {string} conversation @param {string} id */
 function path(conversation, id) {
     return `/v1/conversations/${encodeURIComponent(conversation)}/blobs/${encodeURIComponent(id)}`;
 }

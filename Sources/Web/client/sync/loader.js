@@ -145,11 +145,7 @@ export class Loader {
         });
     }
 
-    /**
-     * Reads the pinned messages of a conversation.
-     *
-     * @param {string} id
-     */
+    /** Reads the pinned messages of a conversation. @param {string} id */
     loadPins(id) {
         return this.#once(
             `pins ${id}`,
@@ -185,6 +181,18 @@ export class Loader {
             if (!answer) { for (const user of some) this.#askedUsers.delete(user); }
         }
         if (wanted.length > 0) this.#parts.onChange();
+    }
+
+    /**
+     * Returns all versions of a message's text, the current version last.
+     *
+     * @param {string} conversation
+     * @param {string} message
+     * @returns {Promise<{at: string, text: string}[]>}
+     */
+    async edits(conversation, message) {
+        const [, path] = this.#conversation(conversation);
+        return (await this.#get(`${path}/messages/${encodeURIComponent(message)}/edits`)).edits;
     }
 
     /** Schedules a reload of all chats, messages and pins that events have made stale. */
@@ -250,10 +258,7 @@ export class Loader {
         );
     }
 
-    /**
-     * @param {string} id
-     * @returns {[ConversationState, string]}
-     */
+    /** @param {string} id @returns {[ConversationState, string]} */
     #conversation(id) {
         const path = `/v1/conversations/${encodeURIComponent(id)}`;
         return [this.#parts.confirmed().conversation(id), path];
@@ -277,11 +282,7 @@ export class Loader {
         }
     }
 
-    /**
-     * @param {string} path
-     * @returns {Promise<any>}
-     * @throws {import("../types.js").Failure}
-     */
+    /** @param {string} path @returns {Promise<any>} @throws {import("../types.js").Failure} */
     async #get(path) {
         const { body, status } = await this.#parts.request("GET", exactly(path));
         if (status !== 200) throw failure(status, body);

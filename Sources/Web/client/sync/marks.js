@@ -1,9 +1,6 @@
 import { exactly } from "../network/connection.js";
 import { isFinal } from "../network/failures.js";
 
-/** @import { ConfirmedState } from "../state/confirmed.js" */
-/** @import { Clock, Store } from "../types.js" */
-
 /** @typedef {{id: string, at: string}} Position a message's id and its time of sending */
 
 /** Milliseconds during which read marks are collected; only a conversation's last mark is sent. */
@@ -16,7 +13,7 @@ const PREFIX = "read/";
  * read marks are stored on this device.
  */
 export class Marks {
-    #parts;
+    #engine;
     /** The last message read on this device, by chat. @type {Map<string, Position>} */
     #read = new Map();
     /**
@@ -26,21 +23,13 @@ export class Marks {
     #waiting = new Map();
     #isScheduled = false;
 
-    /**
-     * @param {{
-     *   store: Store,
-     *   clock: Clock,
-     *   isOnline: () => boolean,
-     *   request: (method: string, path: string, body: unknown) => Promise<{status: number}>,
-     *   confirmed: () => ConfirmedState,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     async open() {
-        for (const [key, value] of await this.#parts.store.read(PREFIX)) {
+        for (const [key, value] of await this.#engine.store.read(PREFIX)) {
             const conversation = key.slice(PREFIX.length);
             const { at, id } = /** @type {Position} */ (value);
             if (!at) continue;
@@ -57,8 +46,8 @@ export class Marks {
      */
     lastRead(conversation) {
         const here = this.#read.get(conversation);
-        const { marks } = this.#parts.confirmed().conversation(conversation);
-        const { read: id, readSent: at } = marks.get(this.#parts.confirmed().user) ?? {};
+        const { marks } = this.#engine.persistence.confirmed.conversation(conversation);
+        const { read: id, readSent: at } = marks.get(this.#engine.persistence.confirmed.user) ?? {};
         return id && at && at > (here?.at ?? "") ? { id, at } : here;
     }
 
@@ -70,17 +59,14 @@ export class Marks {
     setRead(conversation, { at, id }) {
         if (at <= (this.lastRead(conversation)?.at ?? "")) return false;
         this.#read.set(conversation, { id, at });
-        this.#parts.store.write([{ key: PREFIX + conversation, value: { id, at } }]).catch(() => {
+        this.#engine.store.write([{ key: PREFIX + conversation, value: { id, at } }]).catch(() => {
             // The mark is sent from memory even if it could not be stored.
         });
         this.#wait(conversation, "read", id);
         return true;
     }
 
-    /**
-     * @param {string} conversation
-     * @param {string} id
-     */
+    /** @param {string} conversation @param {string} id */
     setDelivered(conversation, id) {
         this.#wait(conversation, "delivered", id);
     }
@@ -89,9 +75,9 @@ export class Marks {
     schedule() {
         if (this.#isScheduled) return;
         this.#isScheduled = true;
-        this.#parts.clock.setTimer(GATHER_MILLISECONDS, () => {
+        this.#engine.clock.setTimer(GATHER_MILLISECONDS, () => {
             this.#isScheduled = false;
-            if (!this.#parts.isOnline()) return;
+            if (!this.#engine.connection.isOnline) return;
             for (const [path, mark] of this.#waiting) this.#send(path, mark);
         });
     }
@@ -101,23 +87,16 @@ export class Marks {
         this.#waiting.clear();
     }
 
-    /**
-     * @param {string} conversation
-     * @param {"read" | "delivered"} kind
-     * @param {string} id
-     */
+    /** @param {string} conversation @param {"read" | "delivered"} kind @param {string} id */
     #wait(conversation, kind, id) {
         this.#waiting.set(path(conversation, kind), { conversation, id });
         this.schedule();
     }
 
-    /**
-     * @param {string} path
-     * @param {{conversation: string, id: string}} mark
-     */
+    /** @param {string} path @param {{conversation: string, id: string}} mark */
     async #send(path, mark) {
         const body = { message: mark.id };
-        const answer = await this.#parts.request("PUT", exactly(path), body)
+        const answer = await this.#engine.connection.request("PUT", exactly(path), body)
             .catch(() => undefined);
         // A newer mark that was set during the request stays queued until a node has answered the
         // request for that newer mark.
@@ -126,16 +105,13 @@ export class Marks {
         this.#waiting.delete(path);
         if (!path.endsWith("/read")) return;
         const key = PREFIX + mark.conversation;
-        this.#parts.store.write([{ key, value: undefined }]).catch(() => {
+        this.#engine.store.write([{ key, value: undefined }]).catch(() => {
             // If the removal fails, the mark is sent again after the next start, which is harmless.
         });
     }
 }
 
-/**
- * @param {string} conversation
- * @param {"read" | "delivered"} kind
- */
+/** @param {string} conversation @param {"read" | "delivered"} kind */
 function path(conversation, kind) {
     return `/v1/conversations/${encodeURIComponent(conversation)}/marks/${kind}`;
 }

@@ -11,39 +11,31 @@ const NEW_MILLISECONDS = 60_000;
 export class Notices {
     /** @type {Map<string, string>} */
     #told = new Map();
-    #parts;
+    #engine;
 
-    /**
-     * @param {{
-     *   clock: import("../types.js").Clock,
-     *   isShown: (conversation: string) => boolean,
-     *   add: (change: import("../types.js").Change) => void,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
-    /**
-     * @param {any} event
-     * @param {boolean} isNew
-     * @param {string} user
-     */
+    /** @param {any} event @param {boolean} isNew @param {string} user */
     onEvent(event, isNew, user) {
         const { by, conversation, id: message } = event;
         if (event.kind === "message" && isNew && event.from !== user) {
-            const isOld = this.#parts.clock.now() > Date.parse(event.at) + NEW_MILLISECONDS;
-            if (isOld || event.deletedForEveryone || this.#parts.isShown(conversation)) return;
+            const isOld = this.#engine.clock.now() > Date.parse(event.at) + NEW_MILLISECONDS;
+            if (isOld || event.deletedForEveryone || this.#engine.screen.shows(conversation)) {
+                return;
+            }
             this.#told.set(message, conversation);
             if (this.#told.size > NOTICES_MAX) {
                 const [[oldest]] = this.#told;
                 this.#told.delete(oldest);
             }
             const { from, text } = event;
-            this.#parts.add({ kind: "notify", conversation, message, from, text });
+            this.#engine.changes.add({ kind: "notify", conversation, message, from, text });
         } else if (event.kind === "delete" && this.#told.delete(message)) {
             const change = { conversation, message, from: by, text: "", withdrawn: true };
-            this.#parts.add({ kind: "notify", ...change });
+            this.#engine.changes.add({ kind: "notify", ...change });
         }
     }
 }

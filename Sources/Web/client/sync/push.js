@@ -1,40 +1,22 @@
-/** @import { Calls } from "../network/calls.js" */
-/** @import { Session } from "../network/session.js" */
-/** @import { Store } from "../types.js" */
-
 const KEY = "push";
 
 /**
  * This device's registration for push notifications, and its reports of the conversation on screen.
  */
 export class Push {
-    #parts;
-    /**
-     * The id of this device's push registration, if there is one.
-     * @type {string | undefined}
-     */
+    #engine;
+    /** The id of this device's push registration, if there is one. @type {string | undefined} */
     #device;
-    /**
-     * The browser's push subscription as JSON (the push token).
-     * @type {string | undefined}
-     */
+    /** The browser's push subscription as JSON (the push token). @type {string | undefined} */
     #token;
 
-    /**
-     * @param {{
-     *   store: Store,
-     *   makeID: () => string,
-     *   calls: Calls,
-     *   session: Session,
-     *   post: (method: string, path: string, body: unknown) => void,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     async open() {
-        const entry = (await this.#parts.store.read(KEY)).find(([key]) => key === KEY);
+        const entry = (await this.#engine.store.read(KEY)).find(([key]) => key === KEY);
         this.#device = /** @type {string | undefined} */ (entry?.[1]);
     }
 
@@ -45,7 +27,7 @@ export class Push {
      * @returns {Promise<string | undefined>}
      */
     async key() {
-        const { calls, session } = this.#parts;
+        const { calls, session } = this.#engine;
         try {
             const { body } = await calls.send({ method: "GET", path: "/v1/push" }, session);
             return /** @type {{key: string}} */ (body).key;
@@ -57,7 +39,7 @@ export class Push {
 
     /** @param {unknown} subscription a `PushSubscription`, or its JSON */
     async enable(subscription) {
-        const { calls, makeID, session, store } = this.#parts;
+        const { calls, makeID, session, store } = this.#engine;
         const device = this.#device ?? makeID();
         await store.write([{ key: KEY, value: device }]);
         const token = JSON.stringify(subscription);
@@ -77,13 +59,13 @@ export class Push {
 
     /** Removes the stored device id after the end of this device's push registration. */
     async forget() {
-        await this.#parts.store.write([{ key: KEY, value: undefined }]);
+        await this.#engine.store.write([{ key: KEY, value: undefined }]);
         this.#device = this.#token = undefined;
     }
 
     async disable() {
         if (!this.#device) return;
-        const { calls, session } = this.#parts;
+        const { calls, session } = this.#engine;
         await calls.send({ method: "DELETE", path: `/v1/devices/${this.#device}` }, session);
         await this.forget();
     }
@@ -96,6 +78,8 @@ export class Push {
      */
     setViewing(conversation) {
         if (!this.#device) return;
-        this.#parts.post("PUT", `/v1/devices/${this.#device}/viewing`, { conversation });
+        this.#engine.connection.post("PUT", `/v1/devices/${this.#device}/viewing`, {
+            conversation,
+        });
     }
 }

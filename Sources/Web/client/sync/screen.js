@@ -33,11 +33,7 @@ export class Screen {
         return this.#open.has(id);
     }
 
-    /**
-     * Whether a conversation is open and the web page is visible.
-     *
-     * @param {string} id
-     */
+    /** Whether a conversation is open and the web page is visible. @param {string} id */
     shows(id) {
         return this.#isVisible && this.#open.has(id);
     }
@@ -70,11 +66,7 @@ export class Screen {
         this.#open.clear();
     }
 
-    /**
-     * Marks a conversation's messages as read if the web page is visible.
-     *
-     * @param {string} id
-     */
+    /** Marks a conversation's messages as read if the web page is visible. @param {string} id */
     markRead(id) {
         if (!this.#isVisible) return;
         const { changes, marks, views } = this.#engine;

@@ -24,10 +24,7 @@ export class BrowserTabs {
         return Promise.resolve(navigator.locks.request(name, { signal }, action));
     }
 
-    /**
-     * @param {string} name
-     * @param {() => Promise<void>} action
-     */
+    /** @param {string} name @param {() => Promise<void>} action */
     async tryLock(name, action) {
         await navigator.locks.request(name, { ifAvailable: true }, (lock) => lock && action());
     }
@@ -70,10 +67,7 @@ export class SingleTab {
         return result;
     }
 
-    /**
-     * @param {string} _name
-     * @param {() => Promise<void>} action
-     */
+    /** @param {string} _name @param {() => Promise<void>} action */
     tryLock(_name, action) {
         return action();
     }

@@ -8,7 +8,7 @@ const REPEAT_MILLISECONDS = 3_000;
 
 /** The typing indicators of all conversations. They exist only while the client is connected. */
 export class Typing {
-    #parts;
+    #engine;
     /**
      * The functions that cancel the expiry timers of typing indicators, by conversation and user.
      * @type {Map<string, Map<string, () => void>>}
@@ -20,16 +20,9 @@ export class Typing {
      */
     #told = new Map();
 
-    /**
-     * @param {{
-     *   clock: import("../types.js").Clock,
-     *   post: (method: string, path: string, body: unknown) => void,
-     *   isOnline: () => boolean,
-     *   onChange: (conversation: string) => void,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
     /**
@@ -39,8 +32,8 @@ export class Typing {
      * @param {boolean} isTyping
      */
     set(conversation, isTyping) {
-        if (!this.#parts.isOnline()) return;
-        const now = this.#parts.clock.now();
+        if (!this.#engine.connection.isOnline) return;
+        const now = this.#engine.clock.now();
         const told = this.#told.get(conversation);
         const isKnown = isTyping
             ? now < (told ?? -Infinity) + REPEAT_MILLISECONDS
@@ -49,7 +42,7 @@ export class Typing {
         if (isTyping) this.#told.set(conversation, now);
         else this.#told.delete(conversation);
         const path = `/v1/conversations/${encodeURIComponent(conversation)}/typing`;
-        this.#parts.post("PUT", path, { on: isTyping });
+        this.#engine.connection.post("PUT", path, { on: isTyping });
     }
 
     /**
@@ -62,11 +55,7 @@ export class Typing {
         this.#told.delete(conversation);
     }
 
-    /**
-     * @param {string} conversation
-     * @param {string} user
-     * @param {boolean} isTyping
-     */
+    /** @param {string} conversation @param {string} user @param {boolean} isTyping */
     onTyping(conversation, user, isTyping) {
         const typists = this.#typists.get(conversation) ?? new Map();
         this.#typists.set(conversation, typists);
@@ -75,9 +64,9 @@ export class Typing {
         typists.delete(user);
         if (isTyping) {
             const end = () => this.onTyping(conversation, user, false);
-            typists.set(user, this.#parts.clock.setTimer(SHOWN_MILLISECONDS, end));
+            typists.set(user, this.#engine.clock.setTimer(SHOWN_MILLISECONDS, end));
         }
-        this.#parts.onChange(conversation);
+        this.#engine.changes.add({ kind: "typing", conversation });
     }
 
     /** Removes the typing indicators of all users after the connection to the node is lost. */
@@ -86,7 +75,7 @@ export class Typing {
         for (const [conversation, typists] of [...this.#typists]) {
             for (const end of typists.values()) end();
             this.#typists.delete(conversation);
-            if (typists.size > 0) this.#parts.onChange(conversation);
+            if (typists.size > 0) this.#engine.changes.add({ kind: "typing", conversation });
         }
     }
 

@@ -191,10 +191,7 @@ export function items(base, operations) {
     );
 }
 
-/**
- * @param {StoredItem & {isWaiting?: boolean}} item
- * @returns {Item}
- */
+/** @param {StoredItem & {isWaiting?: boolean}} item @returns {Item} */
 function shownItem({ id, title = "", due, priority, chat, message, done, isWaiting }) {
     const [isDone, waits] = [done ?? false, isWaiting ?? false];
     return { id, title, due, priority, chat, message, isDone, isWaiting: waits };

@@ -1,10 +1,6 @@
 import { ITEMS, PROFILE } from "../outbox/lanes.js";
 import * as overlay from "./overlay.js";
 
-/** @import { ConfirmedState } from "../state/confirmed.js" */
-/** @import { Marks } from "../sync/marks.js" */
-/** @import { Outbox } from "../outbox/outbox.js" */
-
 /** @typedef {import("../types.js").Message} Message */
 /** @typedef {import("../types.js").Chat} Chat */
 /** @typedef {import("../types.js").Operation} Operation */
@@ -16,36 +12,24 @@ import * as overlay from "./overlay.js";
  * object, so that a page detects changes with `===`.
  */
 export class Views {
-    #parts;
+    #engine;
     /** @type {Map<string, View>} */
     #views = new Map();
-    /**
-     * The views last reported to listeners, by kind of change.
-     * @type {Map<string, unknown>}
-     */
+    /** The views last reported to listeners, by kind of change. @type {Map<string, unknown>} */
     #told = new Map();
     /** @type {{version: number, lanes: Map<string, Operation[]>} | undefined} */
     #lanes;
 
-    /**
-     * @param {{
-     *   confirmed: () => ConfirmedState,
-     *   outbox: Outbox,
-     *   marks: Marks,
-     * }} parts
-     */
-    constructor(parts) {
-        this.#parts = parts;
+    /** @param {import("../sync/engine.js").Engine} engine */
+    constructor(engine) {
+        this.#engine = engine;
     }
 
-    /**
-     * @param {string} id
-     * @returns {View}
-     */
+    /** @param {string} id @returns {View} */
     conversation(id) {
-        const { confirmed, marks, outbox } = this.#parts;
-        const { user } = confirmed();
-        const state = confirmed().conversation(id);
+        const { marks, outbox, persistence: { confirmed } } = this.#engine;
+        const { user } = confirmed;
+        const state = confirmed.conversation(id);
         const operations = this.#lane(id);
         const read = marks.lastRead(id)?.at;
         const own = operations.length > 0 ? outbox.version : "";
@@ -65,7 +49,7 @@ export class Views {
 
     /** Returns all chats, the chat with the latest message first. */
     chats() {
-        const ids = new Set(this.#parts.confirmed().conversations.keys());
+        const ids = new Set(this.#engine.persistence.confirmed.conversations.keys());
         for (const lane of this.#allLanes().keys()) ids.add(lane);
         const chats = [];
         for (const id of ids) {
@@ -78,22 +62,30 @@ export class Views {
         );
     }
 
+    /**
+     * Returns the message of an action as the user sees it; undefined if the user sees none.
+     *
+     * @param {import("../types.js").Action} action
+     */
+    message(action) {
+        if (!("conversation" in action) || !("message" in action)) return undefined;
+        const { messages, pins } = this.conversation(action.conversation);
+        return [...messages, ...pins].find(({ id }) => id === action.message);
+    }
+
     /** Returns the loaded messages of all conversations. */
     messages() {
-        return [...this.#parts.confirmed().conversations.keys()]
+        return [...this.#engine.persistence.confirmed.conversations.keys()]
             .flatMap((id) => this.conversation(id).messages);
     }
 
     items() {
-        return overlay.items(this.#parts.confirmed().items.values(), this.#lane(ITEMS));
+        return overlay.items(this.#engine.persistence.confirmed.items.values(), this.#lane(ITEMS));
     }
 
-    /**
-     * @param {string} user
-     * @returns {import("../types.js").Profile | undefined}
-     */
+    /** @param {string} user @returns {import("../types.js").Profile | undefined} */
     profile(user) {
-        const confirmed = this.#parts.confirmed();
+        const confirmed = this.#engine.persistence.confirmed;
         const operations = user === confirmed.user ? this.#lane(PROFILE) : [];
         return overlay.profile(confirmed.profiles.get(user), operations, user);
     }
@@ -123,7 +115,7 @@ export class Views {
         if (change.kind === "chats") return this.chats();
         if (change.kind === "items") return this.items();
         if (change.kind !== "conversation") return undefined;
-        const state = this.#parts.confirmed().conversation(change.conversation);
+        const state = this.#engine.persistence.confirmed.conversation(change.conversation);
         const { chat, messages, pins } = this.conversation(change.conversation);
         const marks = [...state.marks.values()];
         return [chat, messages, pins, state.completeFrom, marks, state.shownChanges];
@@ -136,7 +128,7 @@ export class Views {
 
     /** @returns {Map<string, Operation[]>} */
     #allLanes() {
-        const { version, operations } = this.#parts.outbox;
+        const { version, operations } = this.#engine.outbox;
         const known = this.#lanes;
         if (known && known.version === version) return known.lanes;
         const lanes = Map.groupBy(operations, ({ lane }) => lane);
