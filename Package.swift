@@ -2,17 +2,21 @@
 import PackageDescription
 
 // Before the package: a global below it would be read before it has a value.
-let strict: [SwiftSetting] = [
+let portable: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("InferIsolatedConformances"),
     .treatAllWarnings(as: .error),
-    // What the runtime would check on each access and hop, the build of the proof checks.
-    .unsafeFlags(
-        ["-enforce-exclusivity=unchecked", "-disable-dynamic-actor-isolation"],
-        .when(configuration: .release, traits: ["Unchecked"])),
 ]
+
+let strict: [SwiftSetting] =
+    portable + [
+        // What the runtime would check on each access and hop, the build of the proof checks.
+        .unsafeFlags(
+            ["-enforce-exclusivity=unchecked", "-disable-dynamic-actor-isolation"],
+            .when(configuration: .release, traits: ["Unchecked"]))
+    ]
 
 // A node would load a megabyte of libraries for regular expressions, which it does not use.
 let lean: [SwiftSetting] = [
@@ -37,6 +41,8 @@ let unoptimized: [SwiftSetting] = [
 
 let package = Package(
     name: "grapevine",
+    platforms: [.iOS(.v17), .macOS(.v14)],
+    products: [.library(name: "GrapevineClient", targets: ["GrapevineClient"])],
     traits: [
         .trait(
             name: "PlantedBugs",
@@ -121,6 +127,10 @@ let package = Package(
                 "TLS", "Wire",
             ], selfContained),
 
+        // The library for phones. Apps depend on it, so it has no flag that a dependency may not
+        // have, and what it imports is on every platform.
+        .target(name: "GrapevineClient", swiftSettings: portable),
+
         // The proof: what is not shipped, and what several tests share.
         proof(
             "Simulator",
@@ -172,6 +182,7 @@ let package = Package(
             "ChatClientTests", ["ChatClient", "CNcurses", "LineProtocol"],
             exclude: ["Transcripts"]),
         tests("ManualTests", ["Manual"]),
+        tests("GrapevineClientTests", ["TestKit", "GrapevineClient"]),
         tests(
             "GatewayTests",
             [

@@ -131,6 +131,7 @@ import Testing
         ("Sources/Server/A.swift", "let a = try? f()"),
         ("Sources/Server/A.swift", "let a = b as! Int"),
         ("Sources/Server/A.swift", "import Foundation"),
+        ("Sources/GrapevineClient/A.swift", "#if os(Linux)\n#endif"),
         ("Sources/Server/A.swift", "struct ConnectionManager {}"),
         ("Sources/Server/A.swift", "enum StringUtils {}"),
         ("Sources/Server/A.swift", "// It was previously a list."),

@@ -14,6 +14,8 @@ struct Room: Equatable {
         case program
         /// A module map or a little C.
         case foreign
+        /// A library for other programs, which has what their platforms have.
+        case library
     }
 
     let name: String
@@ -69,6 +71,7 @@ struct House {
             Room("CZlib", .foreign),
             Room("CSystem", .foreign),
             Room("Web", .foreign),
+            Room("GrapevineClient", .library),
             Room("NetworkIO", .edge, "CLibuv CSystem"),
             Room("TLS", .edge, "COpenSSL NetworkIO"),
             Room("HTTPClient", .edge, "CCurl NetworkIO"),
@@ -145,8 +148,12 @@ struct House {
             // A server with a certificate.
             "HTTPClient": ["TLS"],
         ],
-        // Random bits come from a class that is Sendable: its state is an atomic.
-        sourcesAlsoImport: ["Simulator": ["Synchronization"]])
+        sourcesAlsoImport: [
+            // Random bits come from a class that is Sendable: its state is an atomic.
+            "Simulator": ["Synchronization"],
+            // What phones have, too.
+            "GrapevineClient": ["Foundation"],
+        ])
 
     subscript(name: String) -> Room? {
         rooms.first { $0.name == name }
@@ -169,7 +176,7 @@ struct House {
         case .sources:
             guard let room = self[place.target] else { return nil }
             switch room.kind {
-            case .core, .node, .foreign:
+            case .core, .node, .foreign, .library:
                 return room.imports.union(sourcesAlsoImport[place.target] ?? [])
             case .edge, .program: return room.imports.union(["Glibc"])
             }

@@ -37,9 +37,13 @@ let bannedWords: [BannedWord] =
         anywhere(
             #"\b(func|var|let|case)\s+("# + retiredMember + ")", "the established term for it"),
         inSources(#"\btry\?"#, "do and catch, so that the cause is handled or told"),
-        inSources(
-            #"\bimport\s+Foundation"#,
-            "the standard library: Foundation adds 60 MB and slow coders"),
+        BannedWord(
+            pattern: #"\bimport\s+Foundation"#, ground: .code, rooms: { $0.kind != .library },
+            alsoInTests: false,
+            instead: "the standard library: Foundation adds 60 MB and slow coders"),
+        BannedWord(
+            pattern: #"#if\s+os\b"#, ground: .code, rooms: { $0.kind == .library },
+            alsoInTests: false, instead: "what is on every platform, or canImport"),
 
         history(#"(?i)\bpreviously\b"#, "what holds; what was belongs in the commit"),
         history(#"(?i)\bno longer\b(?! than)"#, "what holds; what was belongs in the commit"),

@@ -1,0 +1,73 @@
+/// What nodes have told of a message, and what accepted operations of the user have changed in it:
+/// each value with the time of its last change.
+///
+/// Two records of a message are joined in any order, and twice, with the same result.
+struct MessageRecord: Equatable, Codable, Sendable {
+    /// What is set with the message, and never changes.
+    struct Content: Equatable, Codable, Sendable {
+        var sender: String
+        var kind: MessageType = .text
+        var item: String?
+        var blob: String?
+        var preview: String?
+    }
+
+    let id: String
+    /// The time at which the message was accepted, its place; nil if it is not known.
+    var sent: ExactTime?
+    /// Nil for a message of which only a part is known, such as its pin.
+    var content: Content?
+    /// The text; the time of a text that was never edited is zero.
+    var text = Register("")
+    /// The user who has pinned the message.
+    var pin = Register(Maybe())
+    /// Whether the user has deleted the message for themselves.
+    var hidden = Register(Flag.no)
+    /// The time of the deletion for everyone, which holds against all else.
+    private(set) var deleted: ExactTime?
+    /// Whether only answers had the message that may be older than the event stream: it may have
+    /// been deleted without an event that tells of it.
+    var isUnsure = false
+
+    init(id: String, sent: ExactTime? = nil, content: Content? = nil) {
+        self.id = id
+        self.sent = sent
+        self.content = content
+    }
+
+    /// Deletes the message for everyone: of text and files nothing is kept.
+    mutating func delete(at time: ExactTime?) {
+        deleted = later(deleted, time)
+        guard deleted != nil else { return }
+        content = content.map { Content(sender: $0.sender) }
+        text = Register("")
+        pin = Register(Maybe())
+    }
+
+    mutating func merge(_ other: MessageRecord) {
+        isUnsure = [self, other].allSatisfy { $0.content == nil || $0.isUnsure }
+        // Where two nodes have accepted one message, the earlier acceptance is its place.
+        if let theirs = other.sent { sent = min(sent ?? theirs, theirs) }
+        if content == nil { content = other.content }
+        text.merge(other.text)
+        pin.merge(other.pin)
+        hidden.merge(other.hidden)
+        delete(at: later(deleted, other.deleted))
+    }
+}
+
+extension MessageRecord {
+    /// The user who has pinned the message.
+    var pinnedBy: String? { pin.value.text }
+
+    /// The time of the last change of the text; nil if it was never changed.
+    var editedAt: ExactTime? {
+        text.time.flatMap { $0 > .zero ? $0 : nil }
+    }
+
+    /// Whether a user sees nothing of the message: because the user has deleted it, or has sent it
+    /// and deleted it for everyone.
+    func isHidden(for user: String) -> Bool {
+        hidden.value.isSet || (deleted != nil && content?.sender == user)
+    }
+}

@@ -1,0 +1,56 @@
+/// A value with the time of its last change.
+///
+/// Of two versions the later one holds; of two with the same time the greater value, so that the
+/// order in which they are merged makes no difference.
+struct Register<Value: Comparable & Sendable>: Equatable, Sendable {
+    private(set) var value: Value
+    /// The time of the last change; nil if the value was never set.
+    private(set) var time: ExactTime?
+
+    /// - Parameters:
+    ///   - value: the value, or what holds until one is set.
+    ///   - time: nil if the value was never set.
+    init(_ value: Value, at time: ExactTime? = nil) {
+        self.value = value
+        self.time = time
+    }
+
+    mutating func merge(_ other: Register) {
+        guard let theirs = other.time else { return }
+        if let time, (time, value) >= (theirs, other.value) { return }
+        self = other
+    }
+}
+
+extension Register: Codable where Value: Codable {}
+
+/// Returns the later of two times.
+func later(_ left: ExactTime?, _ right: ExactTime?) -> ExactTime? {
+    guard let left, let right else { return left ?? right }
+    return max(left, right)
+}
+
+/// A yes or no, of which yes is the greater: of an addition and a removal with the same time, the
+/// addition holds.
+struct Flag: Comparable, Codable, Sendable {
+    let isSet: Bool
+
+    static let no = Flag(isSet: false)
+    static let yes = Flag(isSet: true)
+
+    static func < (left: Flag, right: Flag) -> Bool { !left.isSet && right.isSet }
+}
+
+/// A text or nothing, which is less than any text.
+struct Maybe: Comparable, Codable, Sendable {
+    let text: String?
+
+    init(_ text: String? = nil) {
+        self.text = text
+    }
+
+    static func < (left: Maybe, right: Maybe) -> Bool {
+        guard let theirs = right.text else { return false }
+        return left.text.map { $0 < theirs } ?? true
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+
+/// A conversation as one user sees it: what is confirmed, and over it what the user has done here
+/// that no node has accepted.
+///
+/// It is a pure function of both, so that an operation which is taken back leaves everything else
+/// as it is.
+struct Overlay {
+    let user: String
+    let conversation: ConversationRecord
+    let marks: [MarkRecord]
+    /// The operations of the conversation that wait, in their order.
+    let operations: [Operation]
+    /// What is known of the participants, by id.
+    var profiles: [String: ProfileRecord] = [:]
+    /// Milliseconds by which this device's time is ahead of the nodes'.
+    var deviceLead: Int64 = 0
+    /// The time after its sending within which a message can be edited, in seconds.
+    var editWindow: TimeInterval = Message.editWindow
+
+    /// A message with the operations of the user laid over it.
+    private struct Laid {
+        var record: MessageRecord
+        /// The number of the operation that sends the message, if none has sent it yet.
+        var waits: UInt64?
+    }
+
+    /// Returns the messages that the user sees, in order; those that wait are last.
+    ///
+    /// - Parameter records: the confirmed messages from ``ConversationRecord/completeFrom`` on, in
+    ///   any order.
+    func messages(_ records: [MessageRecord]) -> [Message] {
+        let shown = laid(over: records).values
+            .filter { $0.record.content != nil && !$0.record.isHidden(for: user) }
+        return shown.sorted(by: Self.precedes).map(message)
+    }
+
+    /// Returns the pinned messages that the user sees, the one that was pinned last first.
+    func pins(_ records: [MessageRecord]) -> [Message] {
+        let pinned = laid(over: records).values.filter {
+            $0.record.content != nil && $0.record.pinnedBy != nil
+                && !$0.record.isHidden(for: user)
+        }
+        return pinned.sorted { ($0.record.pin.time ?? .zero) > ($1.record.pin.time ?? .zero) }
+            .map(message)
+    }
+
+    /// Whether the user has archived the conversation.
+    var isArchived: Bool {
+        operations.reduce(conversation.archived.value.isSet) { isArchived, operation in
+            switch operation.action {
+            case .archive: true
+            case .unarchive: false
+            default: isArchived
+            }
+        }
+    }
+
+    private func laid(over records: [MessageRecord]) -> [String: Laid] {
+        var laid = Dictionary(
+            records.map { ($0.id, Laid(record: $0)) }, uniquingKeysWith: { first, _ in first })
+        for operation in operations { lay(operation, over: &laid) }
+        return laid
+    }
+
+    private func lay(_ operation: Operation, over laid: inout [String: Laid]) {
+        switch operation.action {
+        case .leave: laid.removeAll()
+        case .hide(_, let through):
+            laid = laid.filter { ($0.value.record.sent ?? .zero) > (through ?? .zero) }
+        case .send(_, let message, _) where laid[message]?.record.content == nil:
+            let update = operation.action.consequence(at: time(of: operation), user: user)
+            guard case .message(var record, _) = update else { return }
+            if let part = laid[message]?.record { record.merge(part) }
+            laid[message] = Laid(record: record, waits: operation.number)
+        default:
+            guard let message = operation.action.message, var known = laid[message] else { return }
+            // The user's own change holds over everything that is known, whatever its time.
+            let latest = max(time(of: operation), known.record.lastChange.next)
+            let update = operation.action.consequence(at: latest, user: user)
+            guard case .message(let record, _) = update else { return }
+            known.record.merge(record)
+            laid[message] = known
+        }
+    }
+
+    private func time(of operation: Operation) -> ExactTime {
+        operation.stamp?.time ?? ExactTime(milliseconds: operation.created - deviceLead)
+    }
+
+    private static func precedes(_ left: Laid, _ right: Laid) -> Bool {
+        switch (left.waits, right.waits) {
+        case (nil, nil):
+            (left.record.sent ?? .zero, left.record.id)
+                < (right.record.sent ?? .zero, right.record.id)
+        case (nil, _): true
+        case (_, nil): false
+        case (let mine?, let theirs?): mine < theirs
+        }
+    }
+
+    private func message(_ laid: Laid) -> Message {
+        let record = laid.record
+        let sender = record.content?.sender ?? ""
+        let sent = record.sent ?? .zero
+        let (readers, receivers) = (readers(of: sent, by: sender), receivers(of: sent, by: sender))
+        let others = (conversation.row?.participants ?? []).filter { $0 != sender }
+        let isRead = !others.isEmpty && others.allSatisfy { readers[$0] != nil }
+        let isDelivered = !others.isEmpty && others.allSatisfy { receivers[$0] != nil }
+        var message = Message(
+            id: record.id, conversationId: conversation.id, senderId: sender,
+            text: record.deleted == nil ? record.text.value : Message.deletedText,
+            createdAt: local(sent))
+        message.senderName = profiles[sender]?.name.value.text ?? ""
+        message.senderPhoto = profiles[sender]?.photo.value.text
+        message.type = record.content?.kind ?? .text
+        message.isDeletedForEveryone = record.deleted != nil
+        message.editedAt = record.editedAt.map(local)
+        message.pinnedBy = record.pinnedBy
+        message.isPinned = record.pinnedBy != nil
+        message.pinnedAt = record.pinnedBy == nil ? nil : record.pin.time.map(local)
+        message.readBy = readers.keys.sorted()
+        message.deliveredTo = receivers.keys.sorted()
+        message.isRead = isRead
+        message.readAt = isRead ? readers.values.compactMap { $0 }.max().map(local) : nil
+        message.isDelivered = isDelivered
+        message.deliveredAt =
+            isDelivered ? receivers.values.compactMap { $0 }.max().map(local) : nil
+        message.actionItemId = record.content?.item
+        message.fileId = record.content?.blob
+        message.previewId = record.content?.preview
+        message.editableUntil = local(sent).addingTimeInterval(editWindow)
+        message.status = status(of: laid, sender: sender, isRead: isRead, isDelivered: isDelivered)
+        return message
+    }
+
+    private func status(
+        of laid: Laid, sender: String, isRead: Bool, isDelivered: Bool
+    ) -> MessageStatus {
+        if laid.waits != nil { return .waiting }
+        guard sender == user else { return .sent }
+        return isRead ? .read : isDelivered ? .delivered : .sent
+    }
+
+    /// Returns the participants other than the sender who have read a message, with the times.
+    private func readers(of sent: ExactTime, by sender: String) -> [String: ExactTime?] {
+        let readers = marks.filter { $0.user != sender && ($0.read?.sent ?? .zero) >= sent }
+        return Dictionary(readers.map { ($0.user, $0.read?.at) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Returns the participants other than the sender who have received a message, with the times:
+    /// who has read it has received it.
+    private func receivers(of sent: ExactTime, by sender: String) -> [String: ExactTime?] {
+        let received = marks.filter { $0.user != sender && ($0.delivered?.sent ?? .zero) >= sent }
+        let times = received.map { ($0.user, $0.delivered?.at) }
+        return readers(of: sent, by: sender)
+            .merging(times, uniquingKeysWith: { read, delivered in delivered ?? read })
+    }
+
+    /// Returns a time of nodes as this device's clock shows it.
+    private func local(_ time: ExactTime) -> Date {
+        Date(ExactTime(milliseconds: time.milliseconds + deviceLead, counter: time.counter))
+    }
+}
+
+extension MessageRecord {
+    /// The time of the last change of any value.
+    var lastChange: ExactTime {
+        [text.time, pin.time, hidden.time].compactMap { $0 }.max() ?? .zero
+    }
+}
+
+extension ExactTime {
+    /// The time right after this one.
+    var next: ExactTime { ExactTime(bits: bits &+ 1) }
+}
