@@ -28,10 +28,9 @@ export class Client {
     #engine;
 
     /**
-     * Opens the chat client and restores the chats and pending changes stored on this device.
+     * Opens the chat client with the chats and pending changes stored on this device.
      *
-     * @param {import("./store/parts.js").Options} options
-     * @returns {Promise<Client>}
+     * @param {import("./store/parts.js").Options} options @returns {Promise<Client>}
      */
     static async open(options) {
         const client = new Client(await completeOptions(options));
@@ -60,10 +59,7 @@ export class Client {
         return this.#engine.nodes.current;
     }
 
-    /**
-     * Whether attached files are still being written to IndexedDB. Closing the page during such a
-     * write loses the files.
-     */
+    /** Whether files are still being written to IndexedDB; closing the page now loses them. */
     get isStoringFiles() {
         return this.#engine.outbox.isStoringFiles;
     }
@@ -145,11 +141,10 @@ export class Client {
     }
 
     /**
-     * Creates a conversation with the users who have the given e-mail addresses.
+     * Creates a conversation with the users who have the given e-mail addresses, at most 20.
      *
-     * @param {{title?: string, emails: string[]}} options at most 20 addresses
-     * @returns {Promise<string>} the conversation's id, once the cluster has created it; rejects
-     *     with 404 if no user has one of the addresses
+     * @param {{title?: string, emails: string[]}} options
+     * @returns {Promise<string>} the new id; rejects with 404 if no user has one of the addresses
      */
     async createConversation({ title = "", emails }) {
         const conversation = this.#engine.makeID();
@@ -167,11 +162,7 @@ export class Client {
         return this.#perform({ kind: "unarchive", conversation });
     }
 
-    /**
-     * Hides a chat in the user's own chat list until a new message arrives in the chat.
-     *
-     * @param {string} conversation
-     */
+    /** Hides a chat from the list until a new message arrives. @param {string} conversation */
     hide(conversation) {
         const { row, stretch } = this.#engine.persistence.confirmed.conversation(conversation);
         const through = stretch.at(-1)?.at ?? row?.lastAt ?? row?.createdAt ?? "";
@@ -183,11 +174,7 @@ export class Client {
         return this.#perform({ kind: "leave", conversation });
     }
 
-    /**
-     * Finds the loaded chats and messages that contain all the given words.
-     *
-     * @param {string} words
-     */
+    /** Finds the loaded chats and messages that contain all the words. @param {string} words */
     search(words) {
         return find(words, this.#engine.views);
     }
@@ -206,8 +193,7 @@ export class Client {
     }
 
     /**
-     * Returns the last message that the user has read in a conversation, as far as this device
-     * knows.
+     * Returns the last message that the user has read, as far as this device knows.
      *
      * @param {string} id
      * @returns {{id: string, at: string} | undefined} the message's id and time of sending
@@ -232,9 +218,7 @@ export class Client {
     /**
      * Sends a text message.
      *
-     * @param {string} conversation
-     * @param {string} text
-     * @returns {string} the id of the message
+     * @param {string} conversation @param {string} text @returns {string} the id of the message
      * @throws {import("./types.js").Failure} 400 for an empty text, 429 if too many operations are
      *     pending
      */
@@ -246,13 +230,11 @@ export class Client {
     }
 
     /**
-     * Sends a picture, a voice recording, or another file as a text message that contains the
-     * file's name.
+     * Sends a picture, a voice recording, or another file as a text message with the file's name.
      *
-     * @param {string} conversation
-     * @param {Blob} file at most 25 MiB
-     * @param {{type: "text" | "image" | "voice", text?: string, preview?: Blob}} options a preview has at
-     *   most 16 KiB
+     * @param {string} conversation @param {Blob} file at most 25 MiB
+     * @param {{type: "text" | "image" | "voice", text?: string, preview?: Blob}} options
+     *   a preview has at most 16 KiB
      * @returns {string} the id of the message
      */
     sendFile(conversation, file, { type, text = "", preview }) {
@@ -284,12 +266,7 @@ export class Client {
         return this.#perform({ kind: "delete", conversation, message });
     }
 
-    /**
-     * Restores a message that the user has deleted only for themselves.
-     *
-     * @param {string} conversation
-     * @param {string} message
-     */
+    /** Undoes `deleteForMe`. @param {string} conversation @param {string} message */
     restore(conversation, message) {
         return this.#perform({ kind: "restore", conversation, message });
     }
@@ -311,10 +288,7 @@ export class Client {
 
     // Section: the user's action items.
 
-    /**
-     * @returns {import("./types.js").Item[]} the items by due time; items without a due time are
-     *     last
-     */
+    /** @returns {import("./types.js").Item[]} by due time; items without a due time are last */
     items() {
         return this.#engine.views.items();
     }
@@ -376,8 +350,7 @@ export class Client {
     /**
      * Performs an action, unless a rule forbids it that can be judged here.
      *
-     * @param {Action} action
-     * @param {import("./types.js").Write[]} [files]
+     * @param {Action} action @param {import("./types.js").Write[]} [files]
      * @returns {Promise<void>} settles when the cluster has answered
      * @throws {import("./types.js").Failure}
      */

@@ -1,39 +1,22 @@
 /**
  * The public types of the chat client: the views that a page renders, and the interfaces (clock,
- * network, store, tabs) that an embedding program may implement.
- *
- * All values that the client returns are immutable snapshots. A change produces a new object.
+ * network, store, tabs) that an embedding program may implement. All values that the client returns
+ * are immutable snapshots.
  */
 
 /**
- * A message as the user sees it: the message as nodes have reported it, with the user's own changes
- * that nodes have not confirmed yet.
+ * A message as nodes have reported it, with the user's own changes that are not confirmed yet.
  *
- * Times are RFC 3339 in UTC, as nodes tell them with nine digits after the second.
- *
- * `state` is the delivery state of the user's own messages; for messages of others it is "sent". A
- * "waiting" message has not been accepted by the cluster yet, and its `at` is this device's time
- * until the cluster assigns a timestamp. A message that the cluster rejects is removed from the
- * view, and listeners receive a "refused" change with the reason.
+ * Times are RFC 3339 in UTC, as nodes tell them with nine digits after the second. `state` is
+ * "sent" for messages of others. A "waiting" message has not been accepted by the cluster yet, and
+ * its `at` is this device's time until the cluster assigns a timestamp.
  *
  * @typedef {{
- *   id: string,
- *   conversation: string,
- *   from: string,
- *   at: string,
- *   type: "text" | "image" | "voice" | "system" | "action",
- *   text: string,
- *   edited?: string,
- *   item?: string,
- *   blob?: string,
- *   preview?: string,
- *   pinnedBy?: string,
- *   pinnedAt?: string,
- *   deletedForEveryone?: boolean,
- *   deliveredTo: string[],
- *   readBy: string[],
- *   state: "waiting" | "sent" | "delivered" | "read",
- *   isMine: boolean,
+ *   id: string, conversation: string, from: string, at: string,
+ *   type: "text" | "image" | "voice" | "system" | "action", text: string, edited?: string,
+ *   item?: string, blob?: string, preview?: string, pinnedBy?: string, pinnedAt?: string,
+ *   deletedForEveryone?: boolean, deliveredTo: string[], readBy: string[],
+ *   state: "waiting" | "sent" | "delivered" | "read", isMine: boolean,
  * }} Message
  */
 
@@ -41,17 +24,9 @@
  * A conversation as an entry of the chat list.
  *
  * @typedef {{
- *   id: string,
- *   title: string,
- *   participants: string[],
- *   createdAt: string,
- *   last?: string,
- *   lastFrom?: string,
- *   lastAt?: string,
- *   lastText: string,
- *   unread: number,
- *   isArchived: boolean,
- *   isWaiting: boolean,
+ *   id: string, title: string, participants: string[], createdAt: string,
+ *   last?: string, lastFrom?: string, lastAt?: string, lastText: string,
+ *   unread: number, isArchived: boolean, isWaiting: boolean,
  * }} Chat
  */
 
@@ -59,14 +34,8 @@
  * An action item of the signed-in user.
  *
  * @typedef {{
- *   id: string,
- *   title: string,
- *   due?: string,
- *   priority?: "low" | "medium" | "high",
- *   chat?: string,
- *   message?: string,
- *   isDone: boolean,
- *   isWaiting: boolean,
+ *   id: string, title: string, due?: string, priority?: "low" | "medium" | "high",
+ *   chat?: string, message?: string, isDone: boolean, isWaiting: boolean,
  * }} Item
  */
 
@@ -83,23 +52,16 @@
 
 /**
  * A participant's read and delivery marks in a conversation: the last message that the participant
- * has read (its id and its time of sending, and the time of reading), and the last message that the
- * participant has received.
+ * has read (its id, its time of sending, and the time of reading), and the last one received.
  *
  * @typedef {{
- *   user: string,
- *   read?: string,
- *   readSent?: string,
- *   readAt?: string,
- *   delivered?: string,
- *   deliveredSent?: string,
- *   deliveredAt?: string,
+ *   user: string, read?: string, readSent?: string, readAt?: string,
+ *   delivered?: string, deliveredSent?: string, deliveredAt?: string,
  * }} Mark
  */
 
 /**
- * The record that a user joined or left a conversation. For a join, `by` is the user who invited
- * the participant; otherwise it is the participant who left.
+ * A user's join or leave; `by` is the user who invited the participant, or who left.
  *
  * @typedef {{kind: "joined" | "left", user: string, by: string, at: string}} MemberChange
  */
@@ -108,26 +70,19 @@
  * The data that a page renders for one conversation.
  *
  * @typedef {{
- *   chat: Chat | undefined,
- *   messages: Message[],
- *   pins: Message[],
- *   isLoaded: boolean,
- *   hasEarlier: boolean,
- *   typing: string[],
- *   marks: Mark[],
- *   changes: MemberChange[],
+ *   chat: Chat | undefined, messages: Message[], pins: Message[], isLoaded: boolean,
+ *   hasEarlier: boolean, typing: string[], marks: Mark[], changes: MemberChange[],
  * }} ConversationView
  */
 
 /**
  * A notification to the client's listeners that something has changed; equal notifications are sent
- * once per iteration of the event loop.
- *
- * "session" reports that the signed-in user changed; if the cluster ended the sign-in, "ended"
- * precedes "session" and gives the reason. "refused" reports that the cluster permanently rejected
- * an operation, whose effect has already been removed from the view. "notify" asks the page to
- * notify the user of a new message in a conversation that is not on screen; with `withdrawn`, it
- * asks the page to remove the notification of that message.
+ * once per iteration of the event loop. "session" reports that the signed-in user changed; if the
+ * cluster ended the sign-in, "ended" precedes "session" and gives the reason. "refused" reports
+ * that the cluster permanently rejected an operation, whose effect has already been removed from
+ * the view. "notify" asks the page to notify the user of a new message in a conversation that is
+ * not on screen; with `withdrawn`, "notify" asks the page to remove the notification of that
+ * message.
  *
  * @typedef {{kind: "connection" | "chats" | "items" | "profiles" | "session"}
  *   | {kind: "conversation" | "typing", conversation: string}
@@ -140,11 +95,9 @@
 
 /**
  * A change that the user made on this device, kept until a node has accepted or rejected it.
- *
- * Operations are ordered by `id`, compared as strings: the outbox sends the operations of one
- * `lane` (a conversation, "items" or "profile") in this order, one at a time. `at` is the time of
- * this device at which the user made the change. `stamp` is the identity and the time with which
- * every attempt is sent: `<device>.<number>.<time>`.
+ * Operations of one `lane` (a conversation, "items" or "profile") are sent in the order of `id`,
+ * compared as strings, one at a time. `at` is the time of this device at which the user made the
+ * change. `stamp` is the identity and the time of every attempt: `<device>.<number>.<time>`.
  *
  * @typedef {{id: string, lane: string, at: string, action: Action, stamp?: string}} Operation
  */
@@ -152,44 +105,38 @@
 /** @typedef {{conversation: string, message: string}} MessageID */
 
 /**
- * What the user can do, by kind of action; `through` is the time of the last message that the user
- * saw in a conversation that is hidden.
+ * The actions of the user, by kind; `through` is the time of the last message that the user saw in
+ * a conversation that is hidden.
  *
  * @typedef {{
  *   create: {conversation: string, title: string, emails: string[]},
  *   send: MessageID & {type: "text" | "image" | "voice", text: string, blob?: string,
  *     preview?: string},
  *   edit: MessageID & {text: string},
- *   delete: MessageID,
- *   retract: MessageID,
- *   restore: MessageID,
- *   pin: MessageID,
- *   unpin: MessageID,
- *   archive: {conversation: string},
- *   unarchive: {conversation: string},
- *   hide: {conversation: string, through: string},
- *   leave: {conversation: string},
+ *   delete: MessageID, retract: MessageID, restore: MessageID, pin: MessageID, unpin: MessageID,
+ *   archive: {conversation: string}, unarchive: {conversation: string},
+ *   hide: {conversation: string, through: string}, leave: {conversation: string},
  *   addItem: {item: string, title: string, due?: string, priority?: "low" | "medium" | "high",
  *     chat?: string, message?: string},
  *   editItem: {item: string, changes: ItemChanges},
- *   completeItem: {item: string, isDone: boolean},
- *   deleteItem: {item: string},
+ *   completeItem: {item: string, isDone: boolean}, deleteItem: {item: string},
  *   setProfile: {name?: string, photo?: string},
  * }} ActionFields
  */
 
-/** @typedef {{[K in keyof ActionFields]: {kind: K} & ActionFields[K]}[keyof ActionFields]} Action */
+/**
+ * @typedef {{[K in keyof ActionFields]: {kind: K} & ActionFields[K]}[keyof ActionFields]} Action
+ */
 
 /** @typedef {{title?: string, due?: string | null, priority?: string | null}} ItemChanges */
 
 /**
  * A clock in milliseconds since 1970; `setTimer` returns a function that cancels the timer.
  * `elapsed` counts the milliseconds since any moment, whatever becomes of the device's time; a
- * clock without it has a time that is never set.
+ * clock without `elapsed` has a time that is never set.
  *
  * @typedef {{
- *   now: () => number,
- *   elapsed?: () => number,
+ *   now: () => number, elapsed?: () => number,
  *   setTimer: (milliseconds: number, action: () => void) => () => void,
  * }} Clock
  */
@@ -198,11 +145,7 @@
  * A node's response to an HTTP request.
  *
  * @typedef {{
- *   status: number,
- *   body: unknown,
- *   blob?: Blob,
- *   retryAfterSeconds?: number,
- *   token?: string,
+ *   status: number, body: unknown, blob?: Blob, retryAfterSeconds?: number, token?: string,
  * }} Answer
  */
 
@@ -210,13 +153,8 @@
  * An HTTP request to a node; `body` is sent as JSON, `blob` (a file) as raw bytes.
  *
  * @typedef {{
- *   method: string,
- *   path: string,
- *   body?: unknown,
- *   blob?: Blob,
- *   wantsBlob?: boolean,
- *   accessToken?: string,
- *   token?: string,
+ *   method: string, path: string, body?: unknown, blob?: Blob, wantsBlob?: boolean,
+ *   accessToken?: string, token?: string,
  * }} Call
  */
 
@@ -228,16 +166,13 @@
 
 /**
  * @typedef {{
- *   onOpen: () => void,
- *   onText: (text: string) => void,
- *   onClose: (code: number) => void,
+ *   onOpen: () => void, onText: (text: string) => void, onClose: (code: number) => void,
  * }} SocketEvents
  */
 
 /**
- * The client's interface to the network, for HTTP requests and WebSockets.
- *
- * The promise of `fetch` rejects if no response arrives within `milliseconds`.
+ * The client's interface to the network, for HTTP requests and WebSockets. The promise of `fetch`
+ * rejects if no response arrives within `milliseconds`.
  *
  * @typedef {{
  *   fetch: (node: string, call: Call, milliseconds: number) => Promise<Answer>,
@@ -247,21 +182,15 @@
  * }} Transport
  */
 
-/**
- * A write to the device's key-value store; if `value` is undefined, the entry is removed.
- *
- * @typedef {{key: string, value: unknown}} Write
- */
+/** A write, or a removal if `value` is undefined. @typedef {{key: string, value: unknown}} Write */
 
 /**
  * A persistent key-value store on the device, ordered by key, such as the browser's IndexedDB.
- *
  * `write` applies all its changes atomically, and resolves when they are durable.
  *
  * @typedef {{
  *   read: (prefix: string) => Promise<[string, unknown][]>,
- *   write: (writes: Write[]) => Promise<void>,
- *   close: () => void,
+ *   write: (writes: Write[]) => Promise<void>, close: () => void,
  * }} Store
  */
 
@@ -271,25 +200,20 @@
  * `set` throws if the store is full.
  *
  * @typedef {{
- *   keys: () => Iterable<string>,
- *   get: (key: string) => string | undefined,
- *   set: (key: string, text: string) => void,
- *   delete: (key: string) => void,
+ *   keys: () => Iterable<string>, get: (key: string) => string | undefined,
+ *   set: (key: string, text: string) => void, delete: (key: string) => void,
  * }} SyncStore
  */
 
 /**
- * The interface by which the browser tabs of one origin coordinate: named locks, and messages to
- * all other tabs.
- *
+ * The coordination of the browser tabs of one origin: named locks, and messages to all other tabs.
  * A lock is held until the promise of its `action` settles or the tab is closed; `signal` cancels
  * the wait for the lock. `tryLock` does nothing if another tab holds the lock.
  *
  * @typedef {{
  *   lock: <T>(name: string, action: () => Promise<T>, signal?: AbortSignal) => Promise<T>,
  *   tryLock: (name: string, action: () => Promise<void>) => Promise<void>,
- *   post: (message: unknown) => void,
- *   onPost: (action: (message: unknown) => void) => void,
+ *   post: (message: unknown) => void, onPost: (action: (message: unknown) => void) => void,
  *   close: () => void,
  * }} Tabs
  */

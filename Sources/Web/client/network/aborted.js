@@ -1,9 +1,7 @@
 /**
- * Waits until `signal` is aborted. Code that runs under a browser lock awaits the returned promise
- * to hold the lock until the abort.
+ * Waits until a signal is aborted, so that code under a browser lock holds the lock until then.
  *
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
+ * @param {AbortSignal} signal @returns {Promise<void>}
  */
 export function aborted(signal) {
     return new Promise((resolve) => {

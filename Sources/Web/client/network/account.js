@@ -67,11 +67,7 @@ export class Account {
         });
     }
 
-    /**
-     * Blocks a user: messages that the blocked user sends from then on are not shown.
-     *
-     * @param {string} user
-     */
+    /** Blocks a user, whose later messages are not shown. @param {string} user */
     async block(user) {
         await this.#send("PUT", blockPath(user));
     }
@@ -87,9 +83,7 @@ export class Account {
         await this.#engine.loader.reload();
     }
 
-    /**
-     * @returns {Promise<string[]>} the ids of the users blocked by the signed-in user, at most 500
-     */
+    /** @returns {Promise<string[]>} the ids of the blocked users, at most 500 */
     async blocked() {
         const body = await this.#send("GET", "/v1/blocks");
         return body.blocks.map((/** @type {any} */ { other }) => other);
@@ -116,10 +110,7 @@ export class Account {
     }
 
     /**
-     * @param {string} method
-     * @param {string} path
-     * @param {unknown} body
-     * @param {string} email
+     * @param {string} method @param {string} path @param {unknown} body @param {string} email
      * @param {{accessToken: () => Promise<string>}} [signedIn]
      */
     async #accept(method, path, body, email, signedIn) {

@@ -24,19 +24,14 @@ export const browserSyncStore = {
     delete: (key) => localStorage.removeItem(key),
 };
 
-/**
- * The client's interface to the network, implemented with the browser's `fetch` and `WebSocket`.
- *
- * @type {Transport}
- */
+/** The client's network interface by the browser's `fetch` and `WebSocket`. @type {Transport} */
 export const browserTransport = {
     async fetch(node, call, milliseconds) {
         const response = await fetch(node + call.path, {
             method: call.method,
             headers: headers(call),
             body: call.blob ?? (call.body === undefined ? undefined : JSON.stringify(call.body)),
-            // The request headers carry the tokens, so no cookies are sent. The browser may cache
-            // only downloaded files.
+            // Headers carry the tokens, so no cookies are sent; only files may be cached.
             credentials: "omit",
             cache: call.wantsBlob ? "default" : "no-store",
             signal: AbortSignal.timeout(milliseconds),

@@ -13,16 +13,12 @@ const ANSWER_MILLISECONDS = 8_000;
 const FILE_MILLISECONDS = 120_000;
 /** The number of attempts per node of the cluster after which an HTTP request fails. */
 const ROUNDS = 2;
-/**
- * Milliseconds between the first and the second attempt to send an HTTP request; each further wait
- * is longer by the same time.
- */
+/** Milliseconds between the first two attempts; each further pause is longer by as much. */
 const PAUSE_MILLISECONDS = 150;
 
 /**
- * The sender of HTTP requests, which sends each request to one node after another until a node
- * answers. A node may execute a request whose response is lost, but the client can safely repeat
- * the request at another node, because all requests of the client are idempotent.
+ * The sender of HTTP requests to one node after another until a node answers. A request whose
+ * response is lost can be repeated at another node, because all requests are idempotent.
  */
 export class Calls {
     #nodes;
@@ -39,13 +35,10 @@ export class Calls {
     }
 
     /**
-     * Sends an HTTP request to one node after another until a node answers or all attempts failed.
+     * Sends a request until a node answers or all attempts have failed.
      *
-     * @param {Call} call
-     * @param {{accessToken: (refused?: string) => Promise<string>}} [session] provides the
-     *     request's access token
-     * @param {number} [triesMax]
-     * @returns {Promise<Answer>} a response with a status below 400
+     * @param {Call} call @param {{accessToken: (refused?: string) => Promise<string>}} [session]
+     * @param {number} [triesMax] @returns {Promise<Answer>} a response with a status below 400
      * @throws {import("../types.js").Failure} the node's error, or `noAnswer` if no node answered
      */
     async send(call, session, triesMax = this.#nodes.count * ROUNDS) {
@@ -77,11 +70,7 @@ export class Calls {
         throw last;
     }
 
-    /**
-     * @param {string} node
-     * @param {Call} call
-     * @returns {Promise<Answer | undefined>} undefined if the node did not answer
-     */
+    /** @param {string} node @param {Call} call @returns {Promise<Answer | undefined>} */
     async #attempt(node, call) {
         if (this.isCut) return undefined;
         const isFile = call.blob !== undefined || call.wantsBlob;

@@ -6,24 +6,18 @@ import { noAnswer } from "./failures.js";
 /** @typedef {{status: number, body: any}} SocketAnswer */
 
 /**
- * What a node says of an event stream: the token of the state at which it begins, how many
- * milliseconds after its sending a message can be edited, and the node's time.
+ * The start of an event stream: its token, the edit window in milliseconds, and the node's time.
  *
  * @typedef {{token: string, editWindow: number, now: string}} Watching
  */
 
-/**
- * Milliseconds between two checks of the WebSocket for timed-out requests and for a silent node.
- */
+/** Milliseconds between two checks for timed-out requests and for a silent node. */
 const LOOK_MILLISECONDS = 500;
 /** Seconds after which a node sends an event, if there was none. */
 const HEARTBEAT_SECONDS = 5;
 /** Milliseconds without a message from a node before the client connects to the next node. */
 const SILENCE_MILLISECONDS = 8_000;
-/**
- * The initial request timeout in milliseconds; it exceeds the 1 s for which a node may delay its
- * response until a write is replicated.
- */
+/** The initial request timeout in milliseconds; a node may delay a response 1 s for replication. */
 const PATIENCE_MILLISECONDS = 3_000;
 /** The longest request timeout in milliseconds; the timeout doubles when a request times out. */
 const PATIENCE_MILLISECONDS_MAX = 48_000;
@@ -32,10 +26,7 @@ const DIAL_MILLISECONDS = 900;
 const DIAL_MILLISECONDS_MAX = 15_000;
 /** The longest pause between two connection attempts, in milliseconds. */
 const PAUSE_MILLISECONDS_MAX = 5_000;
-/**
- * Milliseconds after which an open connection counts as stable. When a stable connection fails, the
- * count of consecutive failures restarts.
- */
+/** Milliseconds after which an open connection is stable: its failure counts as the first one. */
 const GOOD_MILLISECONDS = 3_000;
 /** The most requests in flight on a WebSocket; a node accepts at most 256. */
 const REQUESTS_MAX = 200;
@@ -43,11 +34,9 @@ const REQUESTS_MAX = 200;
 const TOKEN_OVER = 4401;
 
 /**
- * The client's WebSocket to one node, with failover to the next node.
- *
- * A browser does not report that the network below an open WebSocket is lost, and hides a node's
- * ping frames from the page. So the client asks for heartbeats, and drops the connection when the
- * node is silent, or when any request times out.
+ * The client's WebSocket to one node, with failover to the next node. Browsers do not report that
+ * the network below a WebSocket is lost, and hide ping frames from the page. So the client asks for
+ * heartbeats, and drops the connection when the node is silent, or when a request times out.
  */
 export class Connection {
     /** @type {import("../types.js").Connection} */
@@ -57,9 +46,7 @@ export class Connection {
     #socket;
     #node = "";
     #accessToken = "";
-    /**
-     * The number of the current WebSocket, by which callbacks of earlier WebSockets are ignored.
-     */
+    /** The number of the current WebSocket; callbacks of earlier WebSockets are ignored. */
     #generation = 0;
     #isStarted = false;
     #number = 0;
@@ -74,15 +61,9 @@ export class Connection {
 
     /**
      * @param {{
-     *   nodes: NodeList,
-     *   transport: Transport,
-     *   clock: Clock,
-     *   random: () => number,
-     *   accessToken: (refused?: string) => Promise<string>,
-     *   verify: () => Promise<unknown>,
-     *   since: () => string | undefined,
-     *   onStatus: () => void,
-     *   onEvent: (event: any) => void,
+     *   nodes: NodeList, transport: Transport, clock: Clock, random: () => number,
+     *   accessToken: (refused?: string) => Promise<string>, verify: () => Promise<unknown>,
+     *   since: () => string | undefined, onStatus: () => void, onEvent: (event: any) => void,
      *   onWatching: (watching: Watching, isResumed: boolean) => void,
      * }} parts `verify` sends an HTTP request, which renews an access token that nodes reject
      */
@@ -121,11 +102,7 @@ export class Connection {
     }
 
     /**
-     * Sends a request over the WebSocket.
-     *
-     * @param {string} method
-     * @param {string} path
-     * @param {unknown} [body]
+     * @param {string} method @param {string} path @param {unknown} [body]
      * @param {string} [operation] the identity and the time of a write
      * @returns {Promise<SocketAnswer>}
      * @throws {import("../types.js").Failure} if the client is offline, if too many requests are in
@@ -139,12 +116,10 @@ export class Connection {
     }
 
     /**
-     * Sends a request over the WebSocket without waiting for its response. The request is dropped
-     * while the client is offline or too many requests are in flight.
+     * Sends a request without waiting for its response. The request is dropped while the client is
+     * offline or too many requests are in flight.
      *
-     * @param {string} method
-     * @param {string} path
-     * @param {unknown} [body]
+     * @param {string} method @param {string} path @param {unknown} [body]
      */
     post(method, path, body) {
         if (this.isOnline && this.#requests.size < REQUESTS_MAX) this.#send(method, path, body);
@@ -224,9 +199,7 @@ export class Connection {
         if (generation === this.#generation && this.#isStarted) this.#dial();
     }
 
-    /**
-     * Closes the WebSocket if a request on it has timed out, or if the node has been silent.
-     */
+    /** Closes the WebSocket if a request on it has timed out, or if the node has been silent. */
     #look() {
         const now = this.#parts.clock.now();
         for (const { sentAt } of this.#requests.values()) {
@@ -240,12 +213,9 @@ export class Connection {
     }
 
     /**
-     * @param {string} method
-     * @param {string} path
-     * @param {unknown} [body]
+     * @param {string} method @param {string} path @param {unknown} [body]
      * @param {string} [operation]
-     * @returns {Promise<SocketAnswer | undefined>} undefined if the connection ends before the
-     *     response
+     * @returns {Promise<SocketAnswer | undefined>} undefined if the connection ends first
      */
     #send(method, path, body, operation) {
         const id = this.#number += 1;
@@ -255,10 +225,7 @@ export class Connection {
         });
     }
 
-    /**
-     * Closes the WebSocket and connects to the next node: at once after the first failure, with
-     * exponential backoff after further failures.
-     */
+    /** Connects to the next node: at once after one failure, then with exponential backoff. */
     #fail() {
         const now = this.#parts.clock.now();
         const wasGood = this.isOnline && now >= this.#onlineAt + GOOD_MILLISECONDS;

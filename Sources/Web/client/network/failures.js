@@ -1,8 +1,6 @@
 /** @typedef {import("../types.js").Failure} Failure */
 
-/**
- * The HTTP status codes of permanent failures: if the request is sent again, it fails the same way.
- */
+/** The HTTP status codes of permanent failures: a repeated request fails the same way. */
 const finalCodes = new Set([400, 403, 404, 405, 409, 413]);
 
 /** Seconds before a failed request is sent again if the response has no `Retry-After`. */
@@ -14,22 +12,12 @@ const RETRY_SECONDS_MAX = 60;
 /** The failure of a request that no node answered. */
 export const noAnswer = Object.freeze({ code: 0, message: "No node answers" });
 
-/**
- * Whether an HTTP status code is a permanent failure, so that a retry would fail the same way.
- *
- * @param {number} code
- */
+/** Whether a repeated request would fail the same way. @param {number} code */
 export function isFinal(code) {
     return finalCodes.has(code);
 }
 
-/**
- * Returns the status code and the error message of a node's response as a `Failure`.
- *
- * @param {number} status
- * @param {unknown} body
- * @returns {Failure}
- */
+/** Returns a response's error. @param {number} status @param {unknown} body @returns {Failure} */
 export function failure(status, body) {
     const error = /** @type {{error?: Failure} | undefined} */ (body)?.error;
     return { code: status, message: error?.message ?? `The node answered ${status}` };
@@ -41,10 +29,7 @@ export function asFailure(error) {
     return typeof code === "number" && typeof message === "string" ? { code, message } : noAnswer;
 }
 
-/**
- * @param {number | undefined} retryAfterSeconds the response's `Retry-After`
- * @returns {number} milliseconds to wait before the failed request is sent again
- */
+/** @param {number | undefined} retryAfterSeconds @returns {number} milliseconds to wait */
 export function pause(retryAfterSeconds) {
     return Math.min(retryAfterSeconds ?? RETRY_SECONDS, RETRY_SECONDS_MAX) * 1000;
 }

@@ -2,8 +2,8 @@
 const SLOW_MILLISECONDS = 5_000;
 
 /**
- * The time by the clocks of the nodes, as far as they have told it. An answer is the older the
- * longer it was under way, so the answer that shows the latest time counts.
+ * The time by the clocks of the nodes. An answer that was under way for long shows an old time, so
+ * the answer that shows the latest time counts.
  */
 export class NodeTime {
     #clock;
@@ -43,8 +43,8 @@ export class NodeTime {
 }
 
 /**
- * Returns a time in milliseconds since 1970; NaN if the text is none. The three digits of the
- * millisecond count: not every browser reads more of them.
+ * Returns a time in milliseconds since 1970; NaN if the text is none. Digits beyond the millisecond
+ * are removed, since not every browser reads them.
  *
  * @param {string} time a time in RFC 3339 in UTC
  */

@@ -9,7 +9,6 @@ export class NodeList {
         this.#nodes = nodes.map((node) => node.replace(/\/+$/, ""));
     }
 
-    /** The address of the node to which the client currently sends requests. */
     get current() {
         return this.#nodes[this.#index];
     }
@@ -19,8 +18,7 @@ export class NodeList {
     }
 
     /**
-     * Switches to the next node if the client still uses the node `failed`. If two requests fail at
-     * one node, only the first failure switches, because the client then uses another node.
+     * Switches to the next node, unless an earlier failure of the same node has already switched.
      *
      * @param {string} failed
      */

@@ -4,12 +4,10 @@ import { asFailure, noAnswer } from "./failures.js";
 /** @import { Clock, Store, Tabs } from "../types.js" */
 
 /**
- * The user's sign-in as this device stores it: the user, the tokens, and the expiry of the access
- * token.
- *
- * `renewal` is the idempotency id of the request that replaces the refresh token. The id is stored
- * before the request is sent, so that a retry after a crash or a lost response sends the same id;
- * nodes end the sign-in if a refresh token is used again with a different id.
+ * The user's sign-in as this device stores it. `renewal` is the idempotency id of the request that
+ * replaces the refresh token. The id is stored before the request is sent, so that a retry after a
+ * crash or a lost response sends the same id: nodes end the sign-in if a refresh token is used
+ * again with a different id.
  *
  * @typedef {{user: string, email: string, accessToken: string, refreshToken: string,
  *   expiresAt: number, renewal?: string}} SignIn
@@ -17,22 +15,15 @@ import { asFailure, noAnswer } from "./failures.js";
 
 const KEY = "session";
 /**
- * The key under which this device's key-value store holds the last access token that the device
- * received. The next sign-in sends this token, even if it has expired, so that nodes recognize the
- * device.
+ * The key of the last access token that this device received. The next sign-in sends the token,
+ * even if it has expired, so that nodes recognize the device.
  */
 const DEVICE_KEY = "device";
 const LOCK = "grapevine-renewal";
-/**
- * Milliseconds before its expiry at which an access token is renewed, so that the token does not
- * expire while a request is on its way.
- */
+/** Milliseconds before its expiry at which an access token is renewed, since requests take time. */
 const EARLY_MILLISECONDS = 30_000;
 
-/**
- * The access and refresh tokens of the signed-in user, shared by all browser tabs through this
- * device's key-value store.
- */
+/** The signed-in user's tokens, shared by all browser tabs through the key-value store. */
 export class Session {
     /** @type {SignIn | undefined} */
     #signIn;
@@ -42,11 +33,7 @@ export class Session {
 
     /**
      * @param {{
-     *   store: Store,
-     *   tabs: Tabs,
-     *   clock: Clock,
-     *   calls: Calls,
-     *   makeID: () => string,
+     *   store: Store, tabs: Tabs, clock: Clock, calls: Calls, makeID: () => string,
      *   onEnd: (reason: import("../types.js").Failure) => void,
      * }} parts
      */
@@ -67,12 +54,7 @@ export class Session {
         this.#signIn = await this.#read();
     }
 
-    /**
-     * Stores the tokens of a node's response to a sign-in or to a renewal of the tokens.
-     *
-     * @param {unknown} body
-     * @param {string} email
-     */
+    /** Stores the tokens of a sign-in or a renewal. @param {unknown} body @param {string} email */
     async accept(body, email) {
         const tokens = /** @type {{user: string, accessToken: string, refreshToken: string,
             expiresIn: number}} */
@@ -85,8 +67,7 @@ export class Session {
     }
 
     /**
-     * Returns an access token. If the stored token is about to expire or a node has rejected it,
-     * renews the token first.
+     * Returns an access token, renewed first if it is about to expire or a node has rejected it.
      *
      * @param {string} [refused] an access token that a node has rejected
      * @returns {Promise<string>}
@@ -102,12 +83,7 @@ export class Session {
         return signIn.accessToken;
     }
 
-    /**
-     * Returns the last access token that this device received, which has usually expired. The token
-     * identifies the device to nodes at the next sign-in.
-     *
-     * @returns {Promise<string | undefined>}
-     */
+    /** Returns the last access token, usually expired. @returns {Promise<string | undefined>} */
     async device() {
         const entry = (await this.#parts.store.read(DEVICE_KEY))
             .find(([key]) => key === DEVICE_KEY);
@@ -143,8 +119,7 @@ export class Session {
     }
 
     /**
-     * Renews the user's tokens in one tab at a time; other tabs read the new tokens from the local
-     * store.
+     * Renews the user's tokens in one tab at a time; other tabs read the new tokens from the store.
      *
      * @param {string | undefined} refused
      */
@@ -155,21 +130,14 @@ export class Session {
         });
     }
 
-    /**
-     * Returns an access token, renewing it if necessary. The caller must hold the lock that lets
-     * only one tab renew tokens.
-     *
-     * @param {string} [refused]
-     */
+    /** Returns an access token; the caller holds `LOCK`. @param {string} [refused] */
     async #accessTokenHere(refused) {
         if (!this.#isUsable(refused)) await this.#renewHere();
         if (!this.#signIn) throw { code: 401, message: "You are not signed in" };
         return this.#signIn.accessToken;
     }
 
-    /**
-     * Renews the user's tokens; the caller must hold the lock that lets only one tab renew them.
-     */
+    /** Renews the user's tokens; the caller holds `LOCK`. */
     async #renewHere() {
         const signIn = /** @type {SignIn} */ (this.#signIn);
         const id = signIn.renewal ?? this.#parts.makeID();

@@ -7,9 +7,9 @@ import { UNKNOWN_TIME } from "../state/message.js";
 /** @typedef {{method: string, path: string, body?: unknown}} Request */
 
 /**
- * What the client has to know of a kind of action: the request that performs it, and its
- * consequence. The consequence is laid over the view while the action is pending, and merged into
- * the confirmed state when a node has accepted the action; `at` is then the action's time at nodes.
+ * The request that performs a kind of action, and the consequence of the action. The consequence is
+ * laid over the view while the action is pending, and merged into the confirmed state when a node
+ * has accepted the action; `at` is then the action's time at nodes.
  *
  * @template {keyof ActionFields} K
  * @typedef {{
@@ -21,7 +21,6 @@ import { UNKNOWN_TIME } from "../state/message.js";
 /**
  * All kinds of actions. Their requests are idempotent, because the client assigns the ids of new
  * objects, and sends the other actions with a stamp.
- *
  * @type {{[K in keyof ActionFields]: Kind<K>}}
  */
 const kinds = {
@@ -161,12 +160,7 @@ const kinds = {
 /** The text shown in the chat list for a chat without messages. */
 export const NOTHING = "No messages yet";
 
-/**
- * Returns the HTTP request that performs an action of the user.
- *
- * @param {Action} action
- * @returns {Request}
- */
+/** Returns the request that performs an action. @param {Action} action @returns {Request} */
 export function requestOf(action) {
     return /** @type {Kind<any>} */ (kinds[action.kind]).request(action);
 }
@@ -174,9 +168,7 @@ export function requestOf(action) {
 /**
  * Returns what an action changes.
  *
- * @param {Action} action
- * @param {string} at the action's time, in RFC 3339
- * @param {string} user the user whose action it is
+ * @param {Action} action @param {string} at the action's time, in RFC 3339 @param {string} user
  * @returns {StateUpdate}
  */
 export function consequenceOf(action, at, user) {

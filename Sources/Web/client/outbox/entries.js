@@ -3,29 +3,20 @@
 
 /**
  * The end of an operation: accepted, with its time at nodes, or rejected. An `isQuiet` rejection is
- * not told, since that of another operation implies it.
+ * not told, since the rejection of another operation implies it.
  *
  * @typedef {{at: string} | {failure: Failure, isQuiet: boolean}} Outcome
  */
 
 /**
- * A pending operation of the user and its progress. Only an operation that `isStored` is sent. An
- * `isOwn` operation was made in this browser tab or in a closed one, so this tab notifies the user
- * if the cluster rejects it.
+ * A pending operation and its progress. Only an operation that `isStored` is sent. An `isOwn`
+ * operation was made in this tab or in a closed one, so this tab notifies the user of a rejection.
  *
- * @typedef {{
- *   operation: Operation,
- *   isStored: boolean,
- *   isUnderWay: boolean,
- *   isOwn: boolean,
- *   settled: PromiseWithResolvers<void>,
- * }} Entry
+ * @typedef {{operation: Operation, isStored: boolean, isUnderWay: boolean, isOwn: boolean,
+ *   settled: PromiseWithResolvers<void>}} Entry
  */
 
-/**
- * The most ids of finished operations that are remembered, to ignore messages that other tabs send
- * about these operations later.
- */
+/** The most ids of ended operations that are kept, to ignore late messages of other tabs. */
 const OVER_MAX = 1_000;
 
 /** The user's pending operations, ordered by id, and the outcomes of finished operations. */
@@ -40,11 +31,8 @@ export class Entries {
     version = 0;
 
     /**
-     * @param {{
-     *   clock: import("../types.js").Clock,
-     *   makeID: () => string,
-     *   onChange: (operation: Operation) => void,
-     * }} parts
+     * @param {{clock: import("../types.js").Clock, makeID: () => string,
+     *   onChange: (operation: Operation) => void}} parts
      */
     constructor(parts) {
         this.#parts = parts;
@@ -64,18 +52,13 @@ export class Entries {
         return this.#entries.get(id);
     }
 
-    /**
-     * Returns how an operation has ended; undefined if it has not, or is forgotten.
-     *
-     * @param {string} id
-     */
+    /** Returns how an operation has ended, if it has and is remembered. @param {string} id */
     outcome(id) {
         return this.#over.get(id);
     }
 
     /**
-     * @param {Operation} operation
-     * @param {{isStored?: boolean, isOwn: boolean}} options
+     * @param {Operation} operation @param {{isStored?: boolean, isOwn: boolean}} options
      * @returns {Entry}
      */
     insert(operation, { isStored = true, isOwn }) {
@@ -110,9 +93,7 @@ export class Entries {
         this.version += 1;
     }
 
-    /**
-     * Returns an id greater than those of all earlier operations, even if the clock was set back.
-     */
+    /** Returns an id greater than all earlier operations' ids, even if the clock was set back. */
     nextID() {
         const now = Math.max(this.#parts.clock.now(), Number(this.#lastID.slice(0, 15)) + 1);
         return `${String(Math.floor(now)).padStart(15, "0")}-${this.#parts.makeID().slice(0, 8)}`;

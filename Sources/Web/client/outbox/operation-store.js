@@ -17,10 +17,6 @@ export class OperationStore {
         this.#log = new WriteAheadLog(parts);
     }
 
-    /**
-     * Whether attached files are still being written to IndexedDB. Closing the page during such a
-     * write loses the files.
-     */
     get isStoringFiles() {
         return this.#storing > 0;
     }
@@ -31,11 +27,9 @@ export class OperationStore {
     }
 
     /**
-     * Stores an operation that the user made in this browser tab.
+     * Stores an operation that the user made in this tab, with its files, in one transaction.
      *
-     * @param {string} user
-     * @param {Operation} operation
-     * @param {Write[]} files files to store in the operation's transaction
+     * @param {string} user @param {Operation} operation @param {Write[]} files
      * @returns {Promise<void>} rejects if the local store is full
      */
     add(user, operation, files) {
@@ -46,11 +40,9 @@ export class OperationStore {
     }
 
     /**
-     * Stores an operation with its files in IndexedDB, without the write-ahead log, which can store
-     * only strings.
+     * Stores an operation with its files, without the write-ahead log, which holds only strings.
      *
-     * @param {Operation} operation
-     * @param {Write[]} files
+     * @param {Operation} operation @param {Write[]} files
      */
     async #addWithFiles(operation, files) {
         this.#storing += 1;
@@ -71,8 +63,7 @@ export class OperationStore {
      * Moves operations of closed tabs from the write-ahead log to the local store, and returns the
      * operations that other tabs may not know.
      *
-     * @param {string} user
-     * @returns {Promise<Operation[]>}
+     * @param {string} user @returns {Promise<Operation[]>}
      */
     takeIn(user) {
         return this.#log.takeIn(user, write);
@@ -100,8 +91,7 @@ export class OperationStore {
 /**
  * Returns the writes that remove an operation and its files from the local store.
  *
- * @param {Operation} operation
- * @returns {Write[]}
+ * @param {Operation} operation @returns {Write[]}
  */
 export function removals({ action, id }) {
     const files = action.kind === "send" ? [action.blob, action.preview] : [];

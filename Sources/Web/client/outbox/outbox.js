@@ -42,22 +42,12 @@ export class Outbox {
 
     /**
      * @param {{
-     *   store: Store,
-     *   syncStore: SyncStore,
-     *   tabs: Tabs,
-     *   clock: Clock,
-     *   makeID: () => string,
-     *   user: () => string | undefined,
-     *   isOnline: () => boolean,
-     *   nodeTime: NodeTime,
-     *   stamps: Stamps,
-     *   send: (operation: Operation) => Promise<SendAnswer>,
-     *   onChange: (operation: Operation) => void,
-     *   onAccepted: (consequence: StateUpdate) => void,
-     *   onRefused: (operation: Operation, failure: Failure) => void,
-     *   onUnavailable: () => void,
-     *   onOver: (writes: Write[]) => Promise<void>,
-     *   onSender: () => Promise<void>,
+     *   store: Store, syncStore: SyncStore, tabs: Tabs, clock: Clock, makeID: () => string,
+     *   user: () => string | undefined, isOnline: () => boolean, nodeTime: NodeTime,
+     *   stamps: Stamps, send: (operation: Operation) => Promise<SendAnswer>,
+     *   onChange: (operation: Operation) => void, onAccepted: (consequence: StateUpdate) => void,
+     *   onRefused: (operation: Operation, failure: Failure) => void, onUnavailable: () => void,
+     *   onOver: (writes: Write[]) => Promise<void>, onSender: () => Promise<void>,
      * }} parts `onOver` removes an operation from the local store and stores the confirmed data
      *   with its consequence in one transaction, so that a crash cannot separate the two writes
      */
@@ -84,7 +74,6 @@ export class Outbox {
         return this.#stored.isStoringFiles;
     }
 
-    /** A counter that increases whenever a pending operation is added, changed or removed. */
     get version() {
         return this.#entries.version;
     }
@@ -95,12 +84,9 @@ export class Outbox {
     }
 
     /**
-     * Reads the pending operations from the local store.
-     *
-     * The caller must read the stored chats and messages afterwards, not before. Another tab
-     * removes an operation and stores the data with its consequence in one transaction. If this
-     * transaction committed after a read of the data and before the read of the operations, this
-     * tab would see neither.
+     * Reads the pending operations. The caller reads the stored chats and messages afterwards, not
+     * before: another tab removes an operation and stores its consequence in one transaction, and a
+     * transaction that commits between two reads in the other order would hide both from this tab.
      */
     async restore() {
         await this.#stored.open(this.#parts.makeID());
@@ -108,8 +94,8 @@ export class Outbox {
     }
 
     /**
-     * Handles the messages of other tabs, and waits until this browser tab becomes the only one that
-     * sends the user's pending operations. The caller has restored the chats and messages.
+     * Handles the messages of other tabs, and waits until this tab becomes the only one that sends
+     * the user's pending operations. The caller has restored the chats and messages.
      */
     open() {
         const held = this.#held ?? [];
@@ -121,8 +107,7 @@ export class Outbox {
     /**
      * Adds an operation of the user and shows its effect in the view at once.
      *
-     * @param {Action} action
-     * @param {Write[]} [files] the files to store in the operation's transaction
+     * @param {Action} action @param {Write[]} [files] stored in the operation's transaction
      * @returns {Promise<void>} settles when the cluster has answered
      * @throws {Failure} 401 without a signed-in user, 429 if too many operations are pending
      */
@@ -145,11 +130,7 @@ export class Outbox {
         this.#sender.pump();
     }
 
-    /**
-     * Handles a message in which another tab reports that an operation was stored, or has ended.
-     *
-     * @param {any} message
-     */
+    /** Handles a tab's message that an operation was stored or has ended. @param {any} message */
     onPost(message) {
         if (this.#held) {
             // The state to which the message belongs is not restored yet.
@@ -164,10 +145,7 @@ export class Outbox {
         }
     }
 
-    /**
-     * Stops sending operations and releases this tab's locks, so that another tab, or the next
-     * start of the page, sends the remaining operations.
-     */
+    /** Stops sending and releases the locks, so that another tab or the next start continues. */
     close() {
         this.#sender.close();
         this.#stopWatching();
@@ -197,7 +175,7 @@ export class Outbox {
         }
     }
 
-    /** Takes in what closed tabs leave, and removes stored operations that have ended, every 5 s. */
+    /** Takes in what closed tabs leave, and removes ended operations from the store, every 5 s. */
     async #watch() {
         this.#stopWatching = this.#parts.clock.setTimer(LOOK_MILLISECONDS, () => {
             this.#watch();
@@ -284,10 +262,10 @@ export class Outbox {
     }
 
     /**
-     * Has an operation begin anew that no node executes any more, or none before its time has come.
+     * Takes the stamp of an operation that no node executes any more, or none before its time has
+     * come: the operation gets another one when it is sent again.
      *
-     * @param {Entry} entry
-     * @param {{reason?: string, now?: string}} error
+     * @param {Entry} entry @param {{reason?: string, now?: string}} error
      */
     #onUntimely(entry, { now, reason }) {
         const { nodeTime, stamps } = this.#parts;
@@ -300,11 +278,10 @@ export class Outbox {
     }
 
     /**
-     * Ends an operation that was rejected. If it would have created a message or a conversation,
-     * the other pending operations on that object end, too, without notifying listeners.
+     * Ends a rejected operation and, without a notice, the pending operations on the message or the
+     * conversation that it would have created.
      *
-     * @param {Entry} entry
-     * @param {Failure} failure
+     * @param {Entry} entry @param {Failure} failure
      */
     #refuse(entry, failure) {
         const { action } = entry.operation;
@@ -320,11 +297,10 @@ export class Outbox {
     }
 
     /**
-     * Ends an operation in all tabs. They are told at once, and again when the end is stored: a tab
-     * may have read the operation from the store in between.
+     * Ends an operation in all tabs, which are told at once, and again when the end is stored: a
+     * tab may have read the operation from the store in between.
      *
-     * @param {Entry} entry
-     * @param {Outcome} outcome
+     * @param {Entry} entry @param {Outcome} outcome
      */
     #settle(entry, outcome) {
         const { operation } = entry;
@@ -336,8 +312,7 @@ export class Outbox {
     /**
      * Removes an operation that has ended from the local store.
      *
-     * @param {Operation} operation
-     * @param {Outcome} outcome
+     * @param {Operation} operation @param {Outcome} outcome
      */
     async #forget(operation, outcome) {
         await this.#parts.onOver(removals(operation));

@@ -1,9 +1,6 @@
 import { noAnswer } from "../network/failures.js";
 
-/**
- * The errors that the client reports without sending a request, mostly with the status codes and
- * messages that nodes use.
- */
+/** The errors reported without a request, mostly with the codes and messages of nodes. */
 export const refusals = {
     notSignedIn: { code: 401, message: "User not authenticated" },
     noMessage: { code: 404, message: "Message not found" },
@@ -19,8 +16,7 @@ export const refusals = {
 };
 
 /**
- * Returns the error with which nodes would reject an action of the user, as far as this device can
- * judge; undefined if it cannot.
+ * Returns the error with which nodes would reject an action, as far as this device can judge.
  *
  * @param {import("../types.js").Action} action
  * @param {import("../types.js").Message} [message] the message of the action, if the user sees it

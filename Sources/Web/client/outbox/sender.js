@@ -14,34 +14,22 @@ const LANES_MAX = 16;
 const REPEAT_MILLISECONDS = 100;
 
 /**
- * The sender of the user's pending operations, active in one browser tab at a time. It sends the
- * operations of each lane (a conversation, the action items or the profile) in order, one at a
- * time.
+ * The sender of the user's pending operations, active in one browser tab at a time. The operations
+ * of a lane (a conversation, the action items or the profile) are sent in order, one at a time.
  */
 export class Sender {
-    /** Whether this browser tab is the one that currently sends the user's pending operations. */
     isActive = false;
     #parts;
     #closing = new AbortController();
-    /**
-     * For each lane (such as a conversation) whose last operation failed temporarily, the time of
-     * the next attempt.
-     * @type {Map<string, number>}
-     */
+    /** The next attempt's time, by lane that failed temporarily. @type {Map<string, number>} */
     #pauses = new Map();
 
     /**
      * @param {{
-     *   entries: Entries,
-     *   clock: Clock,
-     *   tabs: Tabs,
-     *   isOnline: () => boolean,
-     *   send: (operation: Operation) => Promise<SendAnswer>,
-     *   onTurn: () => Promise<void>,
-     *   onActive: () => void,
-     *   stamp: (entry: Entry) => Promise<void>,
-     *   onAnswer: (entry: Entry, answer: SendAnswer) => void,
-     *   onUnavailable: () => void,
+     *   entries: Entries, clock: Clock, tabs: Tabs, isOnline: () => boolean,
+     *   send: (operation: Operation) => Promise<SendAnswer>, onTurn: () => Promise<void>,
+     *   onActive: () => void, stamp: (entry: Entry) => Promise<void>,
+     *   onAnswer: (entry: Entry, answer: SendAnswer) => void, onUnavailable: () => void,
      * }} parts `onTurn` reads the stored operations before this tab begins to send, and `stamp`
      *   gives an operation its identity and time before it is first sent
      */
@@ -61,10 +49,7 @@ export class Sender {
         this.#closing.abort();
     }
 
-    /**
-     * Sends the first operation of each lane (such as a chat), unless the operation is in flight or
-     * the lane is paused after a temporary failure.
-     */
+    /** Sends each lane's first operation that is neither in flight nor paused after a failure. */
     pump() {
         const { clock, entries, isOnline } = this.#parts;
         if (!this.isActive || !isOnline()) return;
@@ -85,12 +70,10 @@ export class Sender {
     }
 
     /**
-     * Sends the first operation of a lane again after a pause, because a node rejected the
-     * operation temporarily or did not answer. A lane is the queue of the user's pending operations
-     * on one conversation, on the action items or on the profile.
+     * Sends a lane's first operation again after a pause, because a node rejected the operation
+     * temporarily or did not answer.
      *
-     * @param {string} lane
-     * @param {SendAnswer} answer
+     * @param {string} lane @param {SendAnswer} answer
      */
     postpone(lane, answer) {
         const { clock } = this.#parts;

@@ -12,10 +12,8 @@ const ofTimes = /^(at|edited|sent|[a-z]+(At|Changed|Sent))$/;
 
 /**
  * The identities and times that this device gives to the user's operations, so that an operation
- * which a node executes twice or late changes nothing that is later.
- *
- * An operation gets its stamp before it is first sent, and keeps it. Only the browser tab that
- * sends the operations gives stamps.
+ * which a node executes twice or late changes nothing that is later. An operation gets its stamp
+ * before it is first sent, and keeps it. Only the tab that sends the operations gives stamps.
  */
 export class Stamps {
     #store;
@@ -47,9 +45,9 @@ export class Stamps {
     }
 
     /**
-     * Whether an operation's time is so far ahead that every node whose clock is right refuses it,
-     * for instance because it was taken from a node whose clock was wrong. The times of this device
-     * then begin anew.
+     * Whether an operation's time is so far ahead that every node with a right clock refuses it,
+     * for instance because an earlier node's clock was wrong. The times of this device then begin
+     * anew.
      *
      * @param {Operation} operation
      */
@@ -77,8 +75,7 @@ export class Stamps {
      * Returns an operation with its stamp, and the write that keeps its number: no number is given
      * twice, and none is given again from a restored copy of the store.
      *
-     * @param {Operation} operation
-     * @returns {[Operation, Write]}
+     * @param {Operation} operation @returns {[Operation, Write]}
      */
     next(operation) {
         const { now } = this.#nodeTime;
@@ -111,11 +108,7 @@ export function isStamped({ action }) {
     return action.kind !== "send" && action.kind !== "create";
 }
 
-/**
- * Returns the time in an operation's stamp, with nine digits after the second.
- *
- * @param {Operation} operation
- */
+/** Returns a stamp's time, with nine digits after the second. @param {Operation} operation */
 export function timeOf({ stamp }) {
     return stamp?.slice(-30);
 }

@@ -7,19 +7,16 @@ const PREFIX = "grapevine-log/";
 const LOCK = "grapevine-log-";
 /** The prefix of the IndexedDB keys under which each tab's last stored operation id is recorded. */
 const STORED = "stored/";
-/**
- * The most UTF-16 code units in a tab's write-ahead log; `localStorage` allows about five million.
- */
+/** The most UTF-16 code units in a tab's log; `localStorage` allows about five million. */
 const LETTERS_MAX = 1_000_000;
 /** The most tabs for which the id of the last stored operation is kept. */
 const TABS_MAX = 100;
 
 /**
  * A write-ahead log of the user's operations that are being stored in IndexedDB, so that closing
- * the page does not lose the operations.
- *
- * IndexedDB completes a write some 10 ms after it is started, and browsers do not wait for it when
- * they close a page. The log is in `localStorage`, which is written synchronously.
+ * the page does not lose the operations. IndexedDB completes a write some 10 ms after it is
+ * started, and browsers do not wait for it when they close a page. The log is in `localStorage`,
+ * which is written synchronously.
  *
  * The invariant: an operation that was shown to the user is in the log, in the store (IndexedDB),
  * or finished; it enters the store exactly once, and is sent only from the store.
@@ -29,9 +26,8 @@ const TABS_MAX = 100;
  *   transactions keep their order. After the transaction, the operation is removed from the log.
  * - Another tab stores the operations that a closed tab left in the log and whose ids are greater
  *   than the closed tab's mark, in one transaction with the new mark. An operation up to the mark
- *   was already stored: the tab was closed between the transaction and the removal from the log, or
- *   a machine failure undid the removal, since `localStorage` is not synced to disk. Such an
- *   operation is still in the store, or was sent and is finished.
+ *   was stored, and is still in the store or finished: the tab was closed before the removal from
+ *   the log, or a machine failure undid the removal, since `localStorage` is not synced to disk.
  * - A tab holds a lock while it is open. No other tab touches the log of an open tab, and only one
  *   tab at a time recovers the log of a closed one.
  *
@@ -50,11 +46,8 @@ export class WriteAheadLog {
     #closing = new AbortController();
 
     /**
-     * @param {{
-     *   syncStore: import("../types.js").SyncStore,
-     *   store: import("../types.js").Store,
-     *   tabs: import("../types.js").Tabs,
-     * }} parts
+     * @param {{syncStore: import("../types.js").SyncStore, store: import("../types.js").Store,
+     *   tabs: import("../types.js").Tabs}} parts
      */
     constructor({ store, syncStore, tabs }) {
         this.#entries = syncStore;
@@ -82,11 +75,9 @@ export class WriteAheadLog {
     }
 
     /**
-     * Writes an operation to the write-ahead log.
+     * Writes an operation to the log; returns the writes to add to the operation's transaction.
      *
-     * @param {string} user
-     * @param {Operation} operation
-     * @returns {Write[]} the writes to store in the operation's transaction
+     * @param {string} user @param {Operation} operation @returns {Write[]}
      */
     add(user, operation) {
         if (this.#tab === undefined) return [];
@@ -104,12 +95,7 @@ export class WriteAheadLog {
         return [{ key: STORED + this.#tab, value: operation.id }];
     }
 
-    /**
-     * Removes an operation of this tab from the write-ahead log, once IndexedDB has stored it or
-     * failed to store it.
-     *
-     * @param {string} id
-     */
+    /** Removes an operation, once IndexedDB has stored it or failed to. @param {string} id */
     remove(id) {
         if (this.#tab === undefined || !this.#letters.delete(id)) return;
         this.#entries.delete(key(this.#tab, id));
@@ -184,12 +170,9 @@ function key(tab, id) {
 }
 
 /**
- * Returns the operation in an entry of the write-ahead log; undefined if the entry belongs to
- * another user or is malformed.
+ * Returns the operation of a log entry; undefined if it is another user's or malformed.
  *
- * @param {string | undefined} text
- * @param {string} user
- * @returns {Operation | undefined}
+ * @param {string | undefined} text @param {string} user @returns {Operation | undefined}
  */
 function parsed(text, user) {
     try {

@@ -22,17 +22,12 @@ import { joinFields } from "./fields.js";
 
 /** @typedef {Update | {item: StoredItem} | {profile: StoredProfile}} StateUpdate */
 
-/**
- * The most deleted action items that are remembered, so that a response from before a deletion does
- * not add the item again.
- */
+/** The most deleted items that are remembered, so that old responses do not add them again. */
 const DELETED_ITEMS_MAX = 1_000;
 
 /**
- * The user's chats, messages, action items and profiles as events and answers of nodes report them,
- * with the user's own changes that a node has accepted.
- *
- * The state is a join: it is the same in whatever order its parts are merged, and how often.
+ * The user's chats, messages, action items and profiles as nodes report them, with the user's own
+ * accepted changes. The state is a join: the order and the repetition of merges make no difference.
  */
 export class ConfirmedState {
     /** @type {Map<string, ConversationState>} */
@@ -46,8 +41,8 @@ export class ConfirmedState {
     /** Whether the lists of chats and action items have been loaded completely. */
     isLoaded = false;
     /**
-     * How often the user has hidden or left a conversation. An answer that was asked for before
-     * does not say what is hidden now, and is not merged.
+     * How often the user has hidden or left a chat. An answer to an earlier request does not say
+     * what is hidden now, and is not merged.
      */
     epoch = 0;
     /** Ids of conversations whose row of the chat list is to be read again. @type {Set<string>} */
@@ -71,12 +66,7 @@ export class ConfirmedState {
         return conversation;
     }
 
-    /**
-     * Applies an event from the cluster.
-     *
-     * @param {any} event
-     * @returns {{isNew: boolean}} whether the event added a new message
-     */
+    /** @param {any} event @returns {{isNew: boolean}} whether the event added a new message */
     apply(event) {
         if (event.token) this.token = event.token;
         const update = updateOf(event, this.user);
@@ -96,12 +86,7 @@ export class ConfirmedState {
         return told;
     }
 
-    /**
-     * Merges what an event, an answer or an accepted action of the user tells.
-     *
-     * @param {StateUpdate} update
-     * @returns {{isNew: boolean}} whether a message is new
-     */
+    /** @param {StateUpdate} update @returns {{isNew: boolean}} whether a message is new */
     merge(update) {
         if ("item" in update) this.#mergeItem(update.item);
         else if ("profile" in update) this.#mergeProfile(update.profile);
@@ -131,7 +116,7 @@ export class ConfirmedState {
         return conversation;
     }
 
-    /** Ends the wait for the event of an accepted action. @param {ConversationState} conversation */
+    /** Ends the wait for an accepted action's event. @param {ConversationState} conversation */
     awaitNoLonger(conversation) {
         conversation.awaited = undefined;
         this.staleRows.add(conversation.id);
@@ -161,22 +146,20 @@ export class ConfirmedState {
     }
 
     /**
-     * Whether an event is about an unknown message that is earlier than the user's last hiding of
-     * the conversation. The message is visible only if the node that hid the conversation lacked
-     * it, so the history is read again.
+     * Whether an event is about an unknown message from before the last hiding of the conversation:
+     * the message is visible only if the node that hid the conversation lacked it, so history is
+     * read again.
      *
-     * @param {ConversationState} conversation
-     * @param {Update} update
+     * @param {ConversationState} conversation @param {Update} update
      */
     #isFromBeforeClearing({ clearedAt, messages }, { message }) {
         return message !== undefined && message.at <= clearedAt && !messages.has(message.id);
     }
 
     /**
-     * Notes what an event tells only in part, so that it is read again.
+     * Notes what an event tells only in part, so that the rest is read again.
      *
-     * @param {ConversationState} conversation
-     * @param {any} event
+     * @param {ConversationState} conversation @param {any} event
      */
     #noteStale(conversation, event) {
         const { id, row } = conversation;

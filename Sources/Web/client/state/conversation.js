@@ -8,29 +8,19 @@ import { compare, join, later, storedMessage } from "./message.js";
 /**
  * A row of the chat list as nodes report it.
  *
- * @typedef {{
- *   id: string, title: string, participants: string[], createdAt: string, last?: string,
+ * @typedef {{id: string, title: string, participants: string[], createdAt: string, last?: string,
  *   lastFrom?: string, lastAt?: string, lastText: string, unread: number,
- *   participantCount?: number,
- * }} ChatRow
+ *   participantCount?: number}} ChatRow
  */
 
 /**
  * A part of a conversation with the times of its values, as an event, an answer or an accepted
- * action tells it. `clearedAt` is the time at which the user hid the conversation or, with
- * `hasLeft`, left it.
+ * action tells it. `clearedAt` is the time when the user hid or, with `hasLeft`, left the
+ * conversation.
  *
- * @typedef {{
- *   conversation: string,
- *   message?: StoredMessage,
- *   mark?: Mark,
- *   change?: MemberChange,
- *   row?: ChatRow,
- *   archivedAt?: string,
- *   unarchivedAt?: string,
- *   clearedAt?: string,
- *   hasLeft?: boolean,
- * }} Update
+ * @typedef {{conversation: string, message?: StoredMessage, mark?: Mark, change?: MemberChange,
+ *   row?: ChatRow, archivedAt?: string, unarchivedAt?: string, clearedAt?: string,
+ *   hasLeft?: boolean}} Update
  */
 
 /** The most joins and leaves kept per conversation; a node keeps as many. */
@@ -41,9 +31,8 @@ export const MESSAGES_KEPT_MAX = 500;
 const NONE = [];
 
 /**
- * One conversation as nodes have reported it: messages, marks, and the row in the chat list.
- *
- * Parts may be merged in any order, and twice: each value has the time of its last change.
+ * The messages, marks and chat list row of one conversation as nodes have reported them. Parts may
+ * be merged in any order, and twice: each value has the time of its last change.
  */
 export class ConversationState {
     /** @type {Map<string, StoredMessage>} */
@@ -110,10 +99,7 @@ export class ConversationState {
         return this.#sorted.list;
     }
 
-    /**
-     * The conversation without its messages, for the local store: after a change of the
-     * conversation another object.
-     */
+    /** The conversation without its messages, for the store: another object after a change. */
     get record() {
         if (this.#record?.version !== this.version) {
             const { archivedAt, changes, clearedAt, completeFrom, row, unarchivedAt } = this;
@@ -131,12 +117,7 @@ export class ConversationState {
         this.version += 1;
     }
 
-    /**
-     * Merges a part of the conversation.
-     *
-     * @param {Update} update
-     * @returns {boolean} whether a message is new
-     */
+    /** @param {Update} update @returns {boolean} whether a message is new */
     merge({ archivedAt, change, clearedAt, hasLeft, mark, message, row, unarchivedAt }) {
         this.version += 1;
         this.archivedAt = later(this.archivedAt, archivedAt);
@@ -148,12 +129,7 @@ export class ConversationState {
         return message !== undefined && this.#mergeMessage(message);
     }
 
-    /**
-     * Merges the messages of an answer.
-     *
-     * @param {any[]} list
-     * @param {boolean} isSure whether the answer includes all that events have told
-     */
+    /** @param {any[]} list @param {boolean} isSure whether the list has all that events told */
     mergeAnswer(list, isSure) {
         const isUnsure = !isSure || undefined;
         for (const fields of list) this.#mergeMessage({ ...storedMessage(fields), isUnsure });
@@ -162,11 +138,10 @@ export class ConversationState {
 
     /**
      * Removes the messages that only older answers had, after a sure answer was merged with all
-     * messages from `first` on. The sure answer lacks them: they have been deleted. If there are
-     * such messages before `first`, the loaded range begins with `first`.
+     * messages from `first` on: the messages have been deleted. If there are such messages before
+     * `first`, the loaded range begins with `first`.
      *
-     * @param {string} first the time of sending of the answer's first message; empty if the answer
-     *     has all messages
+     * @param {string} first the first message's time; empty if the answer has all messages
      */
     dropUnsure(first) {
         for (const { at, id, isUnsure } of [...this.messages.values()]) {
@@ -206,12 +181,10 @@ export class ConversationState {
     }
 
     /**
-     * Merges a node's list of joins and leaves, the latest first. Known joins and leaves that the
-     * list lacks are kept if they are later than the list's latest entry, or if the list may be
-     * stale.
+     * Merges a node's joins and leaves, the latest first. Known ones that the list lacks are kept
+     * if they are later than the list's latest entry, or if the list may be stale.
      *
-     * @param {MemberChange[]} answer
-     * @param {boolean} isSure
+     * @param {MemberChange[]} answer @param {boolean} isSure
      */
     takeChanges(answer, isSure) {
         const newest = answer[0]?.at ?? this.row?.createdAt ?? "";
@@ -246,12 +219,7 @@ export class ConversationState {
         });
     }
 
-    /**
-     * Removes all messages from before the time at which the user hid or left the conversation.
-     *
-     * @param {string} at
-     * @param {boolean} hasLeft
-     */
+    /** Removes what precedes a hiding or leaving. @param {string} at @param {boolean} hasLeft */
     #clear(at, hasLeft) {
         if (at <= this.clearedAt) return;
         this.clearedAt = at;

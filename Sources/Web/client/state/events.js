@@ -4,12 +4,9 @@ import { storedMessage } from "./message.js";
 /** @typedef {import("./conversation.js").Update} Update */
 
 /**
- * Returns what an event of the cluster tells of the user's conversations, action items and
- * profiles; undefined if it tells nothing of them.
+ * Returns what an event tells of conversations, action items and profiles, if it tells anything.
  *
- * @param {any} event an event with exact times
- * @param {string} user
- * @returns {StateUpdate | undefined}
+ * @param {any} event with exact times @param {string} user @returns {StateUpdate | undefined}
  */
 export function updateOf(event, user) {
     if (event.kind === "action") return { item: event };
@@ -58,22 +55,12 @@ function partOf(event, user) {
     }
 }
 
-/**
- * Returns the action item of an answer or an event, without the event's own members.
- *
- * @param {any} fields
- * @returns {import("./confirmed.js").StoredItem}
- */
+/** @param {any} fields @returns {import("./confirmed.js").StoredItem} without event members */
 export function itemOf({ kind: _kind, by: _by, at: _at, token: _token, ...item }) {
     return item;
 }
 
-/**
- * Returns the profile of an answer or an event, without the event's own members.
- *
- * @param {any} fields
- * @returns {import("./confirmed.js").StoredProfile}
- */
+/** @param {any} fields @returns {import("./confirmed.js").StoredProfile} without event members */
 export function profileOf({ user, name, email, photo, nameChanged, emailChanged, photoChanged }) {
     return { user, name, email, photo, nameChanged, emailChanged, photoChanged };
 }

@@ -1,12 +1,8 @@
 /**
- * Joins two versions of an object: of each named field, the value with the later time of change
- * holds, which the member `<field>Changed` has.
+ * Joins two versions of an object: each field has the value with the later time `<field>Changed`.
  *
  * @template {Record<string, any>} T
- * @param {T} a
- * @param {T} b
- * @param {string[]} names
- * @returns {T}
+ * @param {T} a @param {T} b @param {string[]} names @returns {T}
  */
 export function joinFields(a, b, names) {
     const joined = /** @type {Record<string, any>} */ ({ ...a, ...b });
@@ -19,12 +15,7 @@ export function joinFields(a, b, names) {
     return /** @type {T} */ (joined);
 }
 
-/**
- * Whether two objects have the same members.
- *
- * @param {Record<string, any>} a
- * @param {Record<string, any>} b
- */
+/** @param {Record<string, any>} a @param {Record<string, any>} b */
 export function isSame(a, b) {
     return Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);
 }

@@ -2,12 +2,11 @@
 export const UNKNOWN_TIME = "9";
 
 /**
- * What nodes have told of a message: the values, each with the time of its last change.
- *
- * Times are RFC 3339 with nine digits after the second, so that later times are greater strings.
- * `at` is the time of sending, `edited` that of the text. A message without `from` is known only in
- * part, for instance by its pin. An `isUnsure` message is known only from answers that may be older
- * than the event stream: it may have been deleted without an event that tells of it.
+ * The values of a message as nodes have told them, each with the time of its last change. Times are
+ * RFC 3339 with nine digits after the second, so that later times are greater strings. `at` is the
+ * time of sending, `edited` that of the text. A message without `from` is known only in part, for
+ * instance by its pin. An `isUnsure` message is known only from answers that may be older than the
+ * event stream: it may have been deleted without an event that tells of it.
  *
  * @typedef {{
  *   id: string, at: string, from?: string,
@@ -21,20 +20,14 @@ export const UNKNOWN_TIME = "9";
 /**
  * Compares messages in conversation order: by the time of sending, then by id.
  *
- * @param {{at: string, id: string}} a
- * @param {{at: string, id: string}} b
+ * @param {{at: string, id: string}} a @param {{at: string, id: string}} b
  */
 export function compare(a, b) {
     if (a.at !== b.at) return a.at < b.at ? -1 : 1;
     return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-/**
- * Returns the message of an answer, or of an event with the whole message.
- *
- * @param {any} fields
- * @returns {StoredMessage}
- */
+/** Returns an answer's or event's message. @param {any} fields @returns {StoredMessage} */
 export function storedMessage(fields) {
     const { id, from, type, text = "", edited, item, blob, preview } = fields;
     const { pinnedBy, pinnedAt, unpinnedAt, hiddenAt, restoredAt, deletedAt } = fields;
@@ -45,12 +38,10 @@ export function storedMessage(fields) {
 }
 
 /**
- * Joins two versions of a message: of two values, the one with the later time holds, and a deletion
- * for everyone holds against all else. The order of the two, and a repetition, make no difference.
+ * Joins two versions of a message, in any order: the value with the later time holds, and a
+ * deletion for everyone holds against all else.
  *
- * @param {StoredMessage} a
- * @param {StoredMessage} b
- * @returns {StoredMessage}
+ * @param {StoredMessage} a @param {StoredMessage} b @returns {StoredMessage}
  */
 export function join(a, b) {
     const whole = a.from === undefined ? b : a;
@@ -84,11 +75,9 @@ export function isPinned({ deletedAt, pinnedAt, unpinnedAt = "" }) {
 }
 
 /**
- * Whether a user sees nothing of a message, because the user has deleted it. Of the user's own
- * message, no notice is left after its deletion for everyone.
+ * Whether a user sees nothing of a message: hidden by the user, or own and deleted for everyone.
  *
- * @param {StoredMessage} message
- * @param {string} user
+ * @param {StoredMessage} message @param {string} user
  */
 export function isHidden({ deletedAt, from, hiddenAt, restoredAt = "" }, user) {
     if (deletedAt && from === user) return true;
@@ -98,8 +87,7 @@ export function isHidden({ deletedAt, from, hiddenAt, restoredAt = "" }, user) {
 /**
  * Returns a message as it is after its deletion for everyone.
  *
- * @param {StoredMessage} message
- * @returns {StoredMessage}
+ * @param {StoredMessage} message @returns {StoredMessage}
  */
 function erased({ at, deletedAt, from, hiddenAt, id, isUnsure, restoredAt }) {
     return { id, at, from, hiddenAt, restoredAt, deletedAt, isUnsure };

@@ -3,10 +3,9 @@
 const TABLE = "entries";
 
 /**
- * The device's key-value store in the browser's IndexedDB.
- *
- * A write is durable some 10 ms after it is started. A page that is closed earlier loses the write,
- * so an operation stays in the write-ahead log until its write is durable.
+ * The device's key-value store in the browser's IndexedDB. A write is durable some 10 ms after it
+ * is started. A page that is closed earlier loses the write, so an operation stays in the
+ * write-ahead log until its write is durable.
  *
  * @implements {Store}
  */
@@ -64,11 +63,7 @@ export class IndexedDBStore {
     }
 }
 
-/**
- * @template T
- * @param {IDBRequest<T>} request
- * @returns {Promise<T>}
- */
+/** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
 function result(request) {
     return new Promise((resolve, reject) => {
         request.onsuccess = () => resolve(request.result);

@@ -16,15 +16,9 @@ import { MemoryStore } from "./store.js";
  * The options of a client: the node addresses, and replacements for browser facilities, for tests
  * and for programs outside a browser.
  *
- * @typedef {{
- *   nodes: string[],
- *   store?: Store,
- *   syncStore?: SyncStore,
- *   tabs?: Tabs,
- *   transport?: import("../types.js").Transport,
- *   clock?: import("../types.js").Clock,
- *   random?: () => number,
- * }} Options
+ * @typedef {{nodes: string[], store?: Store, syncStore?: SyncStore, tabs?: Tabs,
+ *   transport?: import("../types.js").Transport, clock?: import("../types.js").Clock,
+ *   random?: () => number}} Options
  */
 
 const NAME = "grapevine";
@@ -32,12 +26,7 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** The length of an id: 20 letters of an alphabet of 36 have 103 bits of entropy. */
 const ID_LETTERS = 20;
 
-/**
- * Returns the client's options, with the browser's store, network and clock as defaults for missing
- * options.
- *
- * @param {Options} options
- */
+/** Returns the options, with the browser's facilities as defaults. @param {Options} options */
 export async function completeOptions(options) {
     const random = options.random ?? systemRandom;
     const letter = () => LETTERS[Math.floor(random() * LETTERS.length)];
@@ -59,8 +48,7 @@ async function openStore() {
     try {
         return await IndexedDBStore.open(NAME);
     } catch (error) {
-        // Some browsers have no IndexedDB in private windows. The client's data then lasts only
-        // while the page is open.
+        // Some browsers have no IndexedDB in private windows; data then lasts as long as the page.
         console.warn("This device stores nothing:", error);
         return new MemoryStore();
     }

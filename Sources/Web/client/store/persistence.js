@@ -9,19 +9,16 @@ const PREFIX = "state/";
 const FORM = 2;
 
 /**
- * The user's chats, messages, action items and profiles as nodes have confirmed them, and their
- * snapshot in the local store. A snapshot and the token of its last event are written in one
- * transaction, so that the event stream resumes where the snapshot ends. Only one browser tab
- * writes the snapshot.
+ * The confirmed chats, messages, action items and profiles, and their snapshot in the local store.
+ * A snapshot and the token of its last event are written in one transaction, so that the event
+ * stream resumes where the snapshot ends. Only one browser tab writes the snapshot.
  */
 export class Persistence {
     confirmed = new ConfirmedState("");
     #store;
     #clock;
     #isWriter;
-    /**
-     * The values last written to the local store, by key; undefined if the stored value is unknown.
-     */
+    /** The values last written to the store, by key; undefined if the stored value is unknown. */
     #written = /** @type {Map<string, unknown>} */ (new Map());
     /** The write that is scheduled. @type {Promise<void> | undefined} */
     #next;
@@ -32,8 +29,7 @@ export class Persistence {
     #more = [];
 
     /**
-     * @param {import("../types.js").Store} store
-     * @param {import("../types.js").Clock} clock
+     * @param {import("../types.js").Store} store @param {import("../types.js").Clock} clock
      * @param {() => boolean} isWriter whether this tab writes the snapshot
      */
     constructor(store, clock, isWriter) {
@@ -42,21 +38,12 @@ export class Persistence {
         this.#isWriter = isWriter;
     }
 
-    /**
-     * Replaces the chats, messages, action items and profiles in memory with an empty state.
-     *
-     * @param {string} user
-     */
+    /** Replaces the confirmed state in memory with an empty one. @param {string} user */
     reset(user) {
         this.confirmed = new ConfirmedState(user);
     }
 
-    /**
-     * Restores the chats and messages that nodes have confirmed from the snapshot in the local
-     * store.
-     *
-     * @param {string} user
-     */
+    /** Restores the confirmed state from the stored snapshot. @param {string} user */
     async restore(user) {
         this.confirmed = await this.#read(user);
     }
@@ -85,11 +72,10 @@ export class Persistence {
     }
 
     /**
-     * Schedules a write of the snapshot to the local store, together with the removal of entries
-     * that the snapshot makes obsolete, such as finished operations.
+     * Schedules a write of the snapshot, with the removal of entries that the snapshot makes
+     * obsolete, such as finished operations.
      *
-     * @param {Write[]} [removals]
-     * @returns {Promise<void>} settles after the write
+     * @param {Write[]} [removals] @returns {Promise<void>} settles after the write
      */
     schedule(removals = []) {
         this.#more.push(...removals);
@@ -154,9 +140,7 @@ export class Persistence {
 }
 
 /**
- * Returns the snapshot of the confirmed data as entries of the local store. If a chat or message
- * has not changed since the last snapshot, the value of its entry is the same JavaScript object as
- * in that snapshot.
+ * Returns the entries of a snapshot; an unchanged chat or message is the same object as before.
  *
  * @param {ConfirmedState} confirmed
  */

@@ -1,10 +1,6 @@
 /** @typedef {import("../types.js").Store} Store */
 
-/**
- * An in-memory store, for tests and for pages without access to persistent storage.
- *
- * @implements {Store}
- */
+/** An in-memory store, for tests and pages without persistent storage. @implements {Store} */
 export class MemoryStore {
     #entries;
 

@@ -1,9 +1,6 @@
 /** @typedef {import("../types.js").Change} Change */
 
-/**
- * The listeners of a chat client, and the notifications to send to them. Equal notifications are
- * sent once per iteration of the event loop.
- */
+/** The listeners, and their notifications; equal ones are sent once per event loop iteration. */
 export class Changes {
     /** @type {Set<(change: Change) => void>} */
     #listeners = new Set();
@@ -16,10 +13,7 @@ export class Changes {
         this.#filter = isVisible;
     }
 
-    /**
-     * @param {(change: Change) => void} listener
-     * @returns {() => void} a function that ends the subscription
-     */
+    /** @param {(change: Change) => void} listener @returns {() => void} ends the subscription */
     subscribe(listener) {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);

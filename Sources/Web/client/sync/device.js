@@ -50,9 +50,7 @@ export class Device {
         changes.add({ kind: "session" });
     }
 
-    /**
-     * Notifies the other browser tabs that the stored sign-in has changed, so that they reread it.
-     */
+    /** Notifies the other browser tabs that the stored sign-in has changed. */
     tellTabs() {
         this.#engine.tabs.post({ kind: "session" });
     }
@@ -71,7 +69,6 @@ export class Device {
         changes.add({ kind: "session" });
     }
 
-    /** Whether the client sends no requests, to simulate a missing network. */
     get isOffline() {
         return this.#engine.calls.isCut;
     }

@@ -20,21 +20,20 @@ import { Stamps } from "../outbox/stamps.js";
 import { Typing } from "./typing.js";
 import { Views } from "../views/views.js";
 
-/** @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>} CompleteOptions */
-
 /**
- * The most attempts to read data that includes all events received by the client, before the client
- * accepts a stale response. In each attempt, a node may wait 1 s for the changes that it lacks.
+ * @typedef {Awaited<ReturnType<typeof import("../store/parts.js").completeOptions>>
+ *   } CompleteOptions
  */
+
+/** The most attempts before a stale response is accepted; a node may wait 1 s in each attempt. */
 const SINCE_TRIES = 2;
 
 /**
- * The parts of the chat client and the connections between them.
- *
- * The network passes the cluster's events to the feed, which applies them to the confirmed state
- * (the data that nodes have reported). The user's operations stay in the outbox until a node has
- * accepted them; then their consequences are merged into the confirmed state. The views lay the
- * pending operations over the confirmed state, and `Changes` notifies the listeners.
+ * The parts of the chat client and the connections between them. The feed applies the cluster's
+ * events to the confirmed state (the data that nodes have reported). The user's operations stay in
+ * the outbox until a node has accepted them; then their consequences are merged into the confirmed
+ * state. The views lay pending operations over the confirmed state, and `Changes` notifies the
+ * listeners.
  */
 export class Engine {
     #options;
@@ -84,7 +83,6 @@ export class Engine {
         tabs.onPost((message) => this.#onPost(message));
     }
 
-    /** Closes the chat client. Unsent changes stay stored and are sent after the next start. */
     close() {
         this.#isClosed = true;
         this.outbox.close();
@@ -155,10 +153,7 @@ export class Engine {
         });
     }
 
-    /**
-     * @template {{body: any}} T
-     * @param {T} answer
-     */
+    /** @template {{body: any}} T @param {T} answer */
     #shown(answer) {
         this.#stamps.onShown(answer.body);
         return answer;

@@ -12,15 +12,13 @@ const EDIT_MILLISECONDS = 15 * 60_000;
 const ECHO_MILLISECONDS = 10_000;
 
 /**
- * The dispatcher of events and responses from the cluster. It applies events to the confirmed state
- * (the data that nodes have reported). After an event, a response or a change of the connection, it
- * notifies the outbox, the loader, the local store and the views.
+ * The dispatcher of events and responses from the cluster. An event is applied to the confirmed
+ * state; the outbox, the loader, the local store and the views are then notified.
  */
 export class Feed {
     #engine;
     /** Whether the events are present ones, not those that the client has missed. */
     #isLevel = false;
-    /** The milliseconds after its sending within which a message can be edited. */
     editWindow = EDIT_MILLISECONDS;
 
     /** @param {import("./engine.js").Engine} engine */
@@ -70,8 +68,7 @@ export class Feed {
         this.editWindow = editWindow;
         this.#isLevel = false;
         if (!isResumed) {
-            // The event stream was not resumed, so events were missed and all data is loaded again;
-            // the page shows the old data until the responses arrive.
+            // Events were missed, so all data is loaded again; the page shows old data until then.
             if (this.#confirmed.isLoaded) persistence.reset(this.#user);
             this.#confirmed.token = token;
         }
@@ -96,10 +93,7 @@ export class Feed {
         changes.add({ kind: "connection" });
     }
 
-    /**
-     * @param {string} [conversation] the conversation that was loaded; if omitted, all
-     * conversations
-     */
+    /** @param {string} [conversation] the loaded conversation; if omitted, all conversations */
     onLoaded(conversation) {
         const { changes, persistence } = this.#engine;
         if (conversation) {
@@ -145,8 +139,7 @@ export class Feed {
     /** @param {string} conversation @param {any} message @param {boolean} isNew */
     #markDelivered(conversation, message, isNew) {
         const { marks, outbox, screen } = this.#engine;
-        // A message on screen is marked as read, which implies its delivery. Of several tabs, only
-        // the tab that sends operations reports deliveries.
+        // Reading implies delivery. Of several tabs, the one that sends operations reports it.
         if (isNew && !screen.shows(conversation) && outbox.isSender) {
             marks.setDelivered(conversation, message.id);
         }

@@ -1,9 +1,7 @@
 /** The most bytes of files cached in memory. */
 const KEPT_BYTES_MAX = 32 << 20;
 
-/**
- * The files attached to messages: pending uploads, and a cache in memory of recently used files.
- */
+/** The files of messages: pending uploads, and a memory cache of recently used files. */
 export class Files {
     #engine;
     /** The cached files, the most recently used last. @type {Map<string, Blob>} */
@@ -30,8 +28,7 @@ export class Files {
     /**
      * Adds a file to the cache under a new id, and returns the write that stores it on this device.
      *
-     * @param {Blob} blob
-     * @returns {{id: string, write: import("../types.js").Write}}
+     * @param {Blob} blob @returns {{id: string, write: import("../types.js").Write}}
      */
     keepNew(blob) {
         const id = this.#engine.makeID();
@@ -40,12 +37,9 @@ export class Files {
     }
 
     /**
-     * Returns a message's file: from the cache in memory, from the local store while its upload is
-     * pending, or from a node.
+     * Returns a file from the cache, from the store while its upload is pending, or from a node.
      *
-     * @param {string} conversation
-     * @param {string} id
-     * @returns {Promise<Blob>}
+     * @param {string} conversation @param {string} id @returns {Promise<Blob>}
      */
     async file(conversation, id) {
         const blob = this.#kept.get(id) ?? await this.#waiting(id) ??
@@ -55,11 +49,9 @@ export class Files {
     }
 
     /**
-     * Uploads a file from the local store to a node; repeating the upload of the same bytes under
-     * the same id is harmless.
+     * Uploads a file from the local store to a node; a repetition under the same id is harmless.
      *
-     * @param {string} conversation
-     * @param {string} id
+     * @param {string} conversation @param {string} id
      */
     async upload(conversation, id) {
         const blob = await this.#waiting(id);

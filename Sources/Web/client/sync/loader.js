@@ -28,27 +28,22 @@ const PROFILES_MAX = 50;
 export class Loader {
     #parts;
     #isScheduled = false;
-    /**
-     * The requests in progress, by name: what is requested, and the id of its conversation, if any.
-     * @type {Map<string, Promise<void>>}
-     */
+    /** The requests in progress, by name. @type {Map<string, Promise<void>>} */
     #underWay = new Map();
     /** Users whose profiles have been requested since the page was opened. @type {Set<string>} */
     #askedUsers = new Set();
     /** The time until which nodes are assumed to lack some events that the client has received. */
     #behindUntil = 0;
-    /** The names of requests to which a stale response was accepted until then. @type {Set<string>} */
+    /** The names of requests with a stale response until `#behindUntil`. @type {Set<string>} */
     #doubtful = new Set();
 
     /**
      * @param {{
-     *   clock: import("../types.js").Clock,
-     *   confirmed: () => ConfirmedState,
+     *   clock: import("../types.js").Clock, confirmed: () => ConfirmedState,
      *   isOnline: () => boolean,
      *   request: (method: string, path: string) => Promise<{status: number, body: any}>,
      *   readSince: (path: string) => Promise<{body: any}>,
-     *   isOpen: (conversation: string) => boolean,
-     *   onChange: (conversation?: string) => void,
+     *   isOpen: (conversation: string) => boolean, onChange: (conversation?: string) => void,
      * }} parts `readSince` reads data that includes the effect of the last received event
      */
     constructor(parts) {
@@ -69,11 +64,7 @@ export class Loader {
         });
     }
 
-    /**
-     * Reads the lists of chats and action items, and the messages of all loaded conversations,
-     * again after the user has unblocked somebody, because nodes now also return the unblocked
-     * user's messages.
-     */
+    /** Reads the lists and all loaded conversations again, with an unblocked user's messages. */
     reload() {
         const { conversations, staleHistories } = this.#parts.confirmed();
         for (const { id, isLoaded } of conversations.values()) {
@@ -82,11 +73,7 @@ export class Loader {
         return this.loadLists();
     }
 
-    /**
-     * Reads a conversation's newest messages, pins, read and delivery marks, joins and leaves.
-     *
-     * @param {string} id
-     */
+    /** Reads a chat's newest messages, pins, marks, joins and leaves. @param {string} id */
     loadConversation(id) {
         return this.#once(
             `history ${id}`,
@@ -111,7 +98,7 @@ export class Loader {
                 else this.#doubt(`history ${id}`, confirmed.staleHistories, id);
                 for (const mark of marks.body.marks) conversation.merge({ conversation: id, mark });
                 conversation.takeChanges(changes.body.changes, changes.isSure);
-                // The list of all chats has only the first participants; a single chat's row has all.
+                // The list of chats has only the first participants; a single chat's row has all.
                 const { participants, participantCount = 0 } = conversation.row ?? {};
                 if (participants && participants.length < participantCount) {
                     confirmed.staleRows.add(id);
@@ -123,11 +110,7 @@ export class Loader {
         );
     }
 
-    /**
-     * Reads up to 50 messages that directly precede the loaded messages of a conversation.
-     *
-     * @param {string} id
-     */
+    /** Reads up to 50 messages that precede the loaded ones. @param {string} id */
     loadEarlier(id) {
         return this.#once(`earlier ${id}`, async (confirmed) => {
             const [conversation, path] = this.#conversation(id);
@@ -163,11 +146,7 @@ export class Loader {
         );
     }
 
-    /**
-     * Reads the profiles of the given users, except those that have been requested before.
-     *
-     * @param {Iterable<string>} users
-     */
+    /** Reads the profiles that have not been requested before. @param {Iterable<string>} users */
     async loadProfiles(users) {
         const wanted = [...users].filter((user) => !this.#askedUsers.has(user));
         for (let start = 0; start < wanted.length; start += PROFILES_MAX) {
@@ -186,8 +165,7 @@ export class Loader {
     /**
      * Returns all versions of a message's text, the current version last.
      *
-     * @param {string} conversation
-     * @param {string} message
+     * @param {string} conversation @param {string} message
      * @returns {Promise<{at: string, text: string}[]>}
      */
     async edits(conversation, message) {
@@ -299,11 +277,9 @@ export class Loader {
     }
 
     /**
-     * Has something be read again, later, since a stale response told it.
+     * Notes that a stale response has answered a request, so that the request is repeated later.
      *
-     * @param {string} name
-     * @param {Set<string>} stale
-     * @param {string} id
+     * @param {string} name @param {Set<string>} stale @param {string} id
      */
     #doubt(name, stale, id) {
         stale.add(id);
@@ -311,18 +287,14 @@ export class Loader {
     }
 
     /**
-     * Reads a resource from a node that can guarantee that its response includes the last event
-     * that this client has received.
+     * Reads a resource that includes the last event that this client has received. If two attempts
+     * fail and a node has answered 503, the client uses responses without this guarantee (stale
+     * responses) for 10 s, and reads again later. A stale response may have a message that was
+     * deleted; its node reports the deletion as an event once it receives it, but a client that has
+     * switched to another node by then does not get this event: its resume token already includes
+     * it.
      *
-     * If two attempts fail and a node has answered 503, the client uses responses without this
-     * guarantee (stale responses) for 10 s, and reads again later. A stale response may have a
-     * message that was deleted; its node reports the deletion as an event once it receives it, but
-     * a client that has switched to another node by then does not get this event: its resume token
-     * already includes it.
-     *
-     * @param {string} path
-     * @returns {Promise<Read>}
-     * @throws {import("../types.js").Failure}
+     * @param {string} path @returns {Promise<Read>} @throws {import("../types.js").Failure}
      */
     async #read(path) {
         if (!this.#isBehind) {
@@ -342,8 +314,7 @@ export class Loader {
      * Runs a request, or returns the promise of the request of the same name that is in progress.
      * What is stale afterwards is read again: soon, or a second after a temporary failure.
      *
-     * @param {string} name
-     * @param {(confirmed: ConfirmedState) => Promise<void>} action
+     * @param {string} name @param {(confirmed: ConfirmedState) => Promise<void>} action
      * @param {string} [id] the conversation that `stale` then has no more, unless the request fails
      * @param {Set<string>} [stale]
      */

@@ -8,9 +8,8 @@ const GATHER_MILLISECONDS = 200;
 const PREFIX = "read/";
 
 /**
- * The read and delivery marks that this device sets in each conversation: the ids of the last
- * message read and received. A mark never moves back, so only the last one is kept and sent. Unsent
- * read marks are stored on this device.
+ * The last messages read and received on this device, by conversation. A mark never moves back, so
+ * only the last one is kept and sent. Unsent read marks are stored on this device.
  */
 export class Marks {
     #engine;
@@ -41,8 +40,7 @@ export class Marks {
     /**
      * Returns the last message of a conversation that the user has read, here or elsewhere.
      *
-     * @param {string} conversation
-     * @returns {Position | undefined}
+     * @param {string} conversation @returns {Position | undefined}
      */
     lastRead(conversation) {
         const here = this.#read.get(conversation);
@@ -52,8 +50,7 @@ export class Marks {
     }
 
     /**
-     * @param {string} conversation
-     * @param {Position} message
+     * @param {string} conversation @param {Position} message
      * @returns {boolean} whether the mark moves forward
      */
     setRead(conversation, { at, id }) {
@@ -98,8 +95,7 @@ export class Marks {
         const body = { message: mark.id };
         const answer = await this.#engine.connection.request("PUT", exactly(path), body)
             .catch(() => undefined);
-        // A newer mark that was set during the request stays queued until a node has answered the
-        // request for that newer mark.
+        // A newer mark that was set during the request stays queued until its own answer.
         if (!answer || this.#waiting.get(path) !== mark) return;
         if (answer.status !== 200 && !isFinal(answer.status)) return this.schedule();
         this.#waiting.delete(path);

@@ -1,13 +1,9 @@
 /** The most messages that are remembered, so that their notifications can be closed later. */
 const NOTICES_MAX = 200;
-/**
- * Milliseconds after which a message is too old for a notification, for example after a reconnect.
- */
+/** Milliseconds after which a message is too old to notify of, for example after a reconnect. */
 const NEW_MILLISECONDS = 60_000;
 
-/**
- * The requests to the web page to notify the user of a new message, or to close the notification.
- */
+/** The requests to the page to notify the user of a message, or to close the notification. */
 export class Notices {
     /** @type {Map<string, string>} */
     #told = new Map();

@@ -1,8 +1,6 @@
 const KEY = "push";
 
-/**
- * This device's registration for push notifications, and its reports of the conversation on screen.
- */
+/** The push registration of this device, and its reports of the conversation on screen. */
 export class Push {
     #engine;
     /** The id of this device's push registration, if there is one. @type {string | undefined} */
@@ -21,8 +19,7 @@ export class Push {
     }
 
     /**
-     * Returns the cluster's public key (VAPID), which a browser needs to subscribe to push
-     * notifications; undefined if the cluster sends no push notifications.
+     * Returns the cluster's public key (VAPID) for push subscriptions; undefined if it sends none.
      *
      * @returns {Promise<string | undefined>}
      */
@@ -70,12 +67,7 @@ export class Push {
         await this.forget();
     }
 
-    /**
-     * Reports the conversation on screen to the cluster, which then sends this device no push
-     * notifications of messages in that conversation.
-     *
-     * @param {string | undefined} conversation
-     */
+    /** @param {string | undefined} conversation the conversation on screen */
     setViewing(conversation) {
         if (!this.#device) return;
         this.#engine.connection.post("PUT", `/v1/devices/${this.#device}/viewing`, {

@@ -38,11 +38,7 @@ export class Screen {
         return this.#isVisible && this.#open.has(id);
     }
 
-    /**
-     * Loads a conversation, and marks its messages as read while the web page is visible.
-     *
-     * @param {string} id
-     */
+    /** Loads a conversation and, on a visible page, marks it as read. @param {string} id */
     async openConversation(id) {
         const { connection, loader, persistence } = this.#engine;
         this.#open.add(id);

@@ -4,11 +4,9 @@
 /** @typedef {import("../types.js").Message} Message */
 
 /**
- * Returns the loaded chats and messages that contain all searched words.
+ * Returns the loaded chats and messages that contain all searched words, the latest first.
  *
- * @param {string} words
- * @param {Views} views
- * @returns {{chats: Chat[], messages: Message[]}} the matches, the latest first
+ * @param {string} words @param {Views} views @returns {{chats: Chat[], messages: Message[]}}
  */
 export function find(words, views) {
     const matches = matcher(words);
@@ -25,8 +23,7 @@ export function find(words, views) {
 /**
  * Returns a function that reports whether a text contains all words, ignoring case and accents.
  *
- * @param {string} words
- * @returns {(text: string) => boolean}
+ * @param {string} words @returns {(text: string) => boolean}
  */
 export function matcher(words) {
     const wanted = plain(words).split(/\s+/).filter((word) => word !== "");

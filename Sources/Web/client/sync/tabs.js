@@ -1,10 +1,6 @@
 /** @typedef {import("../types.js").Tabs} Tabs */
 
-/**
- * Tab coordination in a browser: locks by `navigator.locks`, messages by `BroadcastChannel`.
- *
- * @implements {Tabs}
- */
+/** Tab coordination in a browser by `navigator.locks` and `BroadcastChannel`. @implements {Tabs} */
 export class BrowserTabs {
     #channel;
 
@@ -14,11 +10,8 @@ export class BrowserTabs {
     }
 
     /**
-     * @template T
-     * @param {string} name
-     * @param {() => Promise<T>} action
-     * @param {AbortSignal} [signal]
-     * @returns {Promise<T>}
+     * @template T @param {string} name @param {() => Promise<T>} action
+     * @param {AbortSignal} [signal] @returns {Promise<T>}
      */
     lock(name, action, signal) {
         return Promise.resolve(navigator.locks.request(name, { signal }, action));
@@ -54,12 +47,7 @@ export class SingleTab {
     /** @type {Map<string, Promise<unknown>>} */
     #locks = new Map();
 
-    /**
-     * @template T
-     * @param {string} name
-     * @param {() => Promise<T>} action
-     * @returns {Promise<T>}
-     */
+    /** @template T @param {string} name @param {() => Promise<T>} action @returns {Promise<T>} */
     lock(name, action) {
         const before = this.#locks.get(name) ?? Promise.resolve();
         const result = before.then(action, action);

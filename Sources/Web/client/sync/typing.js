@@ -1,7 +1,4 @@
-/**
- * Milliseconds after which the client itself removes a user's typing indicator, counted from the
- * last event that reports the user as typing. A node ends the indicator earlier, after 6 s.
- */
+/** Milliseconds after a typing event when its indicator ends; a node ends it after 6 s. */
 const SHOWN_MILLISECONDS = 7_000;
 /** Milliseconds after which a typing notification is repeated while the user keeps typing. */
 const REPEAT_MILLISECONDS = 3_000;
@@ -28,8 +25,7 @@ export class Typing {
     /**
      * Notifies the other participants of a conversation whether the user is typing.
      *
-     * @param {string} conversation
-     * @param {boolean} isTyping
+     * @param {string} conversation @param {boolean} isTyping
      */
     set(conversation, isTyping) {
         if (!this.#engine.connection.isOnline) return;
@@ -46,8 +42,7 @@ export class Typing {
     }
 
     /**
-     * Forgets that the user is typing after a message was sent, since nodes then end the typing
-     * indicator themselves.
+     * Forgets that the user is typing after a message was sent: nodes then end the indicator.
      *
      * @param {string} conversation
      */

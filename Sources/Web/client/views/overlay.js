@@ -16,20 +16,15 @@ import { consequenceOf, NOTHING } from "../outbox/actions.js";
 /** The text shown in place of a message that was deleted for everyone. */
 const DELETED_TEXT = "[Message deleted]";
 
-/*
- * The view is a pure function of the data that nodes have confirmed and the user's pending
- * operations. Removing an operation therefore rolls its change back, and keeps all other changes
- * that have arrived meanwhile.
- */
+// The view is a pure function of confirmed data and pending operations: removing an operation rolls
+// its change back, and keeps all other changes that have arrived meanwhile.
 
 /**
- * Returns the messages that the user sees in a conversation, in order; messages that no node has
- * accepted yet are last.
+ * Returns the messages that the user sees, in order; those that no node has accepted yet are last.
  *
  * @param {ConversationState} conversation
  * @param {readonly Operation[]} operations the conversation's operations, in order
- * @param {string} user
- * @returns {Message[]}
+ * @param {string} user @returns {Message[]}
  */
 export function messages(conversation, operations, user) {
     const laid = [...lay(conversation, conversation.stretch, operations, user).values()]
@@ -42,10 +37,8 @@ export function messages(conversation, operations, user) {
 /**
  * Returns the pinned messages of a conversation, the most recently pinned message first.
  *
- * @param {ConversationState} conversation
- * @param {readonly Operation[]} operations
- * @param {string} user
- * @returns {Message[]}
+ * @param {ConversationState} conversation @param {readonly Operation[]} operations
+ * @param {string} user @returns {Message[]}
  */
 export function pins(conversation, operations, user) {
     const laid = lay(conversation, conversation.messages.values(), operations, user);
@@ -56,11 +49,8 @@ export function pins(conversation, operations, user) {
 }
 
 /**
- * @param {ConversationState} conversation
- * @param {Iterable<StoredMessage>} base
- * @param {readonly Operation[]} operations
- * @param {string} user
- * @returns {Map<string, LaidMessage>}
+ * @param {ConversationState} conversation @param {Iterable<StoredMessage>} base
+ * @param {readonly Operation[]} operations @param {string} user @returns {Map<string, LaidMessage>}
  */
 function lay(conversation, base, operations, user) {
     /** @type {Map<string, LaidMessage>} */
@@ -88,13 +78,11 @@ function lay(conversation, base, operations, user) {
 }
 
 /**
- * Returns a conversation's entry in the chat list; undefined if the chat list does not show the
- * conversation.
+ * Returns a conversation's entry in the chat list; undefined if the list does not show it.
  *
  * @param {ConversationState} conversation
  * @param {readonly Operation[]} operations the conversation's operations, in order
- * @param {string} user
- * @param {readonly Message[]} list the conversation's messages as the user sees them
+ * @param {string} user @param {readonly Message[]} list the messages as the user sees them
  * @param {string} [readAt] the time of sending of the last message read on this device
  * @returns {Chat | undefined}
  */
@@ -120,12 +108,10 @@ export function chat(conversation, operations, user, list, readAt = "") {
 }
 
 /**
- * Returns the last message to show for a conversation in the chat list: the newest one that is not
- * deleted for everyone, so that the chat list agrees with the conversation view.
+ * Returns the last message to show in the chat list: the newest that is not deleted for everyone,
+ * so that the chat list agrees with the conversation view.
  *
- * @param {ConversationState} conversation
- * @param {ChatRow} row
- * @param {readonly Message[]} list
+ * @param {ConversationState} conversation @param {ChatRow} row @param {readonly Message[]} list
  */
 function lastShown(conversation, row, list) {
     const last = list.findLast(({ deletedForEveryone }) => !deletedForEveryone);
@@ -145,15 +131,11 @@ function preview({ type, text }) {
 }
 
 /**
- * Returns the number of other users' messages after the last message that the user has read. The
- * count that a node has told stands for the messages up to the row's last one, unless all messages
- * since the read one are known.
+ * Returns the number of others' messages after the user's last read one. A node's count stands for
+ * the messages up to the row's last one, unless all messages since the read one are known.
  *
- * @param {ConversationState} conversation
- * @param {ChatRow} row
- * @param {string} user
- * @param {readonly Message[]} list
- * @param {string} readAt
+ * @param {ConversationState} conversation @param {ChatRow} row @param {string} user
+ * @param {readonly Message[]} list @param {string} readAt
  */
 function unreadOf(conversation, { lastAt = "", unread }, user, list, readAt) {
     const told = conversation.marks.get(user)?.readSent ?? "";
@@ -169,9 +151,7 @@ function unreadOf(conversation, { lastAt = "", unread }, user, list, readAt) {
 /**
  * Returns the action items, ordered by due time; items without a due time are last.
  *
- * @param {Iterable<StoredItem>} base
- * @param {readonly Operation[]} operations
- * @returns {Item[]}
+ * @param {Iterable<StoredItem>} base @param {readonly Operation[]} operations @returns {Item[]}
  */
 export function items(base, operations) {
     /** @type {Map<string, StoredItem & {isWaiting?: boolean}>} */
@@ -200,10 +180,8 @@ function shownItem({ id, title = "", due, priority, chat, message, done, isWaiti
 /**
  * Returns a user's profile, with the changes that are pending if it is the signed-in user's.
  *
- * @param {Profile | undefined} base
- * @param {readonly Operation[]} operations
- * @param {string} user
- * @returns {Profile | undefined}
+ * @param {Profile | undefined} base @param {readonly Operation[]} operations
+ * @param {string} user @returns {Profile | undefined}
  */
 export function profile(base, operations, user) {
     for (const { action, at } of operations) {
@@ -214,9 +192,7 @@ export function profile(base, operations, user) {
 }
 
 /**
- * @param {LaidMessage} message
- * @param {ConversationState} conversation
- * @param {string} user
+ * @param {LaidMessage} message @param {ConversationState} conversation @param {string} user
  * @returns {Message}
  */
 function shown(message, { id: conversation, marks, row }, user) {
@@ -250,15 +226,10 @@ function shown(message, { id: conversation, marks, row }, user) {
 }
 
 /**
- * Returns a message's delivery state: "read" when all other participants have read it, "delivered"
- * when all have received it.
+ * Returns "read" or "delivered" if all other participants have read or received the message.
  *
- * @param {boolean} isMine
- * @param {string} from
- * @param {ChatRow | undefined} row
- * @param {string[]} deliveredTo
- * @param {string[]} readBy
- * @returns {Message["state"]}
+ * @param {boolean} isMine @param {string} from @param {ChatRow | undefined} row
+ * @param {string[]} deliveredTo @param {string[]} readBy @returns {Message["state"]}
  */
 function stateOf(isMine, from, row, deliveredTo, readBy) {
     const others = (row?.participants ?? []).filter((name) => name !== from);

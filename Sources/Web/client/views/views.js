@@ -7,9 +7,8 @@ import * as overlay from "./overlay.js";
 /** @typedef {{key: string, messages: Message[], pins: Message[], chat: Chat | undefined}} View */
 
 /**
- * The chats, messages and action items as the user sees them, computed from the data that nodes
- * have confirmed and the user's pending operations. An unchanged value is returned as the same
- * object, so that a page detects changes with `===`.
+ * The chats, messages and action items as the user sees them: confirmed data with pending
+ * operations. An unchanged value is the same object, so that a page detects changes with `===`.
  */
 export class Views {
     #engine;
@@ -91,9 +90,8 @@ export class Views {
     }
 
     /**
-     * Whether the view of a conversation, of the chats or of the action items has changed since the
-     * listeners were last notified; always true for other kinds of change. An event that only
-     * confirms the user's own change does not alter the view, so listeners are not notified of it.
+     * Whether a view has changed since the listeners were last notified; true for a change without
+     * a view. An event that only confirms the user's own change does not alter the view.
      *
      * @param {import("../types.js").Change} change
      */
@@ -138,13 +136,9 @@ export class Views {
 }
 
 /**
- * Returns `list`, with each element that equals the element of the same id in `before` replaced by
- * that element, so that a page detects changes with `===`.
+ * Returns `list` with equal elements replaced by those of `before`, so that `===` detects changes.
  *
- * @template {{id: string}} T
- * @param {T[] | undefined} before
- * @param {T[]} list
- * @returns {T[]}
+ * @template {{id: string}} T @param {T[] | undefined} before @param {T[]} list @returns {T[]}
  */
 function same(before, list) {
     if (!before) return list;
@@ -155,23 +149,12 @@ function same(before, list) {
     return isEqual ? before : result;
 }
 
-/**
- * @template T
- * @param {T | undefined} before
- * @param {T} value
- * @returns {T}
- */
+/** @template T @param {T | undefined} before @param {T} value @returns {T} */
 function sameOne(before, value) {
     return before !== undefined && equal(before, value) ? before : value;
 }
 
-/**
- * Whether two values of a view, made of objects, lists and primitive values, are deeply equal.
- *
- * @param {any} a
- * @param {any} b
- * @returns {boolean}
- */
+/** Whether two values are deeply equal. @param {any} a @param {any} b @returns {boolean} */
 export function equal(a, b) {
     if (a === b) return true;
     if (typeof a !== "object" || typeof b !== "object" || !a || !b) return false;
