@@ -129,7 +129,10 @@ let package = Package(
 
         // The library for phones. Apps depend on it, so it has no flag that a dependency may not
         // have, and what it imports is on every platform.
-        .target(name: "GrapevineClient", swiftSettings: portable),
+        .target(
+            name: "GrapevineClient",
+            dependencies: [.target(name: "CSQLite", condition: .when(platforms: [.linux]))],
+            swiftSettings: portable),
 
         // The proof: what is not shipped, and what several tests share.
         proof(

@@ -71,7 +71,7 @@ struct House {
             Room("CZlib", .foreign),
             Room("CSystem", .foreign),
             Room("Web", .foreign),
-            Room("GrapevineClient", .library),
+            Room("GrapevineClient", .library, "CSQLite"),
             Room("NetworkIO", .edge, "CLibuv CSystem"),
             Room("TLS", .edge, "COpenSSL NetworkIO"),
             Room("HTTPClient", .edge, "CCurl NetworkIO"),
@@ -152,7 +152,7 @@ struct House {
             // Random bits come from a class that is Sendable: its state is an atomic.
             "Simulator": ["Synchronization"],
             // What phones have, too.
-            "GrapevineClient": ["Foundation"],
+            "GrapevineClient": ["Foundation", "SQLite3"],
         ])
 
     subscript(name: String) -> Room? {

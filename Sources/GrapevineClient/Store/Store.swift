@@ -1,0 +1,314 @@
+import Foundation
+
+/// The store of one user on this device: what nodes have told, what the user has done that no node
+/// has accepted, and the token up to which the event stream is told.
+///
+/// The changes of a turn are one transaction, so that after any crash the store is as it was after
+/// some turn. Rows hold records as JSON, beside the columns by which they are found.
+final class Store {
+    /// The number of the form of the tables, in `user_version`.
+    private static let form: Int64 = 1
+
+    private let database: SQLiteDatabase
+    private let encoder = JSONEncoder()
+    private let decoder = JSONDecoder()
+
+    /// Opens the file of a user.
+    ///
+    /// - Parameter path: the path of the file, or `:memory:`.
+    /// - Throws: damage, if it is no file of a store: see ``recover(path:)``.
+    convenience init(path: String) throws(StoreError) {
+        try self.init(database: SQLiteDatabase(path: path))
+    }
+
+    /// Sets a damaged file aside and opens a new one.
+    ///
+    /// The new one takes over the operations that can be read; nodes tell the rest again.
+    static func recover(path: String) throws(StoreError) -> Store {
+        let left = operations(ofDamaged: path)
+        setAside(path)
+        let store = try Store(path: path)
+        try store.commit(left.map(StoreChange.operation))
+        return store
+    }
+
+    private init(database: SQLiteDatabase) throws(StoreError) {
+        self.database = database
+        try migrate()
+    }
+
+    private func migrate() throws(StoreError) {
+        let version = try database.rows("PRAGMA user_version").first?.first
+        if version == .integer(Self.form) { return }
+        try database.transaction { () throws(StoreError) in
+            for table in Self.tables { try database.run(table) }
+            try database.run("PRAGMA user_version=\(Self.form)")
+        }
+    }
+
+    private static let tables = [
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
+        "CREATE TABLE conversation (id TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
+        """
+        CREATE TABLE message (
+            conversation TEXT, id TEXT, sent INTEGER, record BLOB, UNIQUE (conversation, id))
+        """,
+        "CREATE INDEX message_place ON message (conversation, sent, id)",
+        """
+        CREATE TABLE mark (conversation TEXT, user TEXT, record BLOB,
+            PRIMARY KEY (conversation, user)) WITHOUT ROWID
+        """,
+        "CREATE TABLE item (id TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
+        "CREATE TABLE profile (user TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
+        "CREATE TABLE operation (number INTEGER PRIMARY KEY, record BLOB)",
+        """
+        CREATE TABLE own_mark (conversation TEXT, kind TEXT, record BLOB,
+            PRIMARY KEY (conversation, kind)) WITHOUT ROWID
+        """,
+    ]
+
+    // MARK: Changes
+
+    /// Stores the changes of a turn as one.
+    func commit(_ changes: [StoreChange]) throws(StoreError) {
+        guard !changes.isEmpty else { return }
+        try database.transaction { () throws(StoreError) in
+            for change in changes { try store(change) }
+        }
+    }
+
+    private func store(_ change: StoreChange) throws(StoreError) {
+        switch change {
+        case .message(let record, let conversation):
+            try database.run(
+                """
+                INSERT INTO message (conversation, id, sent, record) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET sent = excluded.sent, record = excluded.record
+                """, .text(conversation), .text(record.id), place(record.sent), try json(record))
+        case .deleteMessage(let id, let conversation):
+            try database.run(
+                "DELETE FROM message WHERE conversation = ? AND id = ?", .text(conversation),
+                .text(id))
+        case .deleteMessages(let conversation, let time):
+            try database.run(
+                "DELETE FROM message WHERE conversation = ? AND sent <= ?", .text(conversation),
+                place(time))
+        case .conversation(let record):
+            try replace("conversation (id, record)", .text(record.id), try json(record))
+        case .item(let record):
+            try replace("item (id, record)", .text(record.id), try json(record))
+        case .profile(let record):
+            try replace("profile (user, record)", .text(record.user), try json(record))
+        case .mark(let record, let conversation):
+            try database.run(
+                "REPLACE INTO mark (conversation, user, record) VALUES (?, ?, ?)",
+                .text(conversation), .text(record.user), try json(record))
+        case .operation(let operation):
+            try replace(
+                "operation (number, record)", .integer(Int64(clamping: operation.number)),
+                try json(operation))
+        case .deleteOperation(let number):
+            try database.run(
+                "DELETE FROM operation WHERE number = ?", .integer(Int64(clamping: number)))
+        case .ownMark(let mark?, let conversation, let kind):
+            try database.run(
+                "REPLACE INTO own_mark (conversation, kind, record) VALUES (?, ?, ?)",
+                .text(conversation), .text(kind.rawValue), try json(mark))
+        case .ownMark(nil, let conversation, let kind):
+            try database.run(
+                "DELETE FROM own_mark WHERE conversation = ? AND kind = ?", .text(conversation),
+                .text(kind.rawValue))
+        case .token(let token): try set("token", try token.map(json))
+        case .signIn(let signIn): try set("signIn", try signIn.map(json))
+        case .device(let name, let number, let stamp):
+            try set("device", try json(Device(name: name, lastNumber: number, lastStamp: stamp)))
+        }
+    }
+
+    private func replace(
+        _ columns: String, _ key: SQLiteValue, _ record: SQLiteValue
+    ) throws(StoreError) {
+        try database.run("REPLACE INTO \(columns) VALUES (?, ?)", key, record)
+    }
+
+    private func set(_ key: String, _ value: SQLiteValue?) throws(StoreError) {
+        if let value {
+            try replace("meta (key, value)", .text(key), value)
+        } else {
+            try database.run("DELETE FROM meta WHERE key = ?", .text(key))
+        }
+    }
+
+    /// Moves the write-ahead log into the file, for instance before the app is suspended.
+    func shorten() throws(StoreError) {
+        try database.shorten()
+    }
+
+    // MARK: Reads
+
+    /// The name of this device, the last number and the time of the last operation.
+    struct Device: Equatable, Codable {
+        var name: String
+        var lastNumber: UInt64
+        var lastStamp: Int64
+    }
+
+    func device() throws(StoreError) -> Device? { try meta("device") }
+
+    func signIn() throws(StoreError) -> SignIn? { try meta("signIn") }
+
+    func token() throws(StoreError) -> String? { try meta("token") }
+
+    func operations() throws(StoreError) -> [Operation] {
+        try records(database.rows("SELECT record FROM operation ORDER BY number"))
+    }
+
+    func ownMarks() throws(StoreError) -> [Marks.Mark] {
+        try records(database.rows("SELECT record FROM own_mark ORDER BY conversation, kind"))
+    }
+
+    func conversations() throws(StoreError) -> [ConversationRecord] {
+        try records(database.rows("SELECT record FROM conversation ORDER BY id"))
+    }
+
+    func conversation(_ id: String) throws(StoreError) -> ConversationRecord? {
+        try record(database.rows("SELECT record FROM conversation WHERE id = ?", .text(id)))
+    }
+
+    /// Returns the messages of a conversation that were sent at a time or later, in order, and
+    /// those of which only a part is known.
+    func messages(
+        in conversation: String, from time: ExactTime = .zero
+    ) throws(StoreError) -> [MessageRecord] {
+        try records(
+            database.rows(
+                """
+                SELECT record FROM message WHERE conversation = ? AND sent >= ? ORDER BY sent, id
+                """, .text(conversation), place(time)))
+    }
+
+    func message(_ id: String, in conversation: String) throws(StoreError) -> MessageRecord? {
+        try record(
+            database.rows(
+                "SELECT record FROM message WHERE conversation = ? AND id = ?",
+                .text(conversation), .text(id)))
+    }
+
+    func marks(in conversation: String) throws(StoreError) -> [MarkRecord] {
+        try records(
+            database.rows(
+                "SELECT record FROM mark WHERE conversation = ? ORDER BY user", .text(conversation))
+        )
+    }
+
+    func mark(of user: String, in conversation: String) throws(StoreError) -> MarkRecord? {
+        try record(
+            database.rows(
+                "SELECT record FROM mark WHERE conversation = ? AND user = ?",
+                .text(conversation), .text(user)))
+    }
+
+    func item(_ id: String) throws(StoreError) -> ItemRecord? {
+        try record(database.rows("SELECT record FROM item WHERE id = ?", .text(id)))
+    }
+
+    func profile(of user: String) throws(StoreError) -> ProfileRecord? {
+        try record(database.rows("SELECT record FROM profile WHERE user = ?", .text(user)))
+    }
+
+    func items() throws(StoreError) -> [ItemRecord] {
+        try records(database.rows("SELECT record FROM item ORDER BY id"))
+    }
+
+    func profiles() throws(StoreError) -> [ProfileRecord] {
+        try records(database.rows("SELECT record FROM profile ORDER BY user"))
+    }
+
+    private func meta<Value: Decodable>(_ key: String) throws(StoreError) -> Value? {
+        try record(database.rows("SELECT value FROM meta WHERE key = ?", .text(key)))
+    }
+
+    // MARK: Rows
+
+    /// Returns the column of a time; a message whose place is not known is later than all others.
+    private func place(_ time: ExactTime?) -> SQLiteValue {
+        .integer(Int64(clamping: time?.bits ?? UInt64.max))
+    }
+
+    private func json<Record: Encodable>(_ record: Record) throws(StoreError) -> SQLiteValue {
+        do {
+            return .blob(try encoder.encode(record))
+        } catch {
+            throw StoreError(code: 1, message: "A record cannot be written: \(error)")
+        }
+    }
+
+    /// Returns the records of the first column of rows.
+    ///
+    /// - Throws: damage if one cannot be read.
+    private func records<Record: Decodable>(
+        _ rows: [[SQLiteValue]]
+    ) throws(StoreError) -> [Record] {
+        var records: [Record] = []
+        for row in rows {
+            guard case .blob(let data)? = row.first else { throw .damaged("A row has no record") }
+            do {
+                records.append(try decoder.decode(Record.self, from: data))
+            } catch {
+                throw .damaged("A record cannot be read: \(error)")
+            }
+        }
+        return records
+    }
+
+    /// Returns the record of the first row, if there is one.
+    private func record<Record: Decodable>(
+        _ rows: [[SQLiteValue]]
+    ) throws(StoreError) -> Record? {
+        let found: [Record] = try records(rows)
+        return found.first
+    }
+
+    // MARK: Damage
+
+    /// Returns the operations that can be read of a damaged file: one after the other, since a page
+    /// in their midst may be gone.
+    private static func operations(ofDamaged path: String) -> [Operation] {
+        do {
+            let database = try SQLiteDatabase(path: path)
+            let numbers = try database.rows("SELECT number FROM operation ORDER BY number")
+            return numbers.compactMap { row in
+                do {
+                    let rows = try database.rows(
+                        "SELECT record FROM operation WHERE number = ?", row.first ?? .null)
+                    guard case .blob(let data)? = rows.first?.first else { return nil }
+                    return try JSONDecoder().decode(Operation.self, from: data)
+                } catch {
+                    return nil
+                }
+            }
+        } catch {
+            return []
+        }
+    }
+
+    private static func setAside(_ path: String) {
+        let files = FileManager.default
+        for suffix in ["", "-wal", "-shm"] where files.fileExists(atPath: path + suffix) {
+            let aside = path + ".damaged" + suffix
+            do {
+                if files.fileExists(atPath: aside) { try files.removeItem(atPath: aside) }
+                try files.moveItem(atPath: path + suffix, toPath: aside)
+            } catch {
+                continue  // Opening the file tells what is wrong.
+            }
+        }
+    }
+}
+
+extension StoreError {
+    /// A record or a row that is not what the store has written.
+    static func damaged(_ message: String) -> StoreError {
+        StoreError(code: 11, message: message)
+    }
+}

@@ -1,0 +1,23 @@
+/// A change of the store.
+///
+/// The changes of one turn are stored as one.
+enum StoreChange: Equatable, Sendable {
+    case message(MessageRecord, conversation: String)
+    case deleteMessage(id: String, conversation: String)
+    /// Deletes all messages of a conversation that were sent at a time or before.
+    case deleteMessages(conversation: String, through: ExactTime)
+    case conversation(ConversationRecord)
+    case mark(MarkRecord, conversation: String)
+    case item(ItemRecord)
+    case profile(ProfileRecord)
+    case operation(Operation)
+    case deleteOperation(UInt64)
+    /// The token of the last event, from which the stream goes on; nil if the state is to be read
+    /// anew.
+    case token(String?)
+    case signIn(SignIn?)
+    /// A mark that no node has accepted; nil removes it.
+    case ownMark(Marks.Mark?, conversation: String, kind: Marks.Kind)
+    /// The name of this device, by which nodes know its operations, and the time of the last one.
+    case device(String, lastNumber: UInt64, lastStamp: Int64)
+}
