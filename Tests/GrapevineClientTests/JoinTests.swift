@@ -55,7 +55,7 @@ import Testing
     }
 
     private func messagePart(_ random: inout SplitMix64) -> MessageRecord {
-        var part = MessageRecord(id: "m", sent: someTime(&random))
+        var part = MessageRecord(id: "m", sent: ExactTime(milliseconds: 2))
         let time = someTime(&random)
         switch Int.random(in: 0..<8, using: &random) {
         case 0, 1:
@@ -101,6 +101,28 @@ import Testing
             part.photo = Register(Maybe(), at: someTime(&random))
         }
         return part
+    }
+}
+
+@Suite struct MessageRecordTests {
+    private func time(_ milliseconds: Int64) -> ExactTime { ExactTime(milliseconds: milliseconds) }
+
+    private func message(sent: Int64, _ text: String, edited: Int64? = nil) -> MessageRecord {
+        var record = MessageRecord(id: "m", sent: time(sent))
+        record.content = MessageRecord.Content(sender: "alice")
+        record.text = Register(text, at: edited.map(time) ?? .zero)
+        return record
+    }
+
+    @Test func `an edit that is earlier than its message does not count`() {
+        var record = message(sent: 5, "first")
+        var early = MessageRecord(id: "m")
+        early.text = Register("early", at: time(4))
+        record.merge(early)
+        #expect(record.text.value == "first" && record.editedAt == nil)
+        // Another node has accepted the message earlier, and executed an edit that is later.
+        record.merge(message(sent: 2, "edited", edited: 3))
+        #expect(record.text.value == "edited" && record.sent == time(2))
     }
 }
 

@@ -181,3 +181,94 @@ test("a file is told of until it is stored", async (run, [alice]) => {
     alice.send(CHAT, "a text is in the log at once");
     assert(!alice.isStoringFiles, "A text is no file");
 });
+
+test("what waits when a user signs out in another tab is not sent as the next user", async (run) => {
+    const [one, two] = run.tabs;
+    one.line.isUp = two.line.isUp = false;
+    await run.clock.pass(20_000);
+    one.client?.send(CHAT, "of alice");
+    await pass(run, 1_000);
+    two.client?.signOut();
+    await pass(run, 100_000);
+    one.line.isUp = two.line.isUp = true;
+    two.client?.signUp("bob@example.org", "walnut-lantern");
+    await pass(run, 10_000);
+    assertEquals([one.client?.user, two.client?.user], ["u-bob", "u-bob"]);
+    assertEquals([one.client?.connection, texts(/** @type {any} */ (one.client))], ["online", []]);
+    const told = run.cluster.nodes.flatMap(({ log }) => log).filter(({ text }) => text);
+    assertEquals(told, []);
+});
+
+test("what is sent during a reconnect is shown, though the lists are not loaded", async (run) => {
+    const [tab, second] = run.tabs;
+    run.close(second);
+    run.close(tab);
+    tab.device.disk.entries.clear();
+    const { cluster } = run;
+    let isPartial = true;
+    const answer = cluster.answer.bind(cluster);
+    cluster.answer = (node, user, method, path, ...rest) => {
+        const told = answer(node, user, method, path, ...rest);
+        const partial = isPartial && user === "u-alice" && path.startsWith("/v1/chats?");
+        return partial ? { ...told, body: { ...told.body, partial } } : told;
+    };
+    const client = await run.open(tab);
+    client.signUp("alice@example.org", "walnut-lantern");
+    await pass(run, 3_000);
+    client.openConversation(CHAT);
+    await pass(run, 2_000);
+    say(run, "m1");
+    await pass(run, 2_000);
+    tab.line.isUp = false;
+    await pass(run, 20_000);
+    say(run, "m2");
+    tab.line.isUp = true;
+    await pass(run, 20_000);
+    say(run, "m3");
+    await pass(run, 2_000);
+    isPartial = false;
+    await pass(run, 20_000);
+    assertEquals(texts(client), ["m1", "m2", "m3"]);
+});
+
+test("a stream that begins anew shows what nodes tell, in the list, too", async (run) => {
+    const [tab, second] = run.tabs;
+    run.cluster.create("other", ["u-alice", "u-bob"]);
+    await pass(run, 3_000);
+    run.close(second);
+    run.close(tab);
+    const client = await run.open(tab);
+    await pass(run, 3_000);
+    const list = () => client.chats().map(({ id, lastText }) => `${id}: ${lastText}`).sort();
+    assertEquals(list(), ["lunch: No messages yet", "other: No messages yet"]);
+    tab.line.isUp = false;
+    await pass(run, 20_000);
+    say(run, "news", "other");
+    run.cluster.refusesTokens = true;
+    tab.line.isUp = true;
+    await pass(run, 30_000);
+    assertEquals(list(), ["lunch: No messages yet", "other: news"]);
+});
+
+/**
+ * Has time pass in small steps, between which chains of promises settle.
+ *
+ * @param {Run} run
+ * @param {number} milliseconds
+ */
+async function pass(run, milliseconds) {
+    for (let time = 0; time < milliseconds; time += 100) await run.clock.pass(100);
+}
+
+/**
+ * Has bob send a message that all nodes have.
+ *
+ * @param {Run} run
+ * @param {string} text
+ */
+function say(run, text, conversation = CHAT) {
+    const fields = { kind: "message", by: "u-bob", conversation, id: text, text };
+    const [first, ...others] = run.cluster.nodes;
+    const change = first.accept(fields, run.clock.now());
+    for (const node of others) node.receive(change);
+}

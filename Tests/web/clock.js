@@ -10,6 +10,7 @@ export class VirtualClock {
     #timers = new Map();
 
     now = () => this.#now;
+    elapsed = () => this.#now;
 
     /** @type {(milliseconds: number, action: () => void) => () => void} */
     setTimer = (milliseconds, action) => {

@@ -22,6 +22,8 @@ export class ModelCluster {
     #number = 0;
     /** The parts of the network that hurt; a test ends with none. */
     isCalm = false;
+    /** Whether streams do not resume: their tokens are refused. */
+    refusesTokens = false;
     /** Renewals that ended a sign-in. */
     stolen = 0;
     /** What each operation of each device asks for, by device and number. @type {Map<string, string>} */
@@ -397,6 +399,7 @@ class ModelSocket {
     #watch(path) {
         const { node } = this;
         const since = new URL(path, "http://n").searchParams.get("since");
+        if (since && this.cluster.refusesTokens) return error(400, "The token is not valid");
         // What the client was told elsewhere and this node lacks, it tells again when it has it.
         this.#told = [...node.vector];
         if (since) {
@@ -423,7 +426,8 @@ class ModelSocket {
     #beat() {
         this.cluster.clock.setTimer(5_000, () => {
             if (this.#isClosed) return;
-            if (!this.node.waiting) this.#send({ event: { kind: "heartbeat" } });
+            const at = new Date(this.cluster.clock.now()).toISOString();
+            if (!this.node.waiting) this.#send({ event: { kind: "heartbeat", at } });
             this.#beat();
         });
     }

@@ -132,6 +132,19 @@ Deno.test("an accepted change is over where a later one is known", () => {
     assertEquals(overlay.pins(state.conversation(CHAT), [], "alice"), []);
 });
 
+Deno.test("an edit that is earlier than its message does not count", () => {
+    const first = message("a", 5);
+    const state = confirmed(first);
+    const edit = { kind: /** @type {const} */ ("edit"), conversation: CHAT, message: "a" };
+    state.accept(consequenceOf({ ...edit, text: "early" }, time(4), "alice"));
+    assertEquals(texts(state), ["a"]);
+    // Another node has accepted the message earlier, and executed an edit that is later.
+    const told = { ...first, kind: "edit", sent: time(2), at: time(3), edited: time(3) };
+    state.apply({ ...told, text: "edited" });
+    assertEquals(texts(state), ["edited"]);
+    assertEquals(state.conversation(CHAT).messages.get("a")?.at, time(2));
+});
+
 Deno.test("a late answer brings back neither deleted messages nor old texts", () => {
     const [a, b, c, unknown] = ["a", "b", "c", "unknown"].map((id, index) => message(id, index));
     const state = confirmed(a, { ...b, from: "bob" });
@@ -198,8 +211,13 @@ Deno.test("what a user hid does not come back with older events, and a later hid
     state.apply(message("a", 1));
     assertEquals([texts(state), [...state.staleHistories]], [[], [CHAT]]);
     state.apply(message("b", 6));
-    state.apply(hide);
+    state.apply({ ...hide, at: time(4) });
     assertEquals([state.epoch, texts(state)], [epoch + 1, ["b"]]);
+    // Two devices have hidden it: what one of them did not hide was shown by answers.
+    state.conversation(CHAT).mergeAnswer([message("a", 1)], true);
+    assertEquals(texts(state), ["a", "b"]);
+    state.apply(hide);
+    assertEquals([state.epoch, texts(state)], [epoch + 2, ["b"]]);
 });
 
 Deno.test("a chat that was hidden is in no list until something arrives in it", () => {
@@ -208,12 +226,12 @@ Deno.test("a chat that was hidden is in no list until something arrives in it", 
     const row = { ...conversation.row };
     state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
     // The row is to be read again: an answer that was under way does not count.
-    state.mergeRow(row);
+    state.mergeRow(row, true);
     assertEquals(conversation.row, undefined);
     state.staleRows.clear();
-    state.mergeRow({ ...row, hidden: true });
+    state.mergeRow({ ...row, hidden: true }, true);
     assertEquals(conversation.row, undefined);
-    state.mergeRow(row);
+    state.mergeRow(row, true);
     assertEquals(conversation.row?.id, CHAT);
 });
 
@@ -223,15 +241,71 @@ Deno.test("an accepted hiding waits for its event before rows are believed", () 
     const row = { ...conversation.row };
     const hide = { kind: /** @type {const} */ ("hide"), conversation: CHAT, through: time(1) };
     assertEquals(state.accept(consequenceOf(hide, time(5), "alice")), conversation);
-    state.mergeRow(row);
+    state.mergeRow(row, true);
     assertEquals(conversation.row, undefined);
     state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(5) });
     assertEquals(conversation.awaited, undefined);
     state.staleRows.clear();
-    state.mergeRow(row);
+    state.mergeRow(row, true);
     assertEquals(conversation.row?.id, CHAT);
     // Its event came first: nothing is awaited.
     assertEquals(state.accept(consequenceOf(hide, time(5), "alice")), undefined);
+});
+
+Deno.test("a hidden chat is read again when a message from before turns up", () => {
+    const state = confirmed();
+    const row = { ...state.conversation(CHAT).row };
+    state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(10) });
+    state.staleRows.clear();
+    state.mergeRow({ ...row, hidden: true }, true);
+    state.apply(message("m", 5, { from: "bob" }));
+    assertEquals([...state.staleRows], [CHAT]);
+});
+
+Deno.test("what a node tells that lacks a leaving is read again at the event", () => {
+    const state = confirmed();
+    const conversation = state.conversation(CHAT);
+    const row = { ...conversation.row };
+    const leave = { kind: /** @type {const} */ ("leave"), conversation: CHAT };
+    state.accept(consequenceOf(leave, time(10), "alice"));
+    state.awaitNoLonger(conversation);
+    state.staleRows.clear();
+    state.mergeRow(row, true);
+    const left = { kind: "member", change: "left", user: "alice", by: "alice", at: time(10) };
+    state.apply({ ...left, conversation: CHAT });
+    assertEquals([conversation.row, [...state.staleRows]], [undefined, [CHAT]]);
+});
+
+Deno.test("an older answer brings nothing back that the user has hidden", () => {
+    const state = confirmed(message("a", 1));
+    const conversation = state.conversation(CHAT);
+    const row = { ...conversation.row };
+    state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(10) });
+    state.staleRows.clear();
+    conversation.mergeAnswer([message("a", 1), message("b", 11)], false);
+    state.mergeRow(row, false);
+    assertEquals([texts(state), conversation.row], [["b"], undefined]);
+});
+
+Deno.test("whether nodes have told of an action is judged by the times of its values", () => {
+    const first = message("a", 1);
+    const state = confirmed(first, change("pin", "bob", first, 5));
+    const includes = (/** @type {any} */ action, /** @type {number} */ second) =>
+        state.includes(consequenceOf({ conversation: CHAT, ...action }, time(second), "alice"));
+    for (const kind of ["pin", "unpin"]) {
+        assertEquals([5, 6].map((at) => includes({ kind, message: "a" }, at)), [true, false]);
+    }
+    assertEquals(includes({ kind: "edit", message: "a", text: "A" }, 5), false);
+    state.apply({ ...first, kind: "edit", at: time(7), edited: time(7), text: "A" });
+    assertEquals(includes({ kind: "edit", message: "a", text: "B" }, 6), true);
+    assertEquals(includes({ kind: "hide", through: "" }, 5), false);
+    state.apply({ kind: "hide", conversation: CHAT, by: "alice", at: time(9) });
+    assertEquals(includes({ kind: "hide", through: "" }, 9), true);
+    state.merge({ item: { id: "i", title: "milk", titleChanged: time(3), doneChanged: time(3) } });
+    const item = { item: "i", conversation: undefined };
+    assertEquals(includes({ ...item, kind: "completeItem", isDone: true }, 3), true);
+    assertEquals(includes({ ...item, kind: "completeItem", isDone: true }, 4), false);
+    assertEquals(includes({ ...item, kind: "deleteItem" }, 3), false);
 });
 
 Deno.test("events that are told twice, or late, change nothing", () => {
@@ -307,7 +381,7 @@ Deno.test("a chat's row is asked for only where the messages do not tell it", ()
     // Of a chat that is not loaded, the row counts up to its last message.
     const row = { ...conversation.row, lastAt: time(2), last: "b", lastText: "b", unread: 2 };
     conversation.completeFrom = undefined;
-    state.mergeRow(row);
+    state.mergeRow(row, true);
     state.apply(message("c", 3, { from: "bob" }));
     const chat = () => {
         const list = overlay.messages(conversation, [], "alice");
@@ -338,6 +412,8 @@ Deno.test("the list shows what the conversation shows", () => {
     assertEquals(chat([hide]), undefined);
     state.apply(message("c", 3, { from: "bob" }));
     assertEquals([chat([hide])?.lastText, chat([hide])?.unread], ["c", 1]);
+    const send = operation({ kind: "send", message: "own", type: "text", text: "own" });
+    assertEquals([chat([hide, send])?.lastText, chat([hide, send])?.unread], ["own", 1]);
 });
 
 Deno.test("a message is read when all others have read it", () => {

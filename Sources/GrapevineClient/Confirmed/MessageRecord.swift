@@ -44,12 +44,22 @@ struct MessageRecord: Equatable, Codable, Sendable {
         pin = Register(Maybe())
     }
 
+    /// An edit that is earlier than the message does not count: its first text has the time of
+    /// sending.
+    private mutating func mergeText(_ other: Register<String>) {
+        func time(_ text: Register<String>) -> ExactTime? {
+            text.time == .zero ? sent ?? .zero : text.time
+        }
+        guard let mine = time(text), let theirs = time(other) else { return text.merge(other) }
+        if (mine, text.value) < (theirs, other.value) { text = other }
+    }
+
     mutating func merge(_ other: MessageRecord) {
         isUnsure = [self, other].allSatisfy { $0.content == nil || $0.isUnsure }
         // Where two nodes have accepted one message, the earlier acceptance is its place.
         if let theirs = other.sent { sent = min(sent ?? theirs, theirs) }
         if content == nil { content = other.content }
-        text.merge(other.text)
+        mergeText(other.text)
         pin.merge(other.pin)
         hidden.merge(other.hidden)
         delete(at: later(deleted, other.deleted))

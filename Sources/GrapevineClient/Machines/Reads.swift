@@ -15,7 +15,7 @@ struct Reads: Equatable, Sendable {
     /// The most reads under way.
     private static let underWayMax = 8
 
-    /// Something that is read as a whole.
+    /// A resource that is read as a whole.
     enum Target: Hashable, Sendable {
         /// The lists of chats and action items.
         case lists
@@ -91,8 +91,8 @@ struct Reads: Equatable, Sendable {
 
     /// Returns the reads that are to be made now.
     ///
-    /// - Parameter isHeld: whether a conversation waits for an event of an accepted operation; until
-    ///   then a node may answer as if nothing had happened.
+    /// - Parameter isHeld: whether a conversation waits for the event of an accepted operation:
+    ///   until then a node may answer as if nothing had happened.
     mutating func begin(now: Int64, isHeld: (String) -> Bool) -> [Ask] {
         guard let next, now >= next else { return [] }
         let isBehind = now < behindUntil

@@ -166,7 +166,7 @@ struct Overlay {
 extension MessageRecord {
     /// The time of the last change of any value.
     var lastChange: ExactTime {
-        [text.time, pin.time, hidden.time].compactMap { $0 }.max() ?? .zero
+        [sent, text.time, pin.time, hidden.time].compactMap { $0 }.max() ?? .zero
     }
 }
 

@@ -132,11 +132,10 @@
 
 /**
  * A clock in milliseconds since 1970; `setTimer` returns a function that cancels the timer.
- * `elapsed` counts the milliseconds since any moment, whatever becomes of the device's time; a
- * clock without `elapsed` has a time that is never set.
+ * `elapsed` counts the milliseconds since any moment, whatever becomes of the device's time.
  *
  * @typedef {{
- *   now: () => number, elapsed?: () => number,
+ *   now: () => number, elapsed: () => number,
  *   setTimer: (milliseconds: number, action: () => void) => () => void,
  * }} Clock
  */

@@ -154,7 +154,7 @@ export class Connection {
 
     /** @param {string | undefined} since @returns {Promise<void>} */
     async #watch(since) {
-        this.#heardAt = this.#parts.clock.now();
+        this.#heardAt = this.#parts.clock.elapsed();
         this.#look();
         const generation = this.#generation;
         const query = since === undefined ? "" : `&since=${encodeURIComponent(since)}`;
@@ -164,14 +164,14 @@ export class Connection {
         // The node rejected the token of the last event, so the client subscribes without it.
         if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
         if (answer.status !== 200) return this.#fail();
-        this.#onlineAt = this.#parts.clock.now();
+        this.#onlineAt = this.#parts.clock.elapsed();
         this.#parts.onWatching(answer.body, since !== undefined);
         this.#setStatus("online");
     }
 
     /** @param {string} text */
     #onText(text) {
-        this.#heardAt = this.#parts.clock.now();
+        this.#heardAt = this.#parts.clock.elapsed();
         /** @type {any} */
         let message;
         try {
@@ -201,7 +201,7 @@ export class Connection {
 
     /** Closes the WebSocket if a request on it has timed out, or if the node has been silent. */
     #look() {
-        const now = this.#parts.clock.now();
+        const now = this.#parts.clock.elapsed();
         for (const { sentAt } of this.#requests.values()) {
             if (now >= sentAt + this.#patience) {
                 this.#patience = Math.min(this.#patience * 2, PATIENCE_MILLISECONDS_MAX);
@@ -220,14 +220,14 @@ export class Connection {
     #send(method, path, body, operation) {
         const id = this.#number += 1;
         return new Promise((settle) => {
-            this.#requests.set(id, { sentAt: this.#parts.clock.now(), settle });
+            this.#requests.set(id, { sentAt: this.#parts.clock.elapsed(), settle });
             this.#socket?.send(JSON.stringify({ id, method, path, operation, body }));
         });
     }
 
     /** Connects to the next node: at once after one failure, then with exponential backoff. */
     #fail() {
-        const now = this.#parts.clock.now();
+        const now = this.#parts.clock.elapsed();
         const wasGood = this.isOnline && now >= this.#onlineAt + GOOD_MILLISECONDS;
         if (wasGood) this.#failures = 0;
         this.#drop();

@@ -38,7 +38,7 @@ export class NodeTime {
     }
 
     get #elapsed() {
-        return this.#clock.elapsed?.() ?? this.#clock.now();
+        return this.#clock.elapsed();
     }
 }
 

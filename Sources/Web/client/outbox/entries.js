@@ -13,7 +13,7 @@
  * operation was made in this tab or in a closed one, so this tab notifies the user of a rejection.
  *
  * @typedef {{operation: Operation, isStored: boolean, isUnderWay: boolean, isOwn: boolean,
- *   settled: PromiseWithResolvers<void>}} Entry
+ *   misses: number, settled: PromiseWithResolvers<void>}} Entry
  */
 
 /** The most ids of ended operations that are kept, to ignore late messages of other tabs. */
@@ -66,7 +66,7 @@ export class Entries {
         const settled = Promise.withResolvers();
         // Prevents an error report if the page ignores the promise; listeners are notified instead.
         settled.promise.catch(() => {});
-        const entry = { operation, isStored, isUnderWay: false, isOwn, settled };
+        const entry = { operation, isStored, isUnderWay: false, isOwn, misses: 0, settled };
         const isLast = operation.id > this.#lastID;
         this.#entries.set(operation.id, entry);
         if (isLast) this.#lastID = operation.id;

@@ -22,6 +22,8 @@ import { isStamped, timeOf } from "./stamps.js";
 
 /** The most operations of the user that may be pending; further operations are rejected. */
 const OPERATIONS_MAX = 1_000;
+/** The most attempts at nodes that do not have the message of an operation. */
+const MISSES_MAX = 10;
 /** Milliseconds between two checks for pending operations that closed browser tabs left behind. */
 const LOOK_MILLISECONDS = 5_000;
 
@@ -39,16 +41,22 @@ export class Outbox {
     #stopWatching = () => {};
     /** The messages of other tabs until this tab is open. @type {any[] | undefined} */
     #held = [];
+    /** The opening of the local store's log. @type {Promise<void> | undefined} */
+    #opened;
 
     /**
      * @param {{
      *   store: Store, syncStore: SyncStore, tabs: Tabs, clock: Clock, makeID: () => string,
      *   user: () => string | undefined, isOnline: () => boolean, nodeTime: NodeTime,
+     *   isIncluded: (consequence: StateUpdate) => boolean | undefined,
+     *   isKnown: (action: Action) => boolean,
      *   stamps: Stamps, send: (operation: Operation) => Promise<SendAnswer>,
      *   onChange: (operation: Operation) => void, onAccepted: (consequence: StateUpdate) => void,
      *   onRefused: (operation: Operation, failure: Failure) => void, onUnavailable: () => void,
      *   onOver: (writes: Write[]) => Promise<void>, onSender: () => Promise<void>,
-     * }} parts `onOver` removes an operation from the local store and stores the confirmed data
+     * }} parts `isIncluded` tells whether nodes have told of a consequence or of what has overtaken
+     *   it, undefined before they have told everything; `isKnown` tells whether a node has shown the
+     *   message of an action; `onOver` removes an operation from the local store and stores the confirmed data
      *   with its consequence in one transaction, so that a crash cannot separate the two writes
      */
     constructor(parts) {
@@ -89,7 +97,7 @@ export class Outbox {
      * transaction that commits between two reads in the other order would hide both from this tab.
      */
     async restore() {
-        await this.#stored.open(this.#parts.makeID());
+        await (this.#opened ??= this.#stored.open(this.#parts.makeID()));
         await this.#readStored();
     }
 
@@ -98,7 +106,8 @@ export class Outbox {
      * the user's pending operations. The caller has restored the chats and messages.
      */
     open() {
-        const held = this.#held ?? [];
+        const held = this.#held;
+        if (!held) return;
         this.#held = undefined;
         for (const message of held) this.onPost(message);
         this.#sender.open();
@@ -152,11 +161,15 @@ export class Outbox {
         this.#stored.close();
     }
 
-    /** Removes all pending operations and rejects their promises, after a sign-out. */
-    async clear() {
+    /** Removes all pending operations from memory and rejects their promises. */
+    clear() {
         for (const entry of this.#entries.all) entry.settled.reject(refusals.notSignedIn);
         this.#entries.clear();
-        await this.#stored.clear();
+    }
+
+    /** Removes all pending operations from this device, after a sign-out. */
+    clearStore() {
+        return this.#stored.clear();
     }
 
     async #onTurn() {
@@ -211,6 +224,7 @@ export class Outbox {
         const [operation, number] = this.#parts.stamps.next(entry.operation);
         await this.#stored.put([operation], [number]);
         entry.operation = operation;
+        if (this.#entries.get(operation.id) !== entry) return;
         this.#parts.tabs.post({ kind: "operation", operation });
     }
 
@@ -252,6 +266,8 @@ export class Outbox {
             // The user has signed out meanwhile.
         } else if (answer.status === 200) {
             this.#settle(entry, { at: timeOf(operation) ?? answer.body.at });
+        } else if (answer.status === 404 && this.#isMissed(entry)) {
+            this.#sender.postpone(operation.lane, answer);
         } else if (isFinal(answer.status)) {
             this.#refuse(entry, failure(answer.status, answer.body));
         } else {
@@ -262,15 +278,34 @@ export class Outbox {
     }
 
     /**
+     * Whether a node may answer "not found" because it does not have a message yet that another one
+     * has shown; after `MISSES_MAX` such answers the message counts as gone.
+     *
+     * @param {Entry} entry
+     */
+    #isMissed(entry) {
+        entry.misses += 1;
+        return entry.misses <= MISSES_MAX && this.#parts.isKnown(entry.operation.action);
+    }
+
+    /**
      * Takes the stamp of an operation that no node executes any more, or none before its time has
-     * come: the operation gets another one when it is sent again.
+     * come: the operation gets another one when it is sent again. An expired operation of which
+     * nodes tell that it was executed, or that a later change has overtaken it, is accepted.
      *
      * @param {Entry} entry @param {{reason?: string, now?: string}} error
      */
     #onUntimely(entry, { now, reason }) {
-        const { nodeTime, stamps } = this.#parts;
+        const { isIncluded, nodeTime, stamps } = this.#parts;
+        const at = timeOf(entry.operation) ?? "";
         nodeTime.onRefusal(now);
-        if (reason !== "operation_expired" && !stamps.forgets(entry.operation)) return;
+        if (reason === "operation_expired") {
+            const consequence = consequenceOf(entry.operation.action, at, "");
+            const isOver = isIncluded(consequence);
+            // What was missed may tell of it yet.
+            if (isOver === undefined) return;
+            if (isOver) return this.#settle(entry, { at });
+        } else if (!stamps.forgets(entry.operation)) return;
         entry.operation = { ...entry.operation, stamp: undefined };
         this.#stored.put([entry.operation]).catch(() => {
             // If this write fails, the operation gets another stamp after the next start.

@@ -10,6 +10,8 @@ import { asFailure, noAnswer, pause } from "../network/failures.js";
 const LOCK = "grapevine-outbox";
 /** The most lanes (conversations, action items, profile) with an operation in flight at a time. */
 const LANES_MAX = 16;
+/** The least milliseconds between two changes of node because of answers. */
+const LEAVE_MILLISECONDS = 10_000;
 /** Milliseconds before an operation that no node has answered is sent again. */
 const REPEAT_MILLISECONDS = 100;
 
@@ -21,8 +23,10 @@ export class Sender {
     isActive = false;
     #parts;
     #closing = new AbortController();
-    /** The next attempt's time, by lane that failed temporarily. @type {Map<string, number>} */
+    /** What ends the pause of a lane that failed temporarily. @type {Map<string, () => void>} */
     #pauses = new Map();
+    /** Whether the client has just switched to another node because of an answer. */
+    #hasLeft = false;
 
     /**
      * @param {{
@@ -51,7 +55,7 @@ export class Sender {
 
     /** Sends each lane's first operation that is neither in flight nor paused after a failure. */
     pump() {
-        const { clock, entries, isOnline } = this.#parts;
+        const { entries, isOnline } = this.#parts;
         if (!this.isActive || !isOnline()) return;
         const busy = new Set();
         const all = entries.all;
@@ -61,8 +65,7 @@ export class Sender {
             if (busy.has(lane)) continue;
             // Only a lane's (such as a chat's) first operation is sent, to keep the user's order.
             busy.add(lane);
-            const isPaused = clock.now() < (this.#pauses.get(lane) ?? 0);
-            if (entry.isUnderWay || !entry.isStored || isPaused) continue;
+            if (entry.isUnderWay || !entry.isStored || this.#pauses.has(lane)) continue;
             if (count >= LANES_MAX) return;
             count += 1;
             this.#send(entry);
@@ -80,14 +83,18 @@ export class Sender {
         const milliseconds = answer.status === noAnswer.code
             ? REPEAT_MILLISECONDS
             : pause(answer.retryAfterSeconds);
-        this.#pauses.set(lane, clock.now() + milliseconds);
-        clock.setTimer(milliseconds, () => {
-            const until = this.#pauses.get(lane) ?? 0;
-            if (until <= clock.now()) this.#pauses.delete(lane);
+        this.#pauses.get(lane)?.();
+        const end = clock.setTimer(milliseconds, () => {
+            this.#pauses.delete(lane);
             this.pump();
         });
-        // The client switches to another node, which may be able to execute the operation.
-        if (answer.status >= 500) this.#parts.onUnavailable();
+        this.#pauses.set(lane, end);
+        // The client switches to another node, which may be able to execute the operation. If no
+        // node is, the others are not disturbed at each attempt.
+        if (answer.status < 500 || this.#hasLeft) return;
+        this.#hasLeft = true;
+        clock.setTimer(LEAVE_MILLISECONDS, () => this.#hasLeft = false);
+        this.#parts.onUnavailable();
     }
 
     async #take() {
@@ -107,7 +114,7 @@ export class Sender {
         let answer;
         try {
             await this.#parts.stamp(entry);
-            if (!this.isActive) return;
+            if (!this.isActive || this.#parts.entries.get(entry.operation.id) !== entry) return;
             answer = await this.#parts.send(entry.operation);
         } catch (error) {
             answer = { status: asFailure(error).code, body: { error: asFailure(error) } };

@@ -1,6 +1,7 @@
 import { ConversationState } from "./conversation.js";
 import { itemOf, profileOf, updateOf } from "./events.js";
 import { joinFields } from "./fields.js";
+import { later } from "./message.js";
 
 /** @typedef {import("./conversation.js").Update} Update */
 /** @typedef {import("../types.js").Profile} Profile */
@@ -79,6 +80,7 @@ export class ConfirmedState {
         const conversation = this.conversation(update.conversation);
         if (this.#isFromBeforeClearing(conversation, update)) {
             this.staleHistories.add(conversation.id);
+            this.staleRows.add(conversation.id);
             return { isNew: false };
         }
         const told = this.merge(update);
@@ -92,7 +94,7 @@ export class ConfirmedState {
         else if ("profile" in update) this.#mergeProfile(update.profile);
         else {
             const conversation = this.conversation(update.conversation);
-            if ((update.clearedAt ?? "") > conversation.clearedAt) this.epoch += 1;
+            if (update.clearedAt && update.clearedAt >= conversation.clearedAt) this.epoch += 1;
             return { isNew: conversation.merge(update) };
         }
         return { isNew: false };
@@ -108,10 +110,10 @@ export class ConfirmedState {
         if (!("conversation" in update)) return void this.merge(update);
         const conversation = this.conversation(update.conversation);
         const { changes, clearedAt, row } = conversation;
+        // An event has told of it already: what was read since then is not cleared again.
+        if (update.clearedAt && update.clearedAt <= clearedAt) return undefined;
         this.merge(update);
-        const isCleared = update.clearedAt !== undefined && update.clearedAt > clearedAt;
-        const isCreated = update.row && !row && changes.length === 0;
-        if (!isCleared && !isCreated) return undefined;
+        if (!update.clearedAt && (row || !update.row || changes.length > 0)) return undefined;
         conversation.awaited = update.clearedAt ?? update.row?.createdAt;
         return conversation;
     }
@@ -125,17 +127,48 @@ export class ConfirmedState {
 
     /**
      * Merges a row of the chat list from a node's response. The row is not merged if an event has
-     * changed the chat since the request: then it is read again.
+     * changed the chat since the request: then it is read again. A response that may be older than
+     * the user's last hiding of the chat does not bring the chat back.
      *
-     * @param {any} row
+     * @param {any} row @param {boolean} isSure
      */
-    mergeRow(row) {
+    mergeRow(row, isSure) {
         const conversation = this.conversation(row.id);
         if (this.staleRows.has(row.id) || conversation.awaited) return;
+        if (!isSure && conversation.clearedAt && !conversation.row) return;
         const { archivedAt, hidden, unarchivedAt, ...told } = row;
         // A row is marked as hidden if the user hid the chat and no message has arrived since.
         conversation.row = hidden ? undefined : told;
         conversation.merge({ conversation: row.id, archivedAt, unarchivedAt });
+    }
+
+    /**
+     * Whether nodes have told, of each value of a part, a change at the part's time or a later one.
+     *
+     * @param {StateUpdate} part the consequence of an action
+     */
+    includes(part) {
+        if ("profile" in part) return isIncluded(part.profile, this.profiles.get(this.user));
+        if ("item" in part) {
+            const known = this.items.get(part.item.id);
+            return known?.deleted || !part.item.deleted && isIncluded(part.item, known);
+        }
+        const { message, ...ofChat } = part;
+        const conversation = this.conversation(part.conversation);
+        const known = message && conversation.messages.get(message.id);
+        return known?.deletedAt !== undefined || isIncluded(message ?? {}, known) &&
+                isIncluded(ofChat, conversation);
+    }
+
+    /**
+     * Whether a node has shown the message of an action.
+     *
+     * @param {import("../types.js").Action} action
+     */
+    knows(action) {
+        if (!("conversation" in action) || !("message" in action)) return false;
+        const message = this.conversation(action.conversation).messages.get(action.message);
+        return message?.from !== undefined && !message.isUnsure && !message.deletedAt;
     }
 
     /** Removes a chat from the list, since nodes do not show it to the user. @param {string} id */
@@ -175,8 +208,7 @@ export class ConfirmedState {
                 this.staleRows.add(id);
                 return;
             case "member":
-                if (event.change === "left" && event.user === this.user) this.staleRows.delete(id);
-                else this.staleRows.add(id);
+                this.staleRows.add(id);
                 return;
             case "pin":
                 if (!conversation.messages.get(event.id)?.from) this.stalePins.add(id);
@@ -211,4 +243,21 @@ export class ConfirmedState {
         const known = this.profiles.get(told.user) ?? { user: told.user };
         this.profiles.set(told.user, joinFields(known, told, ["name", "email", "photo"]));
     }
+}
+
+/** The times that say, of one value, when it was set and when it was taken away. */
+const OPPOSITES = /** @type {Record<string, string>} */ ({
+    ...{ pinnedAt: "unpinnedAt", hiddenAt: "restoredAt", archivedAt: "unarchivedAt" },
+    ...{ unpinnedAt: "pinnedAt", restoredAt: "hiddenAt", unarchivedAt: "archivedAt" },
+});
+
+/**
+ * Whether each time in a part of an object is known, or a later one of the same value.
+ *
+ * @param {Record<string, any>} part @param {Record<string, any>} [known]
+ */
+function isIncluded(part, known = {}) {
+    const times = Object.entries(part)
+        .filter(([name, at]) => /(At|Changed)$|^edited$/.test(name) && at !== undefined);
+    return times.every(([name, at]) => (later(known[name], known[OPPOSITES[name]]) ?? "") >= at);
 }

@@ -129,10 +129,18 @@ export class ConversationState {
         return message !== undefined && this.#mergeMessage(message);
     }
 
-    /** @param {any[]} list @param {boolean} isSure whether the list has all that events told */
+    /**
+     * Merges the messages of an answer. One that may be older than the user's last hiding of the
+     * conversation does not bring messages from before back.
+     *
+     * @param {any[]} list @param {boolean} isSure whether the list has all that events told
+     */
     mergeAnswer(list, isSure) {
         const isUnsure = !isSure || undefined;
-        for (const fields of list) this.#mergeMessage({ ...storedMessage(fields), isUnsure });
+        for (const fields of list) {
+            const message = { ...storedMessage(fields), isUnsure };
+            if (isSure || message.at > this.clearedAt) this.#mergeMessage(message);
+        }
         this.version += 1;
     }
 
@@ -221,7 +229,7 @@ export class ConversationState {
 
     /** Removes what precedes a hiding or leaving. @param {string} at @param {boolean} hasLeft */
     #clear(at, hasLeft) {
-        if (at <= this.clearedAt) return;
+        if (at < this.clearedAt) return;
         this.clearedAt = at;
         for (const message of [...this.messages.values()]) {
             if (message.at <= at) this.messages.delete(message.id);

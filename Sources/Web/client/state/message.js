@@ -45,12 +45,13 @@ export function storedMessage(fields) {
  */
 export function join(a, b) {
     const whole = a.from === undefined ? b : a;
-    const text = timeOfText(b) > timeOfText(a) ? b : a;
+    // Where two nodes have accepted one message, the earlier acceptance is its place.
+    const at = a.at < b.at ? a.at : b.at;
+    const text = timeOfText(b, at) > timeOfText(a, at) ? b : a;
     const pin = (b.pinnedAt ?? "") > (a.pinnedAt ?? "") ? b : a;
     const joined = {
         ...whole,
-        // Where two nodes have accepted one message, the earlier acceptance is its place.
-        at: a.at < b.at ? a.at : b.at,
+        at,
         text: text.text,
         edited: text.edited,
         pinnedBy: pin.pinnedBy,
@@ -93,8 +94,11 @@ function erased({ at, deletedAt, from, hiddenAt, id, isUnsure, restoredAt }) {
     return { id, at, from, hiddenAt, restoredAt, deletedAt, isUnsure };
 }
 
-/** @param {StoredMessage} message */
-function timeOfText({ edited, text }) {
-    // A text that was never edited is earlier than any edit, and later than a text that is unknown.
-    return text === undefined ? "" : edited ?? "0";
+/**
+ * Returns the time of a message's text: an edit that is earlier than the message does not count.
+ *
+ * @param {StoredMessage} message @param {string} at the message's time of sending
+ */
+function timeOfText({ edited, text }, at) {
+    return text === undefined ? "" : edited ?? at;
 }

@@ -4,7 +4,8 @@
  */
 export class Device {
     #engine;
-    #isStarted = false;
+    /** The user whose data this tab has in memory. @type {string | undefined} */
+    #user;
 
     /** @param {import("./engine.js").Engine} engine */
     constructor(engine) {
@@ -57,15 +58,13 @@ export class Device {
 
     /** Rereads the stored sign-in after another tab has changed it, and switches to its user. */
     async onPost() {
-        const { changes, connection, persistence, session, views } = this.#engine;
+        const { changes, session } = this.#engine;
         const before = session.user;
         await session.restore();
         const { user } = session;
         if (user === before) return;
         if (user !== undefined) return this.#start(user);
-        connection.stop("signedOut");
-        persistence.reset("");
-        views.clear();
+        this.#forgetUser();
         changes.add({ kind: "session" });
     }
 
@@ -81,15 +80,15 @@ export class Device {
     /** @param {string} user */
     async #start(user) {
         const { changes, feed, marks, outbox, persistence, store } = this.#engine;
+        if (this.#user !== undefined && this.#user !== user) this.#forgetUser();
+        this.#user = user;
         const owner = (await store.read("owner"))[0]?.[1];
         if (owner !== undefined && owner !== user) await this.#clear();
         await store.write([{ key: "owner", value: user }]);
-        const isFirst = !this.#isStarted;
-        this.#isStarted = true;
-        if (isFirst) await outbox.restore();
+        await outbox.restore();
         await persistence.restore(user);
         await marks.open();
-        if (isFirst) outbox.open();
+        outbox.open();
         changes.add({ kind: "session" });
         feed.onLoaded();
         this.#connect();
@@ -101,11 +100,19 @@ export class Device {
         else connection.start();
     }
 
-    async #clear() {
-        const { files, marks, outbox, persistence, screen, session, store, views } = this.#engine;
+    /** Removes a user's data from this tab's memory, and ends the user's connection. */
+    #forgetUser() {
+        const { connection, files, marks, outbox, persistence, screen, session, views } =
+            this.#engine;
+        connection.stop("signedOut");
         persistence.reset(session.user ?? "");
-        for (const part of [views, marks, files, screen]) part.clear();
-        await outbox.clear();
+        for (const part of [views, marks, files, screen, outbox]) part.clear();
+    }
+
+    async #clear() {
+        const { outbox, persistence, store } = this.#engine;
+        this.#forgetUser();
+        await outbox.clearStore();
         await persistence.clear();
         for (const prefix of ["read/", "file/"]) {
             const entries = await store.read(prefix);

@@ -99,12 +99,11 @@ export class Engine {
             nodes: this.nodes,
             accessToken: (refused) => session.accessToken(refused),
             verify: () => calls.send({ method: "GET", path: "/v1/account" }, session),
-            since: () => {
-                const { isLoaded, token } = this.persistence.confirmed;
-                return isLoaded ? token : undefined;
-            },
+            since: () => this.persistence.confirmed.token,
             onStatus: () => this.feed.onStatus(),
             onEvent: (event) => {
+                const isOfNow = event.kind === "heartbeat" || event.kind === "level";
+                if (isOfNow) this.nodeTime.onNow(event.at);
                 this.#stamps.onShown(event);
                 this.feed.onEvent(event);
             },
@@ -124,8 +123,11 @@ export class Engine {
             isOnline: () => connection.isOnline,
             nodeTime: this.nodeTime,
             stamps: this.#stamps,
-            send: (operation) => delivery.send(operation),
+            send: async (operation) => this.#shown(await delivery.send(operation)),
             onChange: (operation) => this.feed.onOperation(operation),
+            isIncluded: (consequence) =>
+                this.feed.isCaughtUp ? this.persistence.confirmed.includes(consequence) : undefined,
+            isKnown: (action) => this.persistence.confirmed.knows(action),
             onAccepted: (consequence) => this.feed.onAccepted(consequence),
             onRefused: (operation, error) => {
                 this.changes.add({ kind: "refused", operation, error });

@@ -18,7 +18,7 @@ const ECHO_MILLISECONDS = 10_000;
 export class Feed {
     #engine;
     /** Whether the events are present ones, not those that the client has missed. */
-    #isLevel = false;
+    isCaughtUp = false;
     editWindow = EDIT_MILLISECONDS;
 
     /** @param {import("./engine.js").Engine} engine */
@@ -38,7 +38,7 @@ export class Feed {
     onEvent(event) {
         const { changes, loader, notices, persistence, screen, typing } = this.#engine;
         const { by, conversation, kind } = event;
-        if (kind === "level") this.#isLevel = true;
+        if (kind === "level") this.isCaughtUp = true;
         if (kind === "level" || kind === "heartbeat") return;
         if (kind === "typing") {
             if (by !== this.#user) typing.onTyping(conversation, by, event.on);
@@ -57,7 +57,7 @@ export class Feed {
             typing.onTyping(conversation, event.from, false);
             this.#markDelivered(conversation, event, isNew);
         }
-        notices.onEvent(event, isNew && this.#isLevel, this.#user);
+        notices.onEvent(event, isNew && this.isCaughtUp, this.#user);
         loader.schedule();
         persistence.schedule();
     }
@@ -66,10 +66,10 @@ export class Feed {
     onWatching({ editWindow, token }, isResumed) {
         const { loader, persistence, screen } = this.#engine;
         this.editWindow = editWindow;
-        this.#isLevel = false;
+        this.isCaughtUp = false;
         if (!isResumed) {
             // Events were missed, so all data is loaded again; the page shows old data until then.
-            if (this.#confirmed.isLoaded) persistence.reset(this.#user);
+            if (this.#confirmed.token !== undefined) persistence.reset(this.#user);
             this.#confirmed.token = token;
         }
         queueMicrotask(() => {

@@ -18,6 +18,8 @@ const GATHER_MILLISECONDS = 150;
  * for data that includes all events received by the client.
  */
 const BEHIND_MILLISECONDS = 10_000;
+/** Milliseconds before the lists are loaded again after a response that lacks a part. */
+const PART_MILLISECONDS = 5_000;
 /** The most user profiles requested at a time. */
 const PROFILES_MAX = 50;
 
@@ -28,13 +30,18 @@ const PROFILES_MAX = 50;
 export class Loader {
     #parts;
     #isScheduled = false;
-    /** The requests in progress, by name. @type {Map<string, Promise<void>>} */
+    /**
+     * The requests in progress, by name, each for the state that it was made for.
+     * @type {Map<string, {confirmed: ConfirmedState, question: Promise<void>}>}
+     */
     #underWay = new Map();
     /** Users whose profiles have been requested since the page was opened. @type {Set<string>} */
     #askedUsers = new Set();
-    /** The time until which nodes are assumed to lack some events that the client has received. */
-    #behindUntil = 0;
-    /** The names of requests with a stale response until `#behindUntil`. @type {Set<string>} */
+    /** Whether nodes are assumed to lack some events that the client has received. */
+    #isBehind = false;
+    /** Whether the last response with the lists lacked a part, a short time ago. */
+    #isPartial = false;
+    /** The names of requests with a stale response while nodes are behind. @type {Set<string>} */
     #doubtful = new Set();
 
     /**
@@ -56,11 +63,20 @@ export class Loader {
             const reads = await this.#readAll(["/v1/chats?show=all", "/v1/items"]);
             if (!reads) return;
             const [chats, items] = reads;
-            for (const row of chats.body.chats) confirmed.mergeRow(row);
+            for (const row of chats.body.chats) {
+                confirmed.mergeRow(row, chats.isSure);
+                if (!chats.isSure) this.#doubt(`row ${row.id}`, confirmed.staleRows, row.id);
+            }
             for (const item of items.body.items) confirmed.merge({ item });
-            // A partial response lacks data of unreachable shards; the lists are then loaded again.
             confirmed.isLoaded = !chats.body.partial;
             this.#parts.onChange();
+            // A partial response lacks data of unreachable shards; the lists are loaded again.
+            if (!chats.body.partial) return;
+            this.#isPartial = true;
+            this.#parts.clock.setTimer(PART_MILLISECONDS, () => {
+                this.#isPartial = false;
+                this.schedule();
+            });
         });
     }
 
@@ -79,6 +95,7 @@ export class Loader {
             `history ${id}`,
             async (confirmed) => {
                 const [conversation, path] = this.#conversation(id);
+                if (conversation.awaited) return void confirmed.staleHistories.add(id);
                 // Any loaded message may be stale, so all loaded messages are read again.
                 const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
                 const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
@@ -120,6 +137,8 @@ export class Loader {
             const reads = await this.#readAll([`${path}/messages?${query}`]);
             if (!reads) return;
             const [{ body: { messages, next }, isSure }] = reads;
+            // The messages that follow the answer may have been trimmed meanwhile.
+            if (conversation.stretch[0]?.id !== first.id) return;
             conversation.mergeAnswer(messages, isSure);
             const isCut = messages.length >= PAGE_COUNT || next !== undefined;
             conversation.completeFrom = isCut ? messages[0]?.at ?? first.at : "";
@@ -185,7 +204,7 @@ export class Loader {
 
     #drain() {
         const confirmed = this.#parts.confirmed();
-        if (!confirmed.isLoaded) this.loadLists();
+        if (!confirmed.isLoaded && !this.#isPartial) this.loadLists();
         for (const id of confirmed.staleRows) {
             const { awaited } = confirmed.conversation(id);
             if (!awaited && !this.#isDoubtful(`row ${id}`)) this.#loadRow(id);
@@ -226,7 +245,7 @@ export class Loader {
                         throw error;
                     });
                 if (reads) {
-                    confirmed.mergeRow(reads[0].body);
+                    confirmed.mergeRow(reads[0].body, reads[0].isSure);
                     if (!reads[0].isSure) this.#doubt(`row ${id}`, confirmed.staleRows, id);
                 }
                 this.#parts.onChange(id);
@@ -267,10 +286,6 @@ export class Loader {
         return body;
     }
 
-    get #isBehind() {
-        return this.#parts.clock.now() < this.#behindUntil;
-    }
-
     /** @param {string} name */
     #isDoubtful(name) {
         return this.#isBehind && this.#doubtful.has(name);
@@ -304,8 +319,13 @@ export class Loader {
                 if (asFailure(error).code !== 503) throw error;
             }
             this.#doubtful.clear();
-            this.#behindUntil = this.#parts.clock.now() + BEHIND_MILLISECONDS;
-            this.#parts.clock.setTimer(BEHIND_MILLISECONDS, () => this.schedule());
+            if (!this.#isBehind) {
+                this.#parts.clock.setTimer(BEHIND_MILLISECONDS, () => {
+                    this.#isBehind = false;
+                    this.schedule();
+                });
+            }
+            this.#isBehind = true;
         }
         return { body: await this.#get(path), isSure: false };
     }
@@ -319,17 +339,19 @@ export class Loader {
      * @param {Set<string>} [stale]
      */
     #once(name, action, id = "", stale = new Set()) {
+        const confirmed = this.#parts.confirmed();
         const known = this.#underWay.get(name);
-        if (known) return known;
+        if (known?.confirmed === confirmed) return known.question;
         stale.delete(id);
-        const question = action(this.#parts.confirmed())
-            .finally(() => this.#underWay.delete(name));
+        const question = action(confirmed).finally(() => {
+            if (this.#underWay.get(name)?.question === question) this.#underWay.delete(name);
+        });
         question.then(() => this.schedule(), (error) => {
             if (isFinal(asFailure(error).code)) return;
             stale.add(id);
             this.#parts.clock.setTimer(TRY_MILLISECONDS, () => this.schedule());
         });
-        this.#underWay.set(name, question);
+        this.#underWay.set(name, { confirmed, question });
         return question;
     }
 }

@@ -97,6 +97,8 @@ export class Marks {
             .catch(() => undefined);
         // A newer mark that was set during the request stays queued until its own answer.
         if (!answer || this.#waiting.get(path) !== mark) return;
+        // A node may not have a message yet that another one has shown: the mark is sent later.
+        if (answer.status === 404) return;
         if (answer.status !== 200 && !isFinal(answer.status)) return this.schedule();
         this.#waiting.delete(path);
         if (!path.endsWith("/read")) return;

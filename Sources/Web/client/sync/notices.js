@@ -1,3 +1,5 @@
+import { parsed } from "../network/node-time.js";
+
 /** The most messages that are remembered, so that their notifications can be closed later. */
 const NOTICES_MAX = 200;
 /** Milliseconds after which a message is too old to notify of, for example after a reconnect. */
@@ -18,7 +20,7 @@ export class Notices {
     onEvent(event, isNew, user) {
         const { by, conversation, id: message } = event;
         if (event.kind === "message" && isNew && event.from !== user) {
-            const isOld = this.#engine.clock.now() > Date.parse(event.at) + NEW_MILLISECONDS;
+            const isOld = this.#engine.nodeTime.now > parsed(event.at) + NEW_MILLISECONDS;
             if (isOld || event.deletedForEveryone || this.#engine.screen.shows(conversation)) {
                 return;
             }

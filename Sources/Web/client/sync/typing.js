@@ -29,7 +29,7 @@ export class Typing {
      */
     set(conversation, isTyping) {
         if (!this.#engine.connection.isOnline) return;
-        const now = this.#engine.clock.now();
+        const now = this.#engine.clock.elapsed();
         const told = this.#told.get(conversation);
         const isKnown = isTyping
             ? now < (told ?? -Infinity) + REPEAT_MILLISECONDS

@@ -100,7 +100,9 @@ export function chat(conversation, operations, user, list, readAt = "") {
     }
     if (!row || isCleared && list.length === 0) return undefined;
     const { id, title, participants, createdAt } = row;
-    const unread = isCleared ? list.length : unreadOf(conversation, row, user, list, readAt);
+    // What is counted in the row of a chat that the user has hidden is hidden.
+    const counted = isCleared ? { ...row, lastAt: undefined, unread: 0 } : row;
+    const unread = unreadOf(conversation, counted, user, list, readAt);
     return {
         ...{ id, title, participants, createdAt, isArchived, isWaiting, unread },
         ...lastShown(conversation, row, list),

@@ -4,7 +4,11 @@ import * as overlay from "./overlay.js";
 /** @typedef {import("../types.js").Message} Message */
 /** @typedef {import("../types.js").Chat} Chat */
 /** @typedef {import("../types.js").Operation} Operation */
-/** @typedef {{key: string, messages: Message[], pins: Message[], chat: Chat | undefined}} View */
+/** @typedef {import("../state/conversation.js").ConversationState} ConversationState */
+/**
+ * @typedef {{state: ConversationState, key: string, messages: Message[], pins: Message[],
+ *   chat: Chat | undefined}} View
+ */
 
 /**
  * The chats, messages and action items as the user sees them: confirmed data with pending
@@ -34,9 +38,10 @@ export class Views {
         const own = operations.length > 0 ? outbox.version : "";
         const key = `${state.version} ${state.completeFrom} ${own} ${read}`;
         const before = this.#views.get(id);
-        if (before?.key === key) return before;
+        if (before?.state === state && before.key === key) return before;
         const messages = same(before?.messages, overlay.messages(state, operations, user));
         const view = {
+            state,
             key,
             messages,
             pins: same(before?.pins, overlay.pins(state, operations, user)),
