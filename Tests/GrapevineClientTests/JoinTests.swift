@@ -127,15 +127,15 @@ import Testing
 }
 
 @Suite struct ConversationRecordTests {
-    @Test func `a hiding is noted once, and what is earlier is hidden`() {
+    @Test func `a hiding hides what is earlier, and an earlier one nothing`() {
         var conversation = ConversationRecord(id: "c")
         conversation.completeFrom = ExactTime(milliseconds: 3)
         let hidings: [(Int64, Bool)] = [(5, false), (5, false), (4, true)]
         let noted = hidings.map { milliseconds, hasLeft in
             conversation.clear(at: ExactTime(milliseconds: milliseconds), hasLeft: hasLeft)
         }
-        #expect(noted == [true, false, false])
-        #expect(conversation.epoch == 1)
+        #expect(noted == [true, true, false])
+        #expect(conversation.epoch == 2)
         #expect(conversation.isCleared(ExactTime(milliseconds: 5)))
         #expect(!conversation.isCleared(ExactTime(milliseconds: 6)))
         // No message from before is left: all that follow are known.

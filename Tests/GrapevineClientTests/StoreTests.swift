@@ -204,4 +204,37 @@ import Testing
         #expect(left.map(\.id) == ["a", "z"] && left[0].content == nil)
         #expect(try store.conversation("c")?.epoch == 1)
     }
+
+    @Test func `what nodes have told of an operation is judged by the times of its values`() throws
+    {
+        let store = try Store(path: ":memory:")
+        var turn = Turn(store: store, user: "alice")
+        let actions: [Action] = [
+            .edit(conversation: "c", message: "a", text: "A"),
+            .pin(conversation: "c", message: "a"),
+            .unpin(conversation: "c", message: "a"), .delete(conversation: "c", message: "a"),
+            .restore(conversation: "c", message: "a"), .archive(conversation: "c"),
+            .hide(conversation: "c", through: nil), .completeItem(item: "i", isDone: true),
+            .editItem(item: "i", Action.ItemChanges(title: "t")),
+            .setProfile(name: "Al", photo: nil),
+        ]
+        for action in actions {
+            var fresh = Turn(store: store, user: "alice")
+            let told = action.consequence(at: time(5), user: "alice")
+            #expect(try !fresh.includes(told), "\(action)")
+            try fresh.accept(told)
+            #expect(try fresh.includes(told), "\(action)")
+            let later = action.consequence(at: time(6), user: "alice")
+            #expect(try !fresh.includes(later), "\(action)")
+        }
+        // A hiding of which an event has told clears nothing that was read since.
+        let hide = Action.hide(conversation: "c", through: nil).consequence(
+            at: time(9), user: "alice")
+        try turn.merge(hide)
+        try turn.merge(.message(message("a", 1), conversation: "c"))
+        try turn.accept(hide)
+        #expect(try turn.message("a", in: "c") != nil)
+        try turn.merge(hide)
+        #expect(try turn.message("a", in: "c") == nil)
+    }
 }

@@ -45,9 +45,12 @@ struct ConversationRecord: Equatable, Codable, Sendable {
 
     /// Notes that the user has hidden or left the conversation.
     ///
-    /// - Returns: whether it is later than what is known; then messages from before are to go.
+    /// An event with the time that is known clears again: two devices may have hidden different
+    /// messages, and a node that lacked the hiding may have answered since.
+    ///
+    /// - Returns: whether messages from before are to go.
     mutating func clear(at time: ExactTime, hasLeft: Bool) -> Bool {
-        guard time > cleared ?? .zero else { return false }
+        guard time >= cleared ?? .zero else { return false }
         cleared = time
         epoch += 1
         row = nil

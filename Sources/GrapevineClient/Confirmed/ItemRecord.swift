@@ -22,6 +22,13 @@ struct ItemRecord: Equatable, Codable, Sendable {
         isDeleted = true
     }
 
+    /// Whether nodes have told, of each field of the other record, a change at its time or later.
+    func includes(_ other: ItemRecord) -> Bool {
+        guard !isDeleted else { return true }
+        return !other.isDeleted && title.includes(other.title) && due.includes(other.due)
+            && priority.includes(other.priority) && done.includes(other.done)
+    }
+
     mutating func merge(_ other: ItemRecord) {
         guard !isDeleted, !other.isDeleted else { return delete() }
         title.merge(other.title)

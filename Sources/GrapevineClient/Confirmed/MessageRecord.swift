@@ -70,6 +70,15 @@ extension MessageRecord {
     /// The user who has pinned the message.
     var pinnedBy: String? { pin.value.text }
 
+    /// Whether nodes have told, of each value of the other record, a change at its time or later.
+    ///
+    /// An operation with these values was executed then, or something later has overtaken it.
+    func includes(_ other: MessageRecord) -> Bool {
+        guard deleted == nil else { return true }
+        return other.deleted == nil && text.includes(other.text) && pin.includes(other.pin)
+            && hidden.includes(other.hidden)
+    }
+
     /// The time of the last change of the text; nil if it was never changed.
     var editedAt: ExactTime? {
         text.time.flatMap { $0 > .zero ? $0 : nil }

@@ -10,6 +10,11 @@ struct ProfileRecord: Equatable, Codable, Sendable {
         self.user = user
     }
 
+    /// Whether nodes have told, of each field of the other record, a change at its time or later.
+    func includes(_ other: ProfileRecord) -> Bool {
+        name.includes(other.name) && email.includes(other.email) && photo.includes(other.photo)
+    }
+
     mutating func merge(_ other: ProfileRecord) {
         name.merge(other.name)
         email.merge(other.email)

@@ -22,6 +22,14 @@ struct Register<Value: Comparable & Sendable>: Equatable, Sendable {
     }
 }
 
+extension Register {
+    /// Whether the register has a change at the time of the other one's, or a later one.
+    func includes(_ other: Register) -> Bool {
+        guard let theirs = other.time else { return true }
+        return time.map { $0 >= theirs } ?? false
+    }
+}
+
 extension Register: Codable where Value: Codable {}
 
 /// Returns the later of two times.

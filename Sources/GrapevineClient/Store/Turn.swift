@@ -39,6 +39,33 @@ struct Turn {
         changes.append(.conversation(record))
     }
 
+    /// Merges the consequence of an operation that a node has accepted.
+    ///
+    /// A hiding of which an event has told clears nothing that was read since.
+    mutating func accept(_ consequence: Update) throws(StoreError) {
+        if case .cleared(let time, _, let id) = consequence {
+            let known = try conversation(id).cleared
+            if let known, known >= time { return }
+        }
+        try merge(consequence)
+    }
+
+    /// Whether nodes have told of a consequence, or of something later that has overtaken it: then
+    /// an operation that no node executes any more is over.
+    mutating func includes(_ consequence: Update) throws(StoreError) -> Bool {
+        switch consequence {
+        case .message(let record, let conversation):
+            return try message(record.id, in: conversation)?.includes(record) ?? false
+        case .archived(let flag, let id): return try conversation(id).archived.includes(flag)
+        case .cleared(let time, _, let id):
+            return try conversation(id).cleared.map { $0 >= time } ?? false
+        case .item(let record): return try item(record.id)?.includes(record) ?? false
+        case .profile(let record): return try profile(of: record.user)?.includes(record) ?? false
+        case .created(_, let id): return try conversation(id).row != nil
+        case .mark, .membership: return false
+        }
+    }
+
     /// Adds a change that is stored at the end of the turn.
     mutating func add(_ change: StoreChange) {
         changes.append(change)
@@ -115,9 +142,17 @@ struct Turn {
         changes.append(.mark(merged, conversation: conversation))
     }
 
+    private func item(_ id: String) throws(StoreError) -> ItemRecord? {
+        try items[id].or { () throws(StoreError) in try store.item(id) }
+    }
+
+    private func profile(of user: String) throws(StoreError) -> ProfileRecord? {
+        try profiles[user].or { () throws(StoreError) in try store.profile(of: user) }
+    }
+
     private mutating func merge(_ told: ItemRecord) throws(StoreError) {
         var merged = told
-        if let known = try items[told.id].or({ () throws(StoreError) in try store.item(told.id) }) {
+        if let known = try item(told.id) {
             merged = known
             merged.merge(told)
             if merged == known { return }
@@ -128,9 +163,7 @@ struct Turn {
 
     private mutating func merge(_ told: ProfileRecord) throws(StoreError) {
         var merged = told
-        if let known = try profiles[told.user].or({ () throws(StoreError) in
-            try store.profile(of: told.user)
-        }) {
+        if let known = try profile(of: told.user) {
             merged = known
             merged.merge(told)
             if merged == known { return }
