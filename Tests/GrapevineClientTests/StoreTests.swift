@@ -202,7 +202,16 @@ import Testing
         try turn.commit()
         let left = try store.messages(in: "c")
         #expect(left.map(\.id) == ["a", "z"] && left[0].content == nil)
-        #expect(try store.conversation("c")?.epoch == 1)
+        // Deletions are kept: a node that has not received them yet brings nothing back.
+        var deleted = MessageRecord(id: "z", sent: time(7))
+        deleted.hidden = Register(.yes, at: time(8))
+        var next = Turn(store: store, user: "alice")
+        try next.merge(.message(deleted, conversation: "c"))
+        try next.merge(.cleared(time(9), hasLeft: false, conversation: "c"))
+        try next.merge(.message(message("z", 7), conversation: "c"))
+        try next.commit()
+        #expect(try store.messages(in: "c").map { $0.isHidden(for: "alice") } == [true])
+        #expect(try store.conversation("c")?.epoch == 2)
     }
 
     @Test func `what nodes have told of an operation is judged by the times of its values`() throws

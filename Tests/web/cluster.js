@@ -233,9 +233,17 @@ export class ModelCluster {
     answer(node, user, method, path, body, operation) {
         const { pathname, searchParams } = new URL(path, "http://n");
         const [, , resource, name, part, id, verb] = pathname.split("/");
+        if (resource === "chats" && method === "DELETE") {
+            this.#noteOperation(operation, "hide");
+            const done = node.log.find((change) => operation && change.operation === operation);
+            const fields = { kind: "hide", by: user, conversation: name, operation };
+            const { at } = done ?? node.accept(fields, this.clock.now());
+            return { status: 200, body: { at } };
+        }
         if (resource === "chats") {
             const chats = node.chats(user);
-            if (name === undefined) return { status: 200, body: { chats } };
+            const listed = chats.filter(({ hidden }) => !hidden);
+            if (name === undefined) return { status: 200, body: { chats: listed } };
             return { status: 200, body: chats.find((chat) => chat.id === name) };
         }
         if (resource === "items") return { status: 200, body: { items: [] } };
@@ -246,7 +254,8 @@ export class ModelCluster {
         if (part === "changes") return { status: 200, body: { changes: [] } };
         const all = node.messages(name, user);
         const shown = all.filter(({ isHidden }) => !isHidden);
-        const clean = (/** @type {any[]} */ list) => list.map(({ isHidden: _, ...rest }) => rest);
+        const clean = (/** @type {any[]} */ list) =>
+            list.map(({ isCleared: _cleared, isHidden: _hidden, ...rest }) => rest);
         if (part === "pins" && method === "GET") {
             return { status: 200, body: { messages: clean(shown.filter((m) => m.pinnedBy)) } };
         }

@@ -6,7 +6,7 @@
 /**
  * @typedef {{node: number, number: number, at: string, by: string, conversation: string,
  *   kind: string, id?: string, text?: string, user?: string,
- *   title?: string, operation?: string}} ChangeOfModel
+ *   title?: string, operation?: string, seen?: number[]}} ChangeOfModel
  */
 
 /**
@@ -52,7 +52,9 @@ export class ModelNode {
     accept(fields, now) {
         const number = this.vector[this.index] + 1;
         const at = fields.operation?.slice(-30) ?? this.#nextTime(now);
-        const change = { ...fields, node: this.index, number, at };
+        // A hiding hides what its node has.
+        const seen = fields.kind === "hide" ? [...this.vector] : undefined;
+        const change = { ...fields, node: this.index, number, at, seen };
         this.receive(change);
         return change;
     }
@@ -70,8 +72,9 @@ export class ModelNode {
      * @param {ChangeOfModel} change
      */
     isAgain(change) {
-        const { operation } = change;
-        return operation !== undefined &&
+        const { kind, operation } = change;
+        // Each node that executes a hiding hides what it has.
+        return operation !== undefined && kind !== "hide" &&
             this.log.some((other) => other !== change && other.operation === operation);
     }
 
@@ -105,8 +108,31 @@ export class ModelNode {
             const message = found.get(change.id ?? "");
             if (message) applyChange(message, change, user);
         }
+        const hidings = changes.filter(({ by, kind }) => kind === "hide" && by === user);
+        for (const message of found.values()) {
+            // Two nodes may have accepted one message.
+            const copies = changes.filter(({ id, kind }) =>
+                kind === "message" && id === message.id
+            );
+            const isCleared = copies.every((copy) =>
+                hidings.some(({ at, seen = [] }) => copy.number <= seen[copy.node] && copy.at <= at)
+            );
+            if (isCleared) Object.assign(message, { isHidden: true, isCleared });
+        }
         const list = [...found.values()];
         return list.sort((a, b) => a.at === b.at ? (a.id < b.id ? -1 : 1) : a.at < b.at ? -1 : 1);
+    }
+
+    /**
+     * The last time at which a user hid a conversation, as far as this node knows.
+     *
+     * @param {string} conversation
+     * @param {string} user
+     */
+    lastHiding(conversation, user) {
+        return this.log.filter((change) =>
+            change.kind === "hide" && change.by === user && change.conversation === conversation
+        ).map(({ at }) => at).sort().at(-1);
     }
 
     /** @param {string} user */
@@ -122,10 +148,12 @@ export class ModelNode {
      */
     #chat({ at: createdAt, conversation, title, user: users }, user) {
         const shown = this.messages(conversation, user).filter(({ isHidden }) => !isHidden);
+        const isHidden = shown.length === 0 && this.lastHiding(conversation, user) !== undefined;
         const last = shown.filter(({ deletedForEveryone }) => !deletedForEveryone).at(-1);
         return {
             ...{ id: conversation, title, createdAt, participants: users?.split(",").sort() },
             unread: 0,
+            ...(isHidden ? { hidden: true } : {}),
             lastText: last?.text ?? "No messages yet",
             ...(last ? { last: last.id, lastFrom: last.from, lastAt: last.at } : {}),
         };
@@ -171,8 +199,13 @@ export function eventOf(node, change, user) {
     const { at, by, conversation, id, kind } = change;
     if (isOverridden(node, change)) return undefined;
     if (kind === "create") return { kind: "member", conversation, by, at, user, change: "added" };
+    if (kind === "hide") {
+        return by === user
+            ? { kind, conversation, by, at: node.lastHiding(conversation, user) }
+            : undefined;
+    }
     const message = node.messages(conversation, user).find((message) => message.id === id);
-    if (!message) return undefined;
+    if (!message || message.isCleared) return undefined;
     const { at: sent, isHidden: _, ...fields } = message;
     const event = { kind, conversation, by, at, id, sent };
     if (kind === "delete") return by === user ? { ...event, for: "me" } : undefined;
@@ -214,10 +247,10 @@ export function replay(node, since, user) {
         const { conversation, id, kind } = change;
         const message = node.messages(conversation, user).find((message) => message.id === id);
         if (!message) {
-            if (kind === "create") events.push(eventOf(node, change, user));
+            if (kind === "create" || kind === "hide") events.push(eventOf(node, change, user));
             continue;
         }
-        if (done.has(id)) continue;
+        if (done.has(id) || message.isCleared) continue;
         done.add(id);
         const { at: sent, isHidden, ...fields } = message;
         const event = { ...fields, conversation, by: fields.from, at: sent, sent };

@@ -44,6 +44,18 @@ struct MessageRecord: Equatable, Codable, Sendable {
         pin = Register(Maybe())
     }
 
+    /// What is known of the deletion of the message; nil if it was not deleted.
+    ///
+    /// It is kept when the user hides the conversation: an answer of a node that has not received
+    /// the deletion yet does not bring the message back.
+    var deletion: MessageRecord? {
+        guard deleted != nil || hidden.time != nil else { return nil }
+        var part = MessageRecord(id: id, sent: sent)
+        part.hidden = hidden
+        part.delete(at: deleted)
+        return part
+    }
+
     /// An edit that is earlier than the message does not count: its first text has the time of
     /// sending.
     private mutating func mergeText(_ other: Register<String>) {

@@ -47,6 +47,12 @@ struct Turn {
             let known = try conversation(id).cleared
             if let known, known >= time { return }
         }
+        // A message from before the user's last hiding is shown only if a node shows it.
+        if case .message(let record, let id) = consequence,
+            try conversation(id).isCleared(record.sent)
+        {
+            return
+        }
         try merge(consequence)
     }
 
@@ -88,9 +94,20 @@ struct Turn {
             var record = try conversation(id)
             guard record.clear(at: time, hasLeft: hasLeft) else { return false }
             set(record)
-            messages = messages.filter { $0.key.conversation != id }
+            let before = try store.messages(in: id).filter { $0.sent.map { $0 <= time } ?? false }
+            let known = before.filter { messages[Key(conversation: id, id: $0.id)] == nil }
+            let changed = messages.filter { $0.key.conversation == id }.map(\.value)
+            let left = (known + changed).filter { $0.sent.map { $0 <= time } ?? false }
+                .compactMap(\.deletion)
+            messages = messages.filter { key, record in
+                key.conversation != id || record.sent.map { $0 > time } ?? true
+            }
             cleared[id] = time
             changes.append(.deleteMessages(conversation: id, through: time))
+            for deletion in left {
+                messages[Key(conversation: id, id: deletion.id)] = deletion
+                changes.append(.message(deletion, conversation: id))
+            }
         case .created(let row, let id):
             var record = try conversation(id)
             record.row = record.row ?? row

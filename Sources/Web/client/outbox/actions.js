@@ -107,7 +107,9 @@ const kinds = {
     },
     hide: {
         request: ({ conversation }) => ({ method: "DELETE", path: chatPath(conversation) }),
-        consequence: ({ conversation }, clearedAt) => ({ conversation, clearedAt }),
+        consequence: ({ conversation, through }, clearedAt) => (
+            { conversation, clearedAt, through }
+        ),
     },
     leave: {
         request: ({ conversation }) => ({ method: "POST", path: `${pathOf(conversation)}/leave` }),

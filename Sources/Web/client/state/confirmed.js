@@ -110,8 +110,15 @@ export class ConfirmedState {
         if (!("conversation" in update)) return void this.merge(update);
         const conversation = this.conversation(update.conversation);
         const { changes, clearedAt, row } = conversation;
-        // An event has told of it already: what was read since then is not cleared again.
-        if (update.clearedAt && update.clearedAt <= clearedAt) return undefined;
+        if (update.clearedAt && update.clearedAt <= clearedAt) {
+            // An event has told of it already: the row that was read since then stays.
+            conversation.removeThrough(update.through ?? "");
+            return void this.staleHistories.add(conversation.id);
+        }
+        // A message from before the last hiding is shown only if an answer has it.
+        if (update.message && update.message.at <= clearedAt) {
+            return void this.staleHistories.add(conversation.id);
+        }
         this.merge(update);
         if (!update.clearedAt && (row || !update.row || changes.length > 0)) return undefined;
         conversation.awaited = update.clearedAt ?? update.row?.createdAt;
@@ -179,14 +186,16 @@ export class ConfirmedState {
     }
 
     /**
-     * Whether an event is about an unknown message from before the last hiding of the conversation:
-     * the message is visible only if the node that hid the conversation lacked it, so history is
-     * read again.
+     * Whether an event is about a message from before the last hiding of the conversation of which
+     * no answer has told whether it is visible: it is if the node that hid the conversation lacked
+     * it, so the history is read again.
      *
      * @param {ConversationState} conversation @param {Update} update
      */
     #isFromBeforeClearing({ clearedAt, messages }, { message }) {
-        return message !== undefined && message.at <= clearedAt && !messages.has(message.id);
+        if (!message || message.at > clearedAt) return false;
+        const known = messages.get(message.id);
+        return !known || known.isUnsure === true;
     }
 
     /**

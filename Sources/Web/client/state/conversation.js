@@ -1,5 +1,5 @@
 import { isSame } from "./fields.js";
-import { compare, join, later, storedMessage } from "./message.js";
+import { compare, deletionOf, join, later, storedMessage } from "./message.js";
 
 /** @typedef {import("./message.js").StoredMessage} StoredMessage */
 /** @typedef {import("../types.js").Mark} Mark */
@@ -16,11 +16,11 @@ import { compare, join, later, storedMessage } from "./message.js";
 /**
  * A part of a conversation with the times of its values, as an event, an answer or an accepted
  * action tells it. `clearedAt` is the time when the user hid or, with `hasLeft`, left the
- * conversation.
+ * conversation; `through` is the time of the last message that the user saw then, if it is known.
  *
  * @typedef {{conversation: string, message?: StoredMessage, mark?: Mark, change?: MemberChange,
  *   row?: ChatRow, archivedAt?: string, unarchivedAt?: string, clearedAt?: string,
- *   hasLeft?: boolean}} Update
+ *   through?: string, hasLeft?: boolean}} Update
  */
 
 /** The most joins and leaves kept per conversation; a node keeps as many. */
@@ -118,11 +118,13 @@ export class ConversationState {
     }
 
     /** @param {Update} update @returns {boolean} whether a message is new */
-    merge({ archivedAt, change, clearedAt, hasLeft, mark, message, row, unarchivedAt }) {
+    merge(update) {
+        const { archivedAt, change, clearedAt, hasLeft, mark, message, row } = update;
+        const { through = "", unarchivedAt } = update;
         this.version += 1;
         this.archivedAt = later(this.archivedAt, archivedAt);
         this.unarchivedAt = later(this.unarchivedAt, unarchivedAt);
-        if (clearedAt) this.#clear(clearedAt, hasLeft ?? false);
+        if (clearedAt) this.#clear(clearedAt, hasLeft ?? false, through);
         if (change && change.at > this.clearedAt) this.#setChanges([...this.changes, change]);
         if (mark) this.#mergeMark(mark);
         if (row) this.row ??= row;
@@ -152,10 +154,27 @@ export class ConversationState {
      * @param {string} first the first message's time; empty if the answer has all messages
      */
     dropUnsure(first) {
-        for (const { at, id, isUnsure } of [...this.messages.values()]) {
-            if (!isUnsure) continue;
-            this.messages.delete(id);
+        for (const message of [...this.messages.values()].filter(({ isUnsure }) => isUnsure)) {
+            const { at, id } = message;
+            const left = deletionOf(message);
+            if (left) this.messages.set(id, left);
+            else this.messages.delete(id);
             if (at < first && at >= this.#start) this.completeFrom = first;
+        }
+        this.version += 1;
+    }
+
+    /**
+     * Removes the messages up to a time of sending, but for deletions: an answer of a node that has
+     * not received them yet does not bring the messages back.
+     *
+     * @param {string} end
+     */
+    removeThrough(end) {
+        for (const message of [...this.messages.values()].filter(({ at }) => at <= end)) {
+            const left = deletionOf(message);
+            if (left) this.messages.set(message.id, left);
+            else this.messages.delete(message.id);
         }
         this.version += 1;
     }
@@ -227,12 +246,18 @@ export class ConversationState {
         });
     }
 
-    /** Removes what precedes a hiding or leaving. @param {string} at @param {boolean} hasLeft */
-    #clear(at, hasLeft) {
+    /**
+     * Removes what precedes a hiding or leaving. A message of a loaded conversation that the node
+     * which hid it may have lacked stays until an answer tells whether it is hidden.
+     *
+     * @param {string} at @param {boolean} hasLeft @param {string} through
+     */
+    #clear(at, hasLeft, through) {
         if (at < this.clearedAt) return;
         this.clearedAt = at;
-        for (const message of [...this.messages.values()]) {
-            if (message.at <= at) this.messages.delete(message.id);
+        this.removeThrough(hasLeft || !this.isLoaded ? at : through);
+        for (const message of [...this.messages.values()].filter((each) => each.at <= at)) {
+            if (message.from) this.messages.set(message.id, { ...message, isUnsure: true });
         }
         this.changes = this.changes.filter((change) => change.at > at);
         this.row = undefined;

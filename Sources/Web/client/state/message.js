@@ -95,6 +95,15 @@ function erased({ at, deletedAt, from, hiddenAt, id, isUnsure, restoredAt }) {
 }
 
 /**
+ * Returns what is known of the deletion of a message; undefined if it was not deleted.
+ *
+ * @param {StoredMessage} message @returns {StoredMessage | undefined}
+ */
+export function deletionOf({ at, deletedAt, hiddenAt, id, restoredAt }) {
+    return hiddenAt || deletedAt ? { id, at, deletedAt, hiddenAt, restoredAt } : undefined;
+}
+
+/**
  * Returns the time of a message's text: an edit that is earlier than the message does not count.
  *
  * @param {StoredMessage} message @param {string} at the message's time of sending

@@ -59,9 +59,8 @@ export class Loader {
 
     /** Loads the lists of chats and action items from a node. */
     loadLists() {
-        return this.#once("lists", async (confirmed) => {
-            const reads = await this.#readAll(["/v1/chats?show=all", "/v1/items"]);
-            if (!reads) return;
+        const paths = ["/v1/chats?show=all", "/v1/items"];
+        const merge = (/** @type {ConfirmedState} */ confirmed, /** @type {Read[]} */ reads) => {
             const [chats, items] = reads;
             for (const row of chats.body.chats) {
                 confirmed.mergeRow(row, chats.isSure);
@@ -77,7 +76,11 @@ export class Loader {
                 this.#isPartial = false;
                 this.schedule();
             });
-        });
+        };
+        return this.#once(
+            "lists",
+            (confirmed) => this.#readAll(paths, (reads) => merge(confirmed, reads)),
+        );
     }
 
     /** Reads the lists and all loaded conversations again, with an unblocked user's messages. */
@@ -100,27 +103,29 @@ export class Loader {
                 const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
                 const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
                 const parts = [`messages?limit=${limit}`, "pins", "marks", "changes?limit=100"];
-                const reads = await this.#readAll(parts.map((part) => `${path}/${part}`));
-                if (!reads) return;
-                const [history, pins, marks, changes] = reads;
-                const { messages, next } = history.body;
-                conversation.mergeAnswer(messages, history.isSure);
-                conversation.mergeAnswer(pins.body.messages, pins.isSure);
-                const isCut = messages.length >= limit || next !== undefined;
-                const first = isCut ? messages[0]?.at ?? "" : "";
-                const { completeFrom = first } = conversation;
-                conversation.completeFrom = first < completeFrom ? first : completeFrom;
-                const isSure = history.isSure && pins.isSure;
-                if (isSure) conversation.dropUnsure(first);
-                else this.#doubt(`history ${id}`, confirmed.staleHistories, id);
-                for (const mark of marks.body.marks) conversation.merge({ conversation: id, mark });
-                conversation.takeChanges(changes.body.changes, changes.isSure);
-                // The list of chats has only the first participants; a single chat's row has all.
-                const { participants, participantCount = 0 } = conversation.row ?? {};
-                if (participants && participants.length < participantCount) {
-                    confirmed.staleRows.add(id);
-                }
-                this.#parts.onChange(id);
+                const paths = parts.map((part) => `${path}/${part}`);
+                await this.#readAll(paths, ([history, pins, marks, changes]) => {
+                    const { messages, next } = history.body;
+                    conversation.mergeAnswer(messages, history.isSure);
+                    conversation.mergeAnswer(pins.body.messages, pins.isSure);
+                    const isCut = messages.length >= limit || next !== undefined;
+                    const first = isCut ? messages[0]?.at ?? "" : "";
+                    const { completeFrom = first } = conversation;
+                    conversation.completeFrom = first < completeFrom ? first : completeFrom;
+                    const isSure = history.isSure && pins.isSure;
+                    if (isSure) conversation.dropUnsure(first);
+                    else this.#doubt(`history ${id}`, confirmed.staleHistories, id);
+                    for (const mark of marks.body.marks) {
+                        conversation.merge({ conversation: id, mark });
+                    }
+                    conversation.takeChanges(changes.body.changes, changes.isSure);
+                    // The list of chats has only the first participants; a single chat's row has all.
+                    const { participants, participantCount = 0 } = conversation.row ?? {};
+                    if (participants && participants.length < participantCount) {
+                        confirmed.staleRows.add(id);
+                    }
+                    this.#parts.onChange(id);
+                });
             },
             id,
             this.#parts.confirmed().staleHistories,
@@ -134,16 +139,16 @@ export class Loader {
             const first = conversation.stretch[0];
             if (!conversation.hasEarlier || !first) return;
             const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
-            const reads = await this.#readAll([`${path}/messages?${query}`]);
-            if (!reads) return;
-            const [{ body: { messages, next }, isSure }] = reads;
-            // The messages that follow the answer may have been trimmed meanwhile.
-            if (conversation.stretch[0]?.id !== first.id) return;
-            conversation.mergeAnswer(messages, isSure);
-            const isCut = messages.length >= PAGE_COUNT || next !== undefined;
-            conversation.completeFrom = isCut ? messages[0]?.at ?? first.at : "";
-            if (!isSure) this.#doubt(`history ${id}`, confirmed.staleHistories, id);
-            this.#parts.onChange(id);
+            await this.#readAll([`${path}/messages?${query}`], ([{ body, isSure }]) => {
+                const { messages, next } = body;
+                // The messages that follow the answer may have been trimmed meanwhile.
+                if (conversation.stretch[0]?.id !== first.id) return;
+                conversation.mergeAnswer(messages, isSure);
+                const isCut = messages.length >= PAGE_COUNT || next !== undefined;
+                conversation.completeFrom = isCut ? messages[0]?.at ?? first.at : "";
+                if (!isSure) this.#doubt(`history ${id}`, confirmed.staleHistories, id);
+                this.#parts.onChange(id);
+            });
         });
     }
 
@@ -153,12 +158,11 @@ export class Loader {
             `pins ${id}`,
             async (confirmed) => {
                 const [conversation, path] = this.#conversation(id);
-                const reads = await this.#readAll([`${path}/pins`]);
-                if (!reads) return;
-                const [{ body, isSure }] = reads;
-                conversation.mergeAnswer(body.messages, isSure);
-                if (!isSure) this.#doubt(`history ${id}`, confirmed.staleHistories, id);
-                this.#parts.onChange(id);
+                await this.#readAll([`${path}/pins`], ([{ body, isSure }]) => {
+                    conversation.mergeAnswer(body.messages, isSure);
+                    if (!isSure) this.#doubt(`history ${id}`, confirmed.staleHistories, id);
+                    this.#parts.onChange(id);
+                });
             },
             id,
             this.#parts.confirmed().stalePins,
@@ -238,16 +242,15 @@ export class Loader {
         return this.#once(
             `row ${id}`,
             async (confirmed) => {
-                const reads = await this.#readAll([`/v1/chats/${encodeURIComponent(id)}`])
-                    .catch((error) => {
-                        const { code } = asFailure(error);
-                        if (code === 403 || code === 404) return confirmed.dropRow(id);
-                        throw error;
-                    });
-                if (reads) {
-                    confirmed.mergeRow(reads[0].body, reads[0].isSure);
-                    if (!reads[0].isSure) this.#doubt(`row ${id}`, confirmed.staleRows, id);
-                }
+                const path = `/v1/chats/${encodeURIComponent(id)}`;
+                await this.#readAll([path], ([{ body, isSure }]) => {
+                    confirmed.mergeRow(body, isSure);
+                    if (!isSure) this.#doubt(`row ${id}`, confirmed.staleRows, id);
+                }).catch((error) => {
+                    const { code } = asFailure(error);
+                    if (code !== 403 && code !== 404) throw error;
+                    confirmed.dropRow(id);
+                });
                 this.#parts.onChange(id);
             },
             id,
@@ -262,20 +265,19 @@ export class Loader {
     }
 
     /**
-     * Reads resources, again if the user has hidden or left a conversation meanwhile: no answer
-     * from before brings back what is hidden.
+     * Reads resources and merges them, but reads them again if the user has hidden or left a
+     * conversation meanwhile: no answer from before brings back what is hidden. Nothing is merged
+     * if another state has replaced the one for which the resources were read.
      *
-     * @param {string[]} paths
-     * @returns {Promise<Read[] | undefined>} undefined if another state has replaced the one for
-     *     which the resources were read
+     * @param {string[]} paths @param {(reads: Read[]) => void} merge
      */
-    async #readAll(paths) {
+    async #readAll(paths, merge) {
         const confirmed = this.#parts.confirmed();
         for (;;) {
             const { epoch } = confirmed;
             const reads = await Promise.all(paths.map((path) => this.#read(path)));
-            if (confirmed !== this.#parts.confirmed()) return undefined;
-            if (confirmed.epoch === epoch) return reads;
+            if (confirmed !== this.#parts.confirmed()) return;
+            if (confirmed.epoch === epoch) return merge(reads);
         }
     }
 
