@@ -4,6 +4,8 @@ import { ConfirmedState } from "../state/confirmed.js";
 
 /** Milliseconds during which changes are collected before one write to the local store. */
 const GATHER_MILLISECONDS = 300;
+/** The same, where something is removed. */
+const REMOVAL_MILLISECONDS = 20;
 const PREFIX = "state/";
 /** The number of the form of the snapshot; a snapshot of another form is ignored. */
 const FORM = 2;
@@ -20,8 +22,8 @@ export class Persistence {
     #isWriter;
     /** The values last written to the store, by key; undefined if the stored value is unknown. */
     #written = /** @type {Map<string, unknown>} */ (new Map());
-    /** The write that is scheduled. @type {Promise<void> | undefined} */
-    #next;
+    /** The writes that are scheduled, by their delay. @type {Map<number, Promise<void>>} */
+    #next = new Map();
     /** @type {Promise<void>} */
     #writing = Promise.resolve();
     #isClosed = false;
@@ -72,22 +74,25 @@ export class Persistence {
     }
 
     /**
-     * Schedules a write of the snapshot, with the removal of entries that the snapshot makes
-     * obsolete, such as finished operations.
+     * Schedules a write of the snapshot: soon if operations have ended, which a reload sends again.
      *
      * @param {Write[]} [removals] @returns {Promise<void>} settles after the write
      */
     schedule(removals = []) {
         this.#more.push(...removals);
-        this.#next ??= new Promise((resolve) =>
-            this.#clock.setTimer(GATHER_MILLISECONDS, () => {
-                this.#next = undefined;
+        const milliseconds = removals.length > 0 ? REMOVAL_MILLISECONDS : GATHER_MILLISECONDS;
+        const known = this.#next.get(milliseconds);
+        if (known) return known;
+        const next = new Promise((/** @type {(writing: Promise<void>) => void} */ resolve) =>
+            this.#clock.setTimer(milliseconds, () => {
+                this.#next.delete(milliseconds);
                 if (this.#isClosed) return;
                 this.#writing = this.#writing.then(() => this.#write());
                 resolve(this.#writing);
             })
         );
-        return this.#next;
+        this.#next.set(milliseconds, next);
+        return next;
     }
 
     /** Removes the snapshot of the user's chats and messages from the local store. */
