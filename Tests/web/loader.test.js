@@ -88,3 +88,21 @@ Deno.test("an open chat is loaded into the state that replaces another one", asy
     await parts.pass(50);
     assertEquals(parts.confirmed.conversation("lunch").stretch.length, 1);
 });
+
+Deno.test("after a hiding the messages that an answer leaves out are earlier ones", async () => {
+    const answered = Array.from({ length: 50 }, (_, index) => message(index + 100));
+    const { confirmed, loader, pass } = scene((path) =>
+        Promise.resolve({
+            body: { messages: path.includes("limit=50") ? answered : [], marks: [], changes: [] },
+        })
+    );
+    const conversation = confirmed.conversation("lunch");
+    conversation.mergeAnswer([message(1)], true);
+    conversation.completeFrom = "";
+    const { at } = message(500);
+    confirmed.apply({ kind: "hide", conversation: "lunch", by: "alice", at });
+    conversation.removeThrough(at);
+    loader.loadConversation("lunch");
+    await pass(1_000);
+    assertEquals([conversation.stretch.length, conversation.hasEarlier], [50, true]);
+});

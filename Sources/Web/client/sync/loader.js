@@ -13,10 +13,7 @@ const ANSWER_MAX = 1_000;
 const TRY_MILLISECONDS = 1_000;
 /** Milliseconds during which events are collected before the data they made stale is reloaded. */
 const GATHER_MILLISECONDS = 150;
-/**
- * Milliseconds for which the client accepts stale responses after nodes answered 503 to a request
- * for data that includes all events received by the client.
- */
+/** Milliseconds for which stale responses are accepted after nodes answered 503 to a request. */
 const BEHIND_MILLISECONDS = 10_000;
 /** Milliseconds before the lists are loaded again after a response that lacks a part. */
 const PART_MILLISECONDS = 5_000;
@@ -106,12 +103,14 @@ export class Loader {
                 const paths = parts.map((part) => `${path}/${part}`);
                 await this.#readAll(paths, ([history, pins, marks, changes]) => {
                     const { messages, next } = history.body;
+                    const { isLoaded, stretch: [oldest] } = conversation;
                     conversation.mergeAnswer(messages, history.isSure);
                     conversation.mergeAnswer(pins.body.messages, pins.isSure);
                     const isCut = messages.length >= limit || next !== undefined;
                     const first = isCut ? messages[0]?.at ?? "" : "";
-                    const { completeFrom = first } = conversation;
-                    conversation.completeFrom = first < completeFrom ? first : completeFrom;
+                    // Of what is loaded, only older messages reach further back than the answer.
+                    const isOlder = isLoaded && oldest !== undefined && oldest.at < first;
+                    if (!isOlder) conversation.completeFrom = first;
                     const isSure = history.isSure && pins.isSure;
                     if (isSure) conversation.dropUnsure(first);
                     else this.#doubt(`history ${id}`, confirmed.staleHistories, id);
