@@ -30,18 +30,13 @@ struct Overlay {
     /// - Parameter records: the confirmed messages from ``ConversationRecord/completeFrom`` on, in
     ///   any order.
     func messages(_ records: [MessageRecord]) -> [Message] {
-        let shown = laid(over: records).values
-            .filter { $0.record.content != nil && !$0.record.isHidden(for: user) }
-        return shown.sorted(by: Self.precedes).map(message)
+        shown(of: records).sorted(by: Self.precedes).map(message)
     }
 
     /// Returns the pinned messages that the user sees, the one that was pinned last first.
     func pins(_ records: [MessageRecord]) -> [Message] {
-        let pinned = laid(over: records).values.filter {
-            $0.record.content != nil && $0.record.pinnedBy != nil
-                && !$0.record.isHidden(for: user)
-        }
-        return pinned.sorted { ($0.record.pin.time ?? .zero) > ($1.record.pin.time ?? .zero) }
+        shown(of: records).filter { $0.record.pinnedBy != nil }
+            .sorted { ($0.record.pin.time ?? .zero) > ($1.record.pin.time ?? .zero) }
             .map(message)
     }
 
@@ -56,11 +51,12 @@ struct Overlay {
         }
     }
 
-    private func laid(over records: [MessageRecord]) -> [String: Laid] {
+    /// Returns the messages that the user sees, with the operations laid over them, in any order.
+    private func shown(of records: [MessageRecord]) -> [Laid] {
         var laid = Dictionary(
             records.map { ($0.id, Laid(record: $0)) }, uniquingKeysWith: { first, _ in first })
         for operation in operations { lay(operation, over: &laid) }
-        return laid
+        return laid.values.filter { $0.record.content != nil && !$0.record.isHidden(for: user) }
     }
 
     private func lay(_ operation: Operation, over laid: inout [String: Laid]) {
@@ -103,7 +99,11 @@ struct Overlay {
         let record = laid.record
         let sender = record.content?.sender ?? ""
         let sent = record.sent ?? .zero
-        let (readers, receivers) = (readers(of: sent, by: sender), receivers(of: sent, by: sender))
+        let readers = others(than: sender, whose: \.read, reaches: sent)
+        // Who has read a message has received it.
+        let receivers = readers.merging(others(than: sender, whose: \.delivered, reaches: sent)) {
+            read, delivered in delivered ?? read
+        }
         let others = (conversation.row?.participants ?? []).filter { $0 != sender }
         let isRead = !others.isEmpty && others.allSatisfy { readers[$0] != nil }
         let isDelivered = !others.isEmpty && others.allSatisfy { receivers[$0] != nil }
@@ -142,19 +142,16 @@ struct Overlay {
         return isRead ? .read : isDelivered ? .delivered : .sent
     }
 
-    /// Returns the participants other than the sender who have read a message, with the times.
-    private func readers(of sent: ExactTime, by sender: String) -> [String: ExactTime?] {
-        let readers = marks.filter { $0.user != sender && ($0.read?.sent ?? .zero) >= sent }
-        return Dictionary(readers.map { ($0.user, $0.read?.at) }, uniquingKeysWith: { $1 })
-    }
-
-    /// Returns the participants other than the sender who have received a message, with the times:
-    /// who has read it has received it.
-    private func receivers(of sent: ExactTime, by sender: String) -> [String: ExactTime?] {
-        let received = marks.filter { $0.user != sender && ($0.delivered?.sent ?? .zero) >= sent }
-        let times = received.map { ($0.user, $0.delivered?.at) }
-        return readers(of: sent, by: sender)
-            .merging(times, uniquingKeysWith: { read, delivered in delivered ?? read })
+    /// Returns the participants other than the sender whose mark reaches a message, with the times
+    /// of their marks.
+    private func others(
+        than sender: String, whose mark: KeyPath<MarkRecord, MarkRecord.Position?>,
+        reaches sent: ExactTime
+    ) -> [String: ExactTime?] {
+        let others = marks.filter { $0.user != sender }
+            .filter { ($0[keyPath: mark]?.sent ?? .zero) >= sent }
+        return Dictionary(
+            others.map { ($0.user, $0[keyPath: mark]?.at) }, uniquingKeysWith: { $1 })
     }
 
     /// Returns a time of nodes as this device's clock shows it.
