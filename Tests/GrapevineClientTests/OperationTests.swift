@@ -211,6 +211,17 @@ import Testing
         #expect(messages[0].deliveredTo == ["bob"])
     }
 
+    @Test func `who has read a message has received it, and its sender is not counted`() {
+        let read = MarkRecord.Position(message: "a", sent: time(1), at: time(8))
+        let marks = ["alice", "bob"].map { MarkRecord(user: $0, read: read) }
+        for (sender, other) in [("alice", "bob"), ("bob", "alice")] {
+            let message = overlay(marks: marks).messages([record("a", 1, by: sender)])[0]
+            #expect(message.readBy == [other])
+            #expect(message.deliveredTo == [other])
+            #expect(message.deliveredAt == Date(timeIntervalSince1970: 0.008))
+        }
+    }
+
     @Test func `a refused creation takes along what needs it`() {
         let send = Action.send(conversation: "c", message: "m", Action.Draft(text: "m"))
         let create = Action.create(conversation: "c", title: "", emails: [])
