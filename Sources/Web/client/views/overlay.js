@@ -198,7 +198,8 @@ export function profile(base, operations, user) {
  * @returns {Message}
  */
 function shown(message, { id: conversation, marks, row }, user) {
-    const { id, from = "", at, type = "text", edited, item, blob, preview } = message;
+    const { id, from = "", at, type = "text", text = "" } = message;
+    const { edited, item, blob, preview } = message;
     const isMine = from === user;
     const others = [...marks.values()].filter((mark) => mark.user !== from);
     const users = (/** @type {"readSent" | "deliveredSent"} */ position) =>
@@ -207,19 +208,8 @@ function shown(message, { id: conversation, marks, row }, user) {
     const deliveredTo = [...new Set([...users("deliveredSent"), ...readBy])].sort();
     const pin = isPinned(message) ? message : undefined;
     const whole = {
-        ...{
-            id,
-            conversation,
-            from,
-            at,
-            type,
-            text: message.text ?? "",
-            edited,
-            item,
-            blob,
-            preview,
-        },
-        ...{ pinnedBy: pin?.pinnedBy, pinnedAt: pin?.pinnedAt, deliveredTo, readBy, isMine },
+        ...{ id, conversation, from, at, type, text, edited, item, blob, preview, isMine },
+        ...{ pinnedBy: pin?.pinnedBy, pinnedAt: pin?.pinnedAt, deliveredTo, readBy },
     };
     const state = message.isWaiting ? "waiting" : stateOf(isMine, from, row, deliveredTo, readBy);
     if (!message.deletedAt) return { ...whole, state };
