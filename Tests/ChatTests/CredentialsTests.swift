@@ -27,11 +27,13 @@ struct CredentialsTests {
     static func secret(_ text: String) -> SecretDigest { SecretDigest(checked: text) }
     static func signIn(_ text: String) -> SignInID { SignInID(checked: text) }
 
+    /// - Parameter idsCount: the number of different ids of sign-ins; the smaller, the more often
+    ///   ends with one id and different times meet.
     private static func action(
-        on account: Credentials.Account?, _ random: inout SplitMix64
+        on account: Credentials.Account?, _ idsCount: Int, _ random: inout SplitMix64
     ) -> any CredentialsAction {
         guard let account, account.isPresent else {
-            if random.chance(20) { return end(of: nil, &random) }
+            if random.chance(20) { return end(of: nil, idsCount, &random) }
             return SignUp(email: FieldText("e"), password: FieldText("p\(random.below(9))"))
         }
         let signIns = account.signIns
@@ -40,9 +42,11 @@ struct CredentialsTests {
         case 1: return SetPassword(FieldText("p\(random.below(9))"))
         case 2: return SetAccountDisabled(random.chance(30))
         case 3: return random.chance(30) ? RemoveAccount() : EndAllSignIns()
-        case 4...6: return BeginSignIn(signIn("s\(random.below(200))"), secret("r1"), judgedBy: nil)
-        case 7: return end(of: nil, &random)
-        case 8: return end(of: signIns.isEmpty ? nil : random.pick(signIns), &random)
+        case 4...6:
+            let id = signIn("s\(random.below(idsCount))")
+            return BeginSignIn(id, secret("r1"), judgedBy: nil)
+        case 7: return end(of: nil, idsCount, &random)
+        case 8: return end(of: signIns.isEmpty ? nil : random.pick(signIns), idsCount, &random)
         default:
             guard !signIns.isEmpty else { return EndAllSignIns() }
             let chosen = random.pick(signIns)
@@ -57,39 +61,49 @@ struct CredentialsTests {
 
     /// Ends a sign-in, or one that this replica may not know and may hear of later.
     private static func end(
-        of signIn: Credentials.SignIn?, _ random: inout SplitMix64
+        of signIn: Credentials.SignIn?, _ idsCount: Int, _ random: inout SplitMix64
     ) -> any CredentialsAction {
         let milliseconds = 1_000_000_000 + UInt64(random.below(10)) * 1_800_000
         return EndSignIn(
-            signIn?.id ?? self.signIn("s\(random.below(200))"),
+            signIn?.id ?? self.signIn("s\(random.below(idsCount))"),
             began: signIn?.began.time ?? HybridTimestamp(milliseconds: milliseconds))
     }
 
-    private static let laws = DocumentTests.laws(of: key) { document, writer, random in
-        let user = random.pick(People.all)
-        let account = document?.credentials?.account(of: user)
-        var author = Author(0)
-        author.writer = writer
-        defer { writer = author.writer }
-        var changed = author.judged(
-            Mutation(action(on: account, &random), at: address, of: user), document)
-        // Some accounts have so many sign-ins, or ends, that some are dropped.
-        guard random.chance(5), changed?.credentials?.account(of: user)?.isPresent ?? false else {
+    private static func laws(idsCount: Int) -> Laws<Document> {
+        DocumentTests.laws(of: key) { document, writer, random in
+            let user = random.pick(People.all)
+            let account = document?.credentials?.account(of: user)
+            var author = Author(0)
+            author.writer = writer
+            defer { writer = author.writer }
+            var changed = author.judged(
+                Mutation(action(on: account, idsCount, &random), at: address, of: user), document)
+            // Some accounts have so many sign-ins, or ends, that some are dropped.
+            guard random.chance(5), changed?.credentials?.account(of: user)?.isPresent ?? false
+            else {
+                return changed
+            }
+            let isEnding = random.chance(50)
+            let count = isEnding ? Credentials.SignInEnd.countMax : Credentials.SignIn.countMax
+            for number in 0..<count {
+                let id = signIn("f\(number)x\(random.next())")
+                let action: any CredentialsAction =
+                    isEnding
+                    ? end(of: nil, idsCount, &random) : BeginSignIn(id, secret("r"), judgedBy: nil)
+                changed = author.judged(Mutation(action, at: address, of: user), changed)
+            }
             return changed
         }
-        let isEnding = random.chance(50)
-        let count = isEnding ? Credentials.SignInEnd.countMax : Credentials.SignIn.countMax
-        for number in 0..<count {
-            let id = signIn("f\(number)x\(random.next())")
-            let action: any CredentialsAction =
-                isEnding ? end(of: nil, &random) : BeginSignIn(id, secret("r"), judgedBy: nil)
-            changed = author.judged(Mutation(action, at: address, of: user), changed)
-        }
-        return changed
     }
+
+    private static let laws = laws(idsCount: 200)
 
     @Test func `accounts merge as a join, any order gives the same bytes`() throws {
         try Self.laws.check(seeds: 0..<1_000)
+    }
+
+    @Test func `accounts merge as a join where ends with one id and different times meet`() throws {
+        try Self.laws(idsCount: 2).check(seeds: 0..<1_000)
     }
 
     @Test func `damaged bytes never trap, and what is read is canonical`() throws {

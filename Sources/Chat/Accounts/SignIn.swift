@@ -64,8 +64,8 @@ extension Credentials {
 
         /// The reason for the end of a sign-in.
         ///
-        /// If two nodes ended a sign-in for different reasons, the greatest counts; the raw values
-        /// are on the wire.
+        /// Of two ends with the same `began`, the one with the greatest reason counts; the raw
+        /// values are on the wire.
         enum Reason: UInt8, Comparable, Sendable {
             /// The password that permitted the sign-in was changed, or the account was removed.
             case superseded = 1
@@ -86,9 +86,12 @@ extension Credentials {
 
         func covers(_ signIn: SignIn) -> Bool { signIn.id == id && signIn.began.time <= began }
 
+        /// Returns the end with the later `began`, together with its reason.
+        ///
+        /// The reason of the other end does not count: a replica that has dropped that end, because
+        /// all sign-ins had ended by then, could not take it into account.
         func merged(with other: SignInEnd) -> SignInEnd {
-            SignInEnd(
-                id: id, began: max(began, other.began), reason: max(reason, other.reason))
+            (began, reason) < (other.began, other.reason) ? other : self
         }
     }
 
