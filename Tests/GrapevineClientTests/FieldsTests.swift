@@ -70,10 +70,10 @@ import Testing
                 == .archived(Register(.yes, at: changed), conversation: "lunch"))
         #expect(
             try update(event("hide", ""))
-                == .cleared(changed, hasLeft: false, conversation: "lunch"))
+                == .cleared(changed, through: nil, hasLeft: false, conversation: "lunch"))
         #expect(
             try update(event("member", #","user":"bob","change":"left""#))
-                == .cleared(changed, hasLeft: true, conversation: "lunch"))
+                == .cleared(changed, through: changed, hasLeft: true, conversation: "lunch"))
         #expect(
             try update(event("member", #","user":"carol","change":"left""#))
                 == .membership(conversation: "lunch"))

@@ -61,7 +61,7 @@ import Testing
         case 0, 1:
             part.content = MessageRecord.Content(sender: "alice", kind: .image, blob: "f")
             part.text = Register("first", at: .zero)
-            part.isUnsure = Bool.random(using: &random)
+            part.epoch = Int.random(in: 0...2, using: &random)
         case 2:
             part.content = MessageRecord.Content(sender: "alice", kind: .image, blob: "f")
             part.text = Register("text \(Int.random(in: 0..<3, using: &random))", at: time)

@@ -31,9 +31,11 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     /// The time from which on all messages are known: zero from the first message on, nil before
     /// the conversation is loaded.
     var completeFrom: ExactTime?
-    /// The number of times that the user has hidden or left the conversation.
+    /// The number of times that the user has hidden or left the conversation, or that the cluster
+    /// did not know the token of the last event.
     ///
-    /// An answer that was asked for before the last time does not say what is hidden now.
+    /// An answer that was asked for before the last time does not say what is visible now. A
+    /// message that was last told before stays in view until an answer lacks it.
     private(set) var epoch = 0
     /// The time of an accepted creation, hiding or leaving of which no event has told yet: until
     /// then a node may answer as if nothing had happened.
@@ -56,6 +58,12 @@ struct ConversationRecord: Equatable, Codable, Sendable {
         row = nil
         completeFrom = hasLeft ? nil : completeFrom.map { _ in .zero }
         return true
+    }
+
+    /// Notes that the events since some time are not told: what is known may have changed.
+    mutating func doubt() {
+        epoch += 1
+        awaited = nil
     }
 
     /// Whether all messages after a time are known.

@@ -81,17 +81,22 @@ extension Fields {
             let flag: Flag = kind == "archive" ? .yes : .no
             return .archived(Register(flag, at: at), conversation: conversation)
         case "hide":
-            return at.map { .cleared($0, hasLeft: false, conversation: conversation) }
+            return at.map { clearing($0, hasLeft: false, conversation) }
         case "member":
             guard change == "left", user == me else {
                 return .membership(conversation: conversation)
             }
-            return at.map { .cleared($0, hasLeft: true, conversation: conversation) }
+            return at.map { clearing($0, hasLeft: true, conversation) }
         case "read", "delivered":
             return eventMark.map { .mark($0, conversation: conversation) }
         default:
             return eventMessage.map { .message($0, conversation: conversation) }
         }
+    }
+
+    private func clearing(_ time: ExactTime, hasLeft: Bool, _ conversation: String) -> Update {
+        .cleared(
+            time, through: hasLeft ? time : nil, hasLeft: hasLeft, conversation: conversation)
     }
 
     /// The mark of an event.

@@ -25,9 +25,9 @@ struct MessageRecord: Equatable, Codable, Sendable {
     var hidden = Register(Flag.no)
     /// The time of the deletion for everyone, which holds against all else.
     private(set) var deleted: ExactTime?
-    /// Whether only answers had the message that may be older than the event stream: it may have
-    /// been deleted without an event that tells of it.
-    var isUnsure = false
+    /// The epoch of the conversation in which the message was last told: if it is an earlier one
+    /// than the present, the message may be hidden or deleted without an event that tells of it.
+    var epoch = 0
 
     init(id: String, sent: ExactTime? = nil, content: Content? = nil) {
         self.id = id
@@ -67,7 +67,9 @@ struct MessageRecord: Equatable, Codable, Sendable {
     }
 
     mutating func merge(_ other: MessageRecord) {
-        isUnsure = [self, other].allSatisfy { $0.content == nil || $0.isUnsure }
+        // A part, such as a pin, does not tell that the user sees the message.
+        let (isPart, isPartToo) = (content == nil, other.content == nil)
+        epoch = isPart == isPartToo ? max(epoch, other.epoch) : isPart ? other.epoch : epoch
         // Where two nodes have accepted one message, the earlier acceptance is its place.
         if let theirs = other.sent { sent = min(sent ?? theirs, theirs) }
         if content == nil { content = other.content }

@@ -16,10 +16,11 @@ extension Action {
             return .archived(Register(.yes, at: time), conversation: conversation)
         case .unarchive(let conversation):
             return .archived(Register(.no, at: time), conversation: conversation)
-        case .hide(let conversation, _):
-            return .cleared(time, hasLeft: false, conversation: conversation)
+        case .hide(let conversation, let through):
+            return .cleared(
+                time, through: through, hasLeft: false, conversation: conversation)
         case .leave(let conversation):
-            return .cleared(time, hasLeft: true, conversation: conversation)
+            return .cleared(time, through: time, hasLeft: true, conversation: conversation)
         case .send, .edit, .delete, .deleteForEveryone, .restore, .pin, .unpin:
             let record = messageConsequence(at: time, user: user)
             return .message(record, conversation: conversation ?? "")

@@ -187,6 +187,17 @@ final class Store {
                 """, .text(conversation), place(time)))
     }
 
+    /// Returns the messages of a conversation that were sent at a time or before, in order.
+    func messages(
+        in conversation: String, through time: ExactTime
+    ) throws(StoreError) -> [MessageRecord] {
+        try records(
+            database.rows(
+                """
+                SELECT record FROM message WHERE conversation = ? AND sent <= ? ORDER BY sent, id
+                """, .text(conversation), place(time)))
+    }
+
     func message(_ id: String, in conversation: String) throws(StoreError) -> MessageRecord? {
         try record(
             database.rows(

@@ -43,9 +43,10 @@ struct Turn {
     ///
     /// A hiding of which an event has told clears nothing that was read since.
     mutating func accept(_ consequence: Update) throws(StoreError) {
-        if case .cleared(let time, _, let id) = consequence {
-            let known = try conversation(id).cleared
-            if let known, known >= time { return }
+        if case .cleared(let time, let through, _, let id) = consequence,
+            let known = try conversation(id).cleared, known >= time
+        {
+            return try removeMessages(of: id, through: through ?? .zero)
         }
         // A message from before the user's last hiding is shown only if a node shows it.
         if case .message(let record, let id) = consequence,
@@ -63,13 +64,80 @@ struct Turn {
         case .message(let record, let conversation):
             return try message(record.id, in: conversation)?.includes(record) ?? false
         case .archived(let flag, let id): return try conversation(id).archived.includes(flag)
-        case .cleared(let time, _, let id):
+        case .cleared(let time, _, _, let id):
             return try conversation(id).cleared.map { $0 >= time } ?? false
         case .item(let record): return try item(record.id)?.includes(record) ?? false
         case .profile(let record): return try profile(of: record.user)?.includes(record) ?? false
         case .created(_, let id): return try conversation(id).row != nil
         case .mark, .membership: return false
         }
+    }
+
+    /// Removes the messages up to a time of sending, but for deletions.
+    private mutating func removeMessages(
+        of id: String, through time: ExactTime
+    ) throws(StoreError) {
+        let before = try known(in: id, store.messages(in: id, through: time))
+        let gone = before.filter { $0.sent.map { $0 <= time } ?? false }
+        messages = messages.filter { key, record in
+            key.conversation != id || record.sent.map { $0 > time } ?? true
+        }
+        cleared[id] = max(cleared[id] ?? .zero, time)
+        touched.insert(id)
+        changes.append(.deleteMessages(conversation: id, through: time))
+        for deletion in gone.compactMap(\.deletion) { put(deletion, in: id) }
+    }
+
+    /// Merges the messages of an answer that has all messages of the user from a time on, or all
+    /// before another: known ones that it lacks, and that were last told in an earlier epoch, are
+    /// gone.
+    ///
+    /// - Parameters:
+    ///   - isSure: whether the answer includes all that events have told; if not, its messages are
+    ///     merged as those of an earlier epoch, and none is removed.
+    ///   - first: the time of its first message, or zero if there are none before.
+    ///   - end: the time before which it has all messages; nil if there is no such end.
+    mutating func merge(
+        answer: [MessageRecord], in id: String, isSure: Bool, from first: ExactTime,
+        to end: ExactTime? = nil
+    ) throws(StoreError) {
+        let conversation = try conversation(id)
+        for record in answer where isSure || !conversation.isCleared(record.sent) {
+            _ = try merge(record, in: id, isSure: isSure)
+        }
+        guard isSure else { return }
+        for record in try known(in: id, store.messages(in: id, from: first))
+        where record.content != nil && record.epoch < conversation.epoch {
+            let sent = record.sent ?? .zero
+            guard sent >= first, end.map({ sent < $0 }) ?? true else { continue }
+            remove(record, in: id)
+        }
+    }
+
+    /// Removes a message, but for its deletion.
+    private mutating func remove(_ record: MessageRecord, in id: String) {
+        touched.insert(id)
+        let left = record.deletion ?? MessageRecord(id: record.id, sent: record.sent)
+        put(left, in: id)
+        guard record.deletion == nil else { return }
+        changes.append(.deleteMessage(id: record.id, conversation: id))
+    }
+
+    private mutating func put(_ record: MessageRecord, in id: String) {
+        messages[Key(conversation: id, id: record.id)] = record
+        changes.append(.message(record, conversation: id))
+    }
+
+    /// Returns stored messages of a conversation as this turn has changed them, and those that are
+    /// new in it.
+    private func known(in id: String, _ stored: [MessageRecord]) -> [MessageRecord] {
+        let changed = messages.filter { $0.key.conversation == id }.map(\.value)
+        let time = cleared[id] ?? .zero
+        let kept = stored.filter { record in
+            messages[Key(conversation: id, id: record.id)] == nil
+                && record.sent.map { $0 > time } ?? true
+        }
+        return kept + changed
     }
 
     /// Adds a change that is stored at the end of the turn.
@@ -90,24 +158,14 @@ struct Turn {
             var record = try conversation(id)
             record.archived.merge(flag)
             set(record)
-        case .cleared(let time, let hasLeft, let id):
+        case .cleared(let time, let through, let hasLeft, let id):
             var record = try conversation(id)
+            let isLoaded = record.completeFrom != nil
             guard record.clear(at: time, hasLeft: hasLeft) else { return false }
             set(record)
-            let before = try store.messages(in: id).filter { $0.sent.map { $0 <= time } ?? false }
-            let known = before.filter { messages[Key(conversation: id, id: $0.id)] == nil }
-            let changed = messages.filter { $0.key.conversation == id }.map(\.value)
-            let left = (known + changed).filter { $0.sent.map { $0 <= time } ?? false }
-                .compactMap(\.deletion)
-            messages = messages.filter { key, record in
-                key.conversation != id || record.sent.map { $0 > time } ?? true
-            }
-            cleared[id] = time
-            changes.append(.deleteMessages(conversation: id, through: time))
-            for deletion in left {
-                messages[Key(conversation: id, id: deletion.id)] = deletion
-                changes.append(.message(deletion, conversation: id))
-            }
+            // What the node that hid the conversation may have lacked stays in view until an answer
+            // tells.
+            try removeMessages(of: id, through: hasLeft || !isLoaded ? time : through ?? .zero)
         case .created(let row, let id):
             var record = try conversation(id)
             record.row = record.row ?? row
@@ -120,15 +178,16 @@ struct Turn {
     }
 
     private mutating func merge(
-        _ told: MessageRecord, in conversation: String
+        _ told: MessageRecord, in conversation: String, isSure: Bool = true
     ) throws(StoreError) -> Bool {
+        var told = told
+        told.epoch = try self.conversation(conversation).epoch - (isSure ? 0 : 1)
         let known = try message(told.id, in: conversation)
         var merged = known ?? told
         merged.merge(told)
         touched.insert(conversation)
         guard merged != known else { return false }
-        messages[Key(conversation: conversation, id: told.id)] = merged
-        changes.append(.message(merged, conversation: conversation))
+        put(merged, in: conversation)
         return known?.content == nil && merged.content != nil && merged.deleted == nil
     }
 
