@@ -23,6 +23,9 @@ struct Link: Equatable, Sendable {
     /// The time after which a connection counts as stable, so that its loss is a first one again.
     private static let stable: Int64 = 3_000
 
+    /// The least time between two changes of node because of answers.
+    private static let leaving: Int64 = 10_000
+
     /// What is to be done.
     enum Directive: Equatable, Sendable {
         /// Open the event stream of a node; an earlier stream is closed.
@@ -50,6 +53,7 @@ struct Link: Equatable, Sendable {
     private var failures: Int64 = 0
     private var heard: Int64 = 0
     private var opened: Int64 = 0
+    private var left: Int64 = -Link.leaving
     private var patience = Link.requests.lowerBound
     /// The time at which ``tick(now:)`` is to be called; nil if nothing is to be done by time.
     private(set) var deadline: Int64?
@@ -126,6 +130,18 @@ struct Link: Equatable, Sendable {
         patience = min(patience * 2, Self.requests.upperBound)
         return giveUp(now: now)
     }
+
+    /// Notes that the node cannot execute what is asked of it now: another one may.
+    ///
+    /// If none can, the nodes are not changed at each attempt.
+    mutating func leave(now: Int64) -> [Directive] {
+        guard isConnected, now >= left + Self.leaving else { return [] }
+        left = now
+        return giveUp(now: now)
+    }
+
+    /// Whether a stream is the present one.
+    func isPresent(_ stream: Int) -> Bool { stream == self.stream }
 
     /// Does what is due.
     mutating func tick(now: Int64) -> [Directive] {

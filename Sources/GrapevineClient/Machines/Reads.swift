@@ -7,7 +7,7 @@
 /// milliseconds of a monotonic clock.
 struct Reads: Equatable, Sendable {
     /// Milliseconds in which events are gathered before what they made stale is read.
-    private static let gathering: Int64 = 150
+    static let gathering: Int64 = 150
     /// The pause after a read that has failed.
     private static let pause: Int64 = 1_000
     /// The time for which reads are asked without the token after nodes could not answer with it.

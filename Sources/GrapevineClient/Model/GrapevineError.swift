@@ -41,6 +41,11 @@ public struct GrapevineError: Error, Hashable, Codable, Sendable {
     public static let noAnswer = GrapevineError(
         code: 0, message: "No node answers", reason: "no_answer")
 
+    /// Returns the error of a change that this device cannot store.
+    static func notStored(_ error: StoreError) -> GrapevineError {
+        GrapevineError(code: 507, message: error.description, reason: "not_stored")
+    }
+
     /// Whether the same request would be answered in the same way again.
     public var isFinal: Bool { [400, 403, 404, 405, 409, 413].contains(code) }
 }

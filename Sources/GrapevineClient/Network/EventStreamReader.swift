@@ -7,7 +7,7 @@ struct EventStreamReader {
     static let eventBytesMax = 1 << 20
 
     /// An event of a stream.
-    struct Event: Equatable {
+    struct Event: Equatable, Sendable {
         /// The kind; `message` if the stream names none.
         var name = "message"
         var data = ""

@@ -50,8 +50,8 @@ protocol Transport: AnyObject {
 enum StreamEvent: Equatable, Sendable {
     /// The node has accepted the stream, or has not: then the stream has ended.
     case answered(status: Int)
-    /// The node has sent an event.
-    case event(name: String, data: String, id: String?)
+    /// The node has sent events.
+    case events([EventStreamReader.Event])
     /// The stream has ended, whether the node says so or not.
     case ended
 }

@@ -13,6 +13,8 @@ struct Overlay {
     let operations: [Operation]
     /// What is known of the participants, by id.
     var profiles: [String: ProfileRecord] = [:]
+    /// The time of the message up to which the user has read, as far as no node knows it.
+    var ownMark: ExactTime?
     /// Milliseconds by which this device's time is ahead of the nodes'.
     var deviceLead: Int64 = 0
     /// The time after its sending within which a message can be edited, in seconds.
@@ -51,6 +53,82 @@ struct Overlay {
         }
     }
 
+    /// Returns the conversation as the list of chats shows it: nil if the list does not.
+    ///
+    /// - Parameter records: the confirmed messages from ``ConversationRecord/completeFrom`` on.
+    func listed(_ records: [MessageRecord]) -> Conversation? {
+        var row = conversation.row
+        var isCleared = false
+        for operation in operations {
+            switch operation.action.consequence(at: time(of: operation), user: user) {
+            case .cleared(_, _, hasLeft: true, _): return nil
+            case .cleared: isCleared = true
+            case .created(let made, _): row = row ?? made
+            default: break
+            }
+        }
+        let shown = shown(of: records).sorted(by: Self.precedes)
+        guard var row, !isCleared || !shown.isEmpty else { return nil }
+        if isCleared {
+            // What is counted in the row of a chat that the user has hidden is hidden.
+            row.lastSent = nil
+            row.unread = 0
+        }
+        let last = lastMessage(row, shown, of: records)
+        return Conversation(
+            id: conversation.id, title: row.title ?? "", participantIds: row.participants,
+            participantNames: profiles.compactMapValues(\.name.value.text),
+            participantPhotos: profiles.compactMapValues(\.photo.value.text),
+            lastMessage: last, unreadCount: unread(row, shown), isArchived: isArchived,
+            archivedBy: isArchived ? [user] : [], createdBy: row.createdBy ?? "",
+            createdAt: local(row.created), updatedAt: last.timestamp ?? local(row.created))
+    }
+
+    /// Returns the newest message that was not deleted for everyone.
+    private func lastMessage(
+        _ row: ConversationRecord.Row, _ shown: [Laid], of records: [MessageRecord]
+    ) -> LastMessage {
+        let last = shown.last { $0.record.deleted == nil }
+        let hasAll = conversation.completeFrom == .zero
+        let isOlder = last.map {
+            $0.waits == nil && ($0.record.sent ?? .zero) < row.lastSent ?? .zero
+        }
+        let isTold = hasAll || records.contains { $0.id == row.last && $0.content != nil }
+        if let last, isOlder == false || isTold {
+            return LastMessage(
+                text: preview(last.record), senderId: last.record.content?.sender ?? "",
+                timestamp: last.record.sent.map(local))
+        }
+        if hasAll { return "" }
+        return LastMessage(
+            text: row.lastText ?? "", senderId: row.lastFrom ?? "",
+            timestamp: row.lastSent.map(local))
+    }
+
+    private func preview(_ record: MessageRecord) -> String {
+        switch record.content?.kind {
+        case MessageType.image: "Photo"
+        case MessageType.voice: "Voice message"
+        default: record.text.value
+        }
+    }
+
+    /// Returns the number of messages of others after the last one that the user has read.
+    ///
+    /// A node's number stands for the messages up to the row's last one, unless all since the one
+    /// that was read are known.
+    private func unread(_ row: ConversationRecord.Row, _ shown: [Laid]) -> Int {
+        let told = marks.first { $0.user == user }?.read?.sent ?? .zero
+        let read = max(told, ownMark ?? .zero)
+        let last = row.lastSent ?? .zero
+        let isKnown = conversation.isComplete(after: read) || read >= last
+        let later = shown.filter { laid in
+            laid.record.content?.sender != user && laid.record.deleted == nil
+                && (laid.record.sent ?? .zero) > (isKnown ? read : last)
+        }
+        return (isKnown ? 0 : row.unread) + later.count
+    }
+
     /// Returns the messages that the user sees, with the operations laid over them, in any order.
     private func shown(of records: [MessageRecord]) -> [Laid] {
         var laid = Dictionary(
@@ -81,7 +159,7 @@ struct Overlay {
     }
 
     private func time(of operation: Operation) -> ExactTime {
-        operation.stamp?.time ?? ExactTime(milliseconds: operation.created - deviceLead)
+        operation.time(deviceLead: deviceLead)
     }
 
     private static func precedes(_ left: Laid, _ right: Laid) -> Bool {

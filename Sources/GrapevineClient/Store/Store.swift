@@ -51,8 +51,10 @@ final class Store {
         "CREATE TABLE conversation (id TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         """
         CREATE TABLE message (
-            conversation TEXT, id TEXT, sent INTEGER, record BLOB, UNIQUE (conversation, id))
+            conversation TEXT, id TEXT, sent INTEGER, pinned INTEGER, record BLOB,
+            UNIQUE (conversation, id))
         """,
+        "CREATE INDEX message_pin ON message (conversation) WHERE pinned",
         "CREATE INDEX message_place ON message (conversation, sent, id)",
         """
         CREATE TABLE mark (conversation TEXT, user TEXT, record BLOB,
@@ -61,6 +63,7 @@ final class Store {
         "CREATE TABLE item (id TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         "CREATE TABLE profile (user TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         "CREATE TABLE operation (number INTEGER PRIMARY KEY, record BLOB)",
+        "CREATE TABLE refusal (number INTEGER PRIMARY KEY, record BLOB)",
         """
         CREATE TABLE own_mark (conversation TEXT, kind TEXT, record BLOB,
             PRIMARY KEY (conversation, kind)) WITHOUT ROWID
@@ -82,9 +85,12 @@ final class Store {
         case .message(let record, let conversation):
             try database.run(
                 """
-                INSERT INTO message (conversation, id, sent, record) VALUES (?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET sent = excluded.sent, record = excluded.record
-                """, .text(conversation), .text(record.id), place(record.sent), try json(record))
+                INSERT INTO message (conversation, id, sent, pinned, record)
+                VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET sent = excluded.sent, pinned = excluded.pinned,
+                    record = excluded.record
+                """, .text(conversation), .text(record.id), place(record.sent),
+                .integer(record.pinnedBy == nil ? 0 : 1), try json(record))
         case .deleteMessage(let id, let conversation):
             try database.run(
                 "DELETE FROM message WHERE conversation = ? AND id = ?", .text(conversation),
@@ -120,6 +126,14 @@ final class Store {
                 .text(kind.rawValue))
         case .token(let token): try set("token", try token.map(json))
         case .signIn(let signIn): try set("signIn", try signIn.map(json))
+        case .loaded(let isLoaded): try set("loaded", try isLoaded ? json(true) : nil)
+        case .deleteItems: try database.run("DELETE FROM item")
+        case .refusal(let refusal?, let number):
+            try replace(
+                "refusal (number, record)", .integer(Int64(clamping: number)), try json(refusal))
+        case .refusal(nil, let number):
+            try database.run(
+                "DELETE FROM refusal WHERE number = ?", .integer(Int64(clamping: number)))
         case .device(let name, let number, let stamp):
             try set("device", try json(Device(name: name, lastNumber: number, lastStamp: stamp)))
         }
@@ -159,6 +173,13 @@ final class Store {
 
     func token() throws(StoreError) -> String? { try meta("token") }
 
+    func isLoaded() throws(StoreError) -> Bool { try meta("loaded") ?? false }
+
+    /// Returns the refusals that the app has not been told, by the numbers of their operations.
+    func refusals() throws(StoreError) -> [Refusal] {
+        try records(database.rows("SELECT record FROM refusal ORDER BY number"))
+    }
+
     func operations() throws(StoreError) -> [Operation] {
         try records(database.rows("SELECT record FROM operation ORDER BY number"))
     }
@@ -196,6 +217,14 @@ final class Store {
                 """
                 SELECT record FROM message WHERE conversation = ? AND sent <= ? ORDER BY sent, id
                 """, .text(conversation), place(time)))
+    }
+
+    /// Returns the pinned messages of a conversation.
+    func pins(in conversation: String) throws(StoreError) -> [MessageRecord] {
+        try records(
+            database.rows(
+                "SELECT record FROM message WHERE conversation = ? AND pinned", .text(conversation)
+            ))
     }
 
     func message(_ id: String, in conversation: String) throws(StoreError) -> MessageRecord? {

@@ -16,6 +16,11 @@ enum StoreChange: Equatable, Sendable {
     /// anew.
     case token(String?)
     case signIn(SignIn?)
+    /// Whether the lists have been read wholly.
+    case loaded(Bool)
+    case deleteItems
+    /// What is to be told of the refusal of an operation; nil if the app has been told.
+    case refusal(Refusal?, number: UInt64)
     /// A mark that no node has accepted; nil removes it.
     case ownMark(Marks.Mark?, conversation: String, kind: Marks.Kind)
     /// The name of this device, by which nodes know its operations, and the time of the last one.

@@ -39,22 +39,49 @@ struct Turn {
         changes.append(.conversation(record))
     }
 
+    /// Notes that the view of a conversation may have changed.
+    mutating func touch(_ id: String) {
+        touched.insert(id)
+    }
+
     /// Merges the consequence of an operation that a node has accepted.
     ///
     /// A hiding of which an event has told clears nothing that was read since.
-    mutating func accept(_ consequence: Update) throws(StoreError) {
+    ///
+    /// - Returns: what is to be read again.
+    mutating func accept(_ consequence: Update) throws(StoreError) -> [Reads.Target] {
         if case .cleared(let time, let through, _, let id) = consequence,
             let known = try conversation(id).cleared, known >= time
         {
-            return try removeMessages(of: id, through: through ?? .zero)
+            try removeMessages(of: id, through: through ?? .zero)
+            return [.history(id)]
         }
         // A message from before the user's last hiding is shown only if a node shows it.
         if case .message(let record, let id) = consequence,
             try conversation(id).isCleared(record.sent)
         {
-            return
+            return [.history(id)]
         }
+        try awaitEvent(of: consequence)
         try merge(consequence)
+        return []
+    }
+
+    /// Notes that a node may answer as if nothing had happened, until the event of an accepted
+    /// creation, hiding or leaving has come.
+    private mutating func awaitEvent(of consequence: Update) throws(StoreError) {
+        switch consequence {
+        case .cleared(let time, _, _, let id):
+            var record = try conversation(id)
+            record.awaited = time
+            set(record)
+        case .created(let row, let id):
+            var record = try conversation(id)
+            guard record.row == nil else { return }
+            record.awaited = row.created
+            set(record)
+        default: break
+        }
     }
 
     /// Whether nodes have told of a consequence, or of something later that has overtaken it: then
@@ -110,6 +137,22 @@ struct Turn {
         where record.content != nil && record.epoch < conversation.epoch {
             let sent = record.sent ?? .zero
             guard sent >= first, end.map({ sent < $0 }) ?? true else { continue }
+            remove(record, in: id)
+        }
+    }
+
+    /// Merges the list of all pinned messages: known ones that it lacks, and that were last told in
+    /// an earlier epoch, are gone.
+    mutating func merge(
+        pins: [MessageRecord], in id: String, isSure: Bool
+    ) throws(StoreError) {
+        let conversation = try conversation(id)
+        for record in pins where isSure || !conversation.isCleared(record.sent) {
+            _ = try merge(record, in: id, isSure: isSure)
+        }
+        guard isSure else { return }
+        for record in try known(in: id, store.pins(in: id))
+        where record.pinnedBy != nil && record.content != nil && record.epoch < conversation.epoch {
             remove(record, in: id)
         }
     }
@@ -201,14 +244,19 @@ struct Turn {
         return nil
     }
 
+    /// Returns the mark of a user.
+    func mark(of user: String, in conversation: String) throws(StoreError) -> MarkRecord? {
+        try marks[Key(conversation: conversation, id: user)].or { () throws(StoreError) in
+            try store.mark(of: user, in: conversation)
+        }
+    }
+
     private mutating func merge(
         _ told: MarkRecord, in conversation: String
     ) throws(StoreError) {
         let key = Key(conversation: conversation, id: told.user)
         var merged = told
-        if let known = try marks[key].or({ () throws(StoreError) in
-            try store.mark(of: told.user, in: conversation)
-        }) {
+        if let known = try mark(of: told.user, in: conversation) {
             merged = known
             merged.merge(told)
             if merged == known { return }

@@ -1,0 +1,251 @@
+import Foundation
+
+/// The lists of answers.
+private struct Lists: Decodable {
+    var chats: [Fields]?
+    var items: [Fields]?
+    var messages: [Fields]?
+    var marks: [Fields]?
+    var profiles: [Fields]?
+    /// Whether a part of the list is missing, since the nodes that have it cannot be reached.
+    var partial: Bool?
+    /// The place from which a list that is cut goes on.
+    var next: String?
+}
+
+// MARK: Reads
+
+extension Core {
+    /// The messages of a page.
+    static let pageCount = 50
+    /// The most messages of an answer.
+    private static let answerMax = 1_000
+    /// The most profiles of an answer.
+    private static let profilesMax = 50
+    /// Milliseconds before lists of which a part was missing are read again.
+    private static let partPause: Int64 = 5_000
+
+    /// Reads what was found to be stale.
+    func read(_ ask: Reads.Ask) {
+        switch ask.target {
+        case .lists: readLists(ask)
+        case .row(let id): readRow(id, ask)
+        case .history(let id): readHistory(id, ask)
+        case .pins(let id): readPins(id, ask)
+        case .profiles: readProfiles(ask)
+        }
+    }
+
+    /// Sends requests, and merges their answers when all have come.
+    ///
+    /// - Parameters:
+    ///   - conversation: a conversation whose hiding makes the answers worthless.
+    ///   - merge: merges the answers of which each has status 200.
+    ///   - refused: merges that nodes do not show it to the user.
+    private func gather(
+        _ paths: [String], _ ask: Reads.Ask, of conversation: String? = nil,
+        refused: @escaping (inout Step) throws(StoreError) -> Void = { _ in },
+        merge: @escaping (inout Step, [Lists]) throws(StoreError) -> Void
+    ) {
+        let token = ask.isSure ? machines.token : nil
+        let epoch = epoch(of: conversation)
+        var answers = [Lists?](repeating: nil, count: paths.count)
+        var left = paths.count
+        var worst = Reads.Result.told
+        for (index, path) in paths.enumerated() {
+            call(Request(method: .get, path: path), token: token) {
+                (step: inout Step, response) throws(StoreError) in
+                answers[index] = response?.object()
+                let result = self.result(of: response, ask)
+                if result != .told { worst = result }
+                left -= 1
+                guard left == 0 else { return }
+                let told = answers.compactMap(\.self)
+                if worst == .told, told.count < paths.count { worst = .failed }
+                if worst == .told, self.epoch(of: conversation) != epoch { worst = .failed }
+                if worst == .told { try merge(&step, told) }
+                if worst == .refused { try refused(&step) }
+                step.machines.reads.settle(ask, worst, now: step.now)
+            }
+        }
+    }
+
+    private func epoch(of conversation: String?) -> Int? {
+        guard let conversation else { return nil }
+        do {
+            return try store.conversation(conversation)?.epoch ?? 0
+        } catch {
+            return nil  // The step that merges the answer fails, too.
+        }
+    }
+
+    private func result(of response: Response?, _ ask: Reads.Ask) -> Reads.Result {
+        switch response?.status {
+        case 200: .told
+        case 503 where ask.isSure: .behind
+        case 400, 403, 404: .refused
+        default: .failed
+        }
+    }
+
+    private func readLists(_ ask: Reads.Ask) {
+        gather(["/v1/chats?show=all", "/v1/items"], ask) {
+            (step: inout Step, answers) throws(StoreError) in
+            let rows = answers[0].chats ?? []
+            for fields in rows { try self.merge(row: fields, isSure: ask.isSure, &step) }
+            for item in answers[1].items ?? [] {
+                if let record = item.itemRecord { try step.turn.merge(.item(record)) }
+            }
+            let isPartial = answers.contains { $0.partial == true }
+            if isPartial {
+                step.machines.reads.need(.lists, now: step.now + Self.partPause)
+            } else if ask.isSure {
+                try self.dropRows(except: Set(rows.compactMap(\.id)), &step)
+                step.machines.isLoaded = true
+                step.turn.add(.loaded(true))
+            }
+            self.need(profiles: [self.user], &step)
+            step.tell(.lists)
+            step.tell(.items)
+        }
+    }
+
+    /// Removes the rows that a list of all chats lacks, but for those that an event has told since.
+    private func dropRows(except told: Set<String>, _ step: inout Step) throws(StoreError) {
+        for stored in try store.conversations() where !told.contains(stored.id) {
+            var record = try step.turn.conversation(stored.id)
+            let isNewer = step.machines.reads.isStale(.row(record.id)) || record.awaited != nil
+            guard record.row != nil, !isNewer else { continue }
+            record.row = nil
+            step.turn.set(record)
+        }
+    }
+
+    /// Merges a row of the list of chats, unless an event has changed the chat since it was asked
+    /// for: then it is read again.
+    private func merge(row fields: Fields, isSure: Bool, _ step: inout Step) throws(StoreError) {
+        guard let id = fields.id else { return }
+        var record = try step.turn.conversation(id)
+        guard !step.machines.reads.isStale(.row(id)), record.awaited == nil else { return }
+        // An answer from before the last hiding does not bring the chat back.
+        guard isSure || record.cleared == nil || record.row != nil else { return }
+        record.row = fields.row
+        record.archived.merge(Register(.yes, at: fields.archivedAt))
+        record.archived.merge(Register(.no, at: fields.unarchivedAt))
+        step.turn.set(record)
+        need(profiles: record.row?.participants ?? [], &step)
+    }
+
+    private func readRow(_ id: String, _ ask: Reads.Ask) {
+        let request = Request(method: .get, path: "/v1/chats/" + encoded(id))
+        let epoch = epoch(of: id)
+        call(request, token: ask.isSure ? machines.token : nil) {
+            (step: inout Step, response) throws(StoreError) in
+            var result = self.result(of: response, ask)
+            if result == .told, self.epoch(of: id) != epoch { result = .failed }
+            if result == .told, let fields: Fields = response?.object() {
+                try self.merge(row: fields, isSure: ask.isSure, &step)
+            } else if result == .refused {
+                var record = try step.turn.conversation(id)
+                record.row = nil
+                step.turn.set(record)
+            }
+            step.machines.reads.settle(ask, result, now: step.now)
+        }
+    }
+
+    private func readHistory(_ id: String, _ ask: Reads.Ask) {
+        let known = stretch(of: id)
+        let limit = min(
+            known.isEmpty ? Self.pageCount : known.count + Self.pageCount, Self.answerMax)
+        let path = "/v1/conversations/" + encoded(id)
+        gather([path + "/messages?limit=\(limit)", path + "/pins", path + "/marks"], ask, of: id) {
+            (step: inout Step, answers) throws(StoreError) in
+            let messages = (answers[0].messages ?? []).compactMap(\.messageRecord)
+            let isCut = messages.count >= limit || answers[0].next != nil
+            let first = isCut ? messages.first?.sent ?? .zero : .zero
+            try step.turn.merge(answer: messages, in: id, isSure: ask.isSure, from: first)
+            var record = try step.turn.conversation(id)
+            let older = known.filter { ($0.sent ?? .zero) < first }
+            let isOlderKnown = !older.isEmpty && older.allSatisfy { $0.epoch >= record.epoch }
+            if record.completeFrom == nil || !isOlderKnown { record.completeFrom = first }
+            step.turn.set(record)
+            try self.merge(pins: answers[1], in: id, isSure: ask.isSure, &step)
+            for mark in (answers[2].marks ?? []).compactMap(\.markRecord) {
+                try step.turn.merge(.mark(mark, conversation: id))
+            }
+            let shown = record.row?.participants ?? []
+            if shown.count < record.row?.participantCount ?? 0 {
+                step.machines.reads.need(.row(id), now: step.now)
+            }
+        }
+    }
+
+    private func readPins(_ id: String, _ ask: Reads.Ask) {
+        gather(["/v1/conversations/" + encoded(id) + "/pins"], ask, of: id) {
+            (step: inout Step, answers) throws(StoreError) in
+            try self.merge(pins: answers[0], in: id, isSure: ask.isSure, &step)
+        }
+    }
+
+    private func merge(
+        pins: Lists, in id: String, isSure: Bool, _ step: inout Step
+    ) throws(StoreError) {
+        let records = (pins.messages ?? []).compactMap(\.messageRecord)
+        try step.turn.merge(pins: records, in: id, isSure: isSure)
+    }
+
+    private func readProfiles(_ ask: Reads.Ask) {
+        let users = wantedProfiles.sorted().prefix(Self.profilesMax)
+        guard !users.isEmpty else {
+            return machines.reads.settle(ask, .told, now: clock.elapsed)
+        }
+        let path = "/v1/profiles?users=" + users.map(encoded).joined(separator: ",")
+        gather([path], ask) { (step: inout Step, answers) throws(StoreError) in
+            for record in (answers[0].profiles ?? []).compactMap(\.profileRecord) {
+                try step.turn.merge(.profile(record))
+            }
+            self.wantedProfiles.subtract(users)
+            if !self.wantedProfiles.isEmpty {
+                step.machines.reads.need(.profiles, now: step.now)
+            }
+            step.tell(.profiles)
+            step.tell(.lists)
+        }
+    }
+
+    /// Has the profiles of users read that were not asked for yet.
+    func need(profiles users: [String], _ step: inout Step, anew: Bool = false) {
+        let wanted = users.filter { anew || askedProfiles.insert($0).inserted }
+        guard !wanted.isEmpty else { return }
+        wantedProfiles.formUnion(wanted)
+        step.machines.reads.need(.profiles, now: step.now)
+    }
+
+    /// Reads a page of the messages before those that are known.
+    func loadEarlier(in id: String, done: @escaping (Result<Void, GrapevineError>) -> Void) {
+        guard let first = stretch(of: id).first, let sent = first.sent,
+            completeFrom(of: id) ?? .zero > .zero
+        else { return done(.success(())) }
+        let query = "?before=" + encoded(first.id) + "&limit=\(Self.pageCount)"
+        let path = "/v1/conversations/" + encoded(id) + "/messages" + query
+        let epoch = epoch(of: id)
+        request(Request(method: .get, path: path), isSure: true) {
+            (step: inout Step, result) throws(StoreError) in
+            guard case .success(let response) = result, let lists: Lists = response.object() else {
+                return step.effects.append(.call { done(result.map { _ in }) })
+            }
+            var record = try step.turn.conversation(id)
+            if record.epoch == epoch, self.stretch(of: id).first?.id == first.id {
+                let messages = (lists.messages ?? []).compactMap(\.messageRecord)
+                let isCut = messages.count >= Self.pageCount || lists.next != nil
+                let start = isCut ? messages.first?.sent ?? sent : .zero
+                try step.turn.merge(answer: messages, in: id, isSure: true, from: start, to: sent)
+                record = try step.turn.conversation(id)
+                record.completeFrom = start
+                step.turn.set(record)
+            }
+            step.effects.append(.call { done(.success(())) })
+        }
+    }
+}

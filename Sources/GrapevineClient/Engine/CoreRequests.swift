@@ -1,0 +1,326 @@
+import Foundation
+
+/// The members that the answers of nodes have in common.
+private struct AnswerBody: Decodable {
+    struct Failure: Decodable {
+        var code: Int
+        var reason: String?
+        var message: String?
+        var now: ExactTime?
+    }
+
+    var at: ExactTime?
+    var error: Failure?
+}
+
+/// The tokens of a sign-in or a renewal.
+struct Tokens: Decodable {
+    var user: String
+    var accessToken: String
+    var refreshToken: String
+    var expiresIn: Int64
+}
+
+extension Response {
+    /// Returns the object of the answer; nil if it is another one.
+    func object<Object: Decodable>(_ type: Object.Type = Object.self) -> Object? {
+        do {
+            return try JSONDecoder().decode(Object.self, from: body)
+        } catch {
+            return nil
+        }
+    }
+
+    /// What the node says of an error.
+    var error: GrapevineError? {
+        let body: AnswerBody? = object()
+        return body?.error.map {
+            GrapevineError(code: $0.code, message: $0.message ?? "", reason: $0.reason ?? "")
+        }
+    }
+}
+
+extension Answer {
+    /// Reads the answer to a write; nil stands for none.
+    init(_ response: Response?) {
+        guard let response else {
+            self = .unknown(retryAfter: nil)
+            return
+        }
+        let body: AnswerBody? = response.object()
+        self.init(
+            status: response.status, error: response.error, at: body?.at, now: body?.error?.now,
+            retryAfter: response.retryAfter)
+    }
+}
+
+// MARK: Requests
+
+extension Core {
+    /// How often an operation on a message that a node has shown is sent again after other nodes
+    /// have answered that it is not there.
+    private static let missesMax = 10
+    /// Milliseconds in which the event of an accepted operation arrives: after that, nodes are
+    /// asked.
+    private static let echo: Int64 = 10_000
+
+    /// Sends a request with the access token.
+    ///
+    /// - Parameters:
+    ///   - token: what the answer has to include.
+    ///   - answer: gets nil if no answer came.
+    func call(
+        _ request: Request, operation: String? = nil, token: String? = nil,
+        answer: @escaping (inout Step, Response?) throws(StoreError) -> Void
+    ) {
+        let (node, sentAt) = (machines.link.node, clock.elapsed)
+        let accessToken = machines.signIn.accessToken
+        let call = Call(
+            request: request.exact, accessToken: accessToken, operation: operation, token: token,
+            patience: machines.link.requestPatience)
+        transport.send(call, to: node) { [weak self] response in
+            self?.take(response) { (step: inout Step, response) throws(StoreError) in
+                if let response {
+                    if response.status == 401 { step.machines.refusedToken = accessToken }
+                    step.follow(
+                        step.machines.link.requestAnswered(
+                            after: step.now - sentAt, now: step.now))
+                } else {
+                    step.follow(step.machines.link.requestUnanswered(node: node, now: step.now))
+                }
+                try answer(&step, response)
+            }
+        }
+    }
+
+    /// Sends an operation of the user.
+    func send(_ operation: Operation) {
+        call(operation.action.request, operation: operation.stamp?.description) {
+            (step: inout Step, response) throws(StoreError) in
+            try self.settle(operation, Answer(response), &step)
+        }
+    }
+
+    private func settle(
+        _ operation: Operation, _ told: Answer, _ step: inout Step
+    ) throws(StoreError) {
+        var answer = told
+        if case .refused(let error) = told, error.code == 404,
+            try isMissed(operation, &step)
+        {
+            answer = .unknown(retryAfter: nil)
+        }
+        switch step.machines.outbox.settle(operation.number, answer, now: step.now) {
+        case .accepted(let operation, let at): try accept(operation, at: at, &step)
+        case .refused(let operation, let dependents, let error):
+            for gone in [operation] + dependents {
+                step.turn.add(.deleteOperation(gone.number))
+                touch(gone.action, &step)
+                misses[gone.number] = nil
+                step.effects.append(.settle(gone.number, .failure(error)))
+            }
+            step.turn.add(.refusal(Refusal(operation, error), number: operation.number))
+            step.tell(.refused(operation, error))
+        case .untimely(let operation, let isExpired, let now):
+            try restamp(operation, isExpired: isExpired, now: now, &step)
+        case .waits:
+            if case .unknown = told {
+                step.follow(step.machines.link.leave(now: step.now))
+            }
+        case .needsToken, nil: break
+        }
+    }
+
+    /// Merges what an accepted operation has changed, in the step that deletes it.
+    private func accept(
+        _ operation: Operation, at: ExactTime?, _ step: inout Step
+    ) throws(StoreError) {
+        if let consequence = operation.consequence(user: user, answered: at) {
+            step.machines.time.note(shown: at ?? .zero, elapsed: step.now)
+            for target in try step.turn.accept(consequence) {
+                step.machines.reads.need(target, now: step.now)
+            }
+        }
+        if let id = operation.action.conversation, try step.turn.conversation(id).awaited != nil {
+            step.machines.awaited[id] = step.now + Self.echo
+        }
+        misses[operation.number] = nil
+        step.turn.add(.deleteOperation(operation.number))
+        touch(operation.action, &step)
+        step.effects.append(.settle(operation.number, .success(())))
+    }
+
+    /// Takes the stamp of an operation that no node executes any more under it, unless nodes tell
+    /// that it was executed, or that something later has overtaken it.
+    private func restamp(
+        _ operation: Operation, isExpired: Bool, now: ExactTime?, _ step: inout Step
+    ) throws(StoreError) {
+        guard let time = operation.stamp?.time, let now else { return }
+        let isFarAhead = step.machines.time.note(refused: time, now: now, elapsed: step.now)
+        if isExpired {
+            // What was missed may tell of it yet.
+            guard step.machines.link.state == .online else { return }
+            let consequence = operation.action.consequence(at: time, user: user)
+            if try step.turn.includes(consequence) {
+                step.machines.outbox.forget(operation)
+                return try accept(operation, at: time, &step)
+            }
+        } else if !isFarAhead {
+            return
+        }
+        step.machines.outbox.takeStamp(of: operation.number)
+        var bare = operation
+        bare.stamp = nil
+        step.turn.add(.operation(bare))
+    }
+
+    /// Whether a node may answer "not found" because it lacks a message that another one has shown.
+    private func isMissed(
+        _ operation: Operation, _ step: inout Step
+    ) throws(StoreError) -> Bool {
+        guard let id = operation.action.message, let conversation = operation.action.conversation,
+            let known = try step.turn.message(id, in: conversation), known.content != nil,
+            known.deleted == nil,
+            known.epoch >= (try step.turn.conversation(conversation).epoch)
+        else { return false }
+        misses[operation.number, default: 0] += 1
+        return misses[operation.number, default: 0] <= Self.missesMax
+    }
+
+    func awaitNoLonger(_ id: String, _ step: inout Step) throws(StoreError) {
+        step.machines.awaited[id] = nil
+        var record = try step.turn.conversation(id)
+        record.awaited = nil
+        step.turn.set(record)
+        step.machines.reads.need(.row(id), now: step.now)
+        needHistory(of: record, &step)
+    }
+
+    /// Sends a mark of the user.
+    func send(_ mark: Marks.Mark) {
+        call(mark.request) { (step: inout Step, response) throws(StoreError) in
+            let answer = Answer(response)
+            step.machines.marks.settle(mark, answer, now: step.now)
+            switch answer {
+            case .accepted(let at):
+                let position = MarkRecord.Position(message: mark.message, sent: mark.sent, at: at)
+                let record =
+                    mark.kind == .read
+                    ? MarkRecord(user: self.user, read: position)
+                    : MarkRecord(user: self.user, delivered: position)
+                try step.turn.merge(.mark(record, conversation: mark.conversation))
+            case .refused: break
+            case .unknown, .later, .unauthorized, .untimely: return
+            }
+            let isReplaced = step.machines.marks.all.contains {
+                $0.conversation == mark.conversation && $0.kind == mark.kind
+            }
+            guard !isReplaced else { return }
+            step.turn.add(.ownMark(nil, conversation: mark.conversation, kind: mark.kind))
+        }
+    }
+
+    func send(isTyping: Bool, in conversation: String, stream: String) {
+        let path = "/v1/conversations/" + encoded(conversation) + "/typing"
+        let request = Request(
+            method: .put, path: path, body: ["stream": .text(stream), "on": .flag(isTyping)])
+        call(request) { (_: inout Step, _) in }
+    }
+
+    /// Milliseconds before the second attempt of a request; each further pause is as much longer.
+    private static let requestPause: Int64 = 150
+
+    /// Sends a request of the app with the access token, and again to other nodes until one
+    /// answers.
+    ///
+    /// - Parameters:
+    ///   - isSure: whether the answer has to include all that events have told.
+    ///   - attempts: the most attempts.
+    ///   - done: gets the answer with a status below 400, or the error of the last one.
+    func request(
+        _ request: Request, isSure: Bool = false, attempts: Int = 6, tries: Int = 1,
+        done: @escaping (inout Step, Result<Response, GrapevineError>) throws(StoreError) -> Void
+    ) {
+        func repeated(_ step: inout Step, after error: GrapevineError) throws(StoreError) {
+            guard tries < attempts else { return try done(&step, .failure(error)) }
+            later.append(
+                (
+                    at: step.now + Self.requestPause * Int64(tries),
+                    action: { [weak self] in
+                        self?.request(
+                            request, isSure: isSure, attempts: attempts, tries: tries + 1,
+                            done: done)
+                    }
+                ))
+        }
+        guard machines.hasAccess(deviceTime: clock.deviceTime) else {
+            return take(nil) { (step: inout Step, _) throws(StoreError) in
+                try repeated(&step, after: .noAnswer)
+            }
+        }
+        call(request, token: isSure ? machines.token : nil) {
+            (step: inout Step, response) throws(StoreError) in
+            guard let response else { return try repeated(&step, after: .noAnswer) }
+            guard response.status >= 400 else { return try done(&step, .success(response)) }
+            let error =
+                response.error ?? GrapevineError(code: response.status, message: "Refused")
+            if error.isFinal { return try done(&step, .failure(error)) }
+            try repeated(&step, after: error)
+        }
+    }
+
+    // MARK: Access
+
+    func beginRenewal(_ step: inout Step) {
+        guard !step.machines.isRenewing else { return }
+        step.machines.isRenewing = true
+        let request = step.machines.signIn.renew(as: makeID())
+        step.turn.add(.signIn(step.machines.signIn))
+        step.effects.append(.renew(request))
+    }
+
+    /// Sends a renewal, whose name is stored.
+    func renew(_ request: Request) {
+        let node = machines.link.node
+        let call = Call(request: request, patience: machines.link.requestPatience)
+        transport.send(call, to: node) { [weak self] response in
+            self?.take(response) { (step: inout Step, response) throws(StoreError) in
+                self?.renewed(by: response, from: node, &step)
+            }
+        }
+    }
+
+    private func renewed(by response: Response?, from node: Int, _ step: inout Step) {
+        step.machines.isRenewing = false
+        if response?.status == 200, let tokens = response?.object(Tokens.self) {
+            step.machines.signIn.renewed(
+                accessToken: tokens.accessToken, refreshToken: tokens.refreshToken,
+                seconds: tokens.expiresIn, now: clock.deviceTime)
+            step.machines.refusedToken = nil
+            step.turn.add(.signIn(step.machines.signIn))
+        } else if let error = response?.error, SignIn.ends(with: error) {
+            step.turn.add(.signIn(nil))
+            step.follow(step.machines.link.set(.signedOut, now: step.now))
+            step.tell(.signedOut)
+        } else {
+            step.follow(step.machines.link.requestUnanswered(node: node, now: step.now))
+        }
+    }
+
+    /// Opens the stream that waits for an access token, if there is one now.
+    func openPendingStream() {
+        guard let (node, stream) = machines.pendingStream,
+            machines.hasAccess(deviceTime: clock.deviceTime)
+        else { return }
+        machines.pendingStream = nil
+        let token = machines.token
+        let path = "/v1/events?heartbeat=\(Link.heartbeatSeconds)"
+        let since = token.map { "&since=" + encoded($0) } ?? ""
+        let call = Call(
+            request: Request(method: .get, path: path + since).exact,
+            accessToken: machines.signIn.accessToken, patience: machines.link.requestPatience)
+        transport.open(call, at: node, stream: stream) { [weak self] event in
+            self?.receive(event, of: stream, since: token)
+        }
+    }
+}

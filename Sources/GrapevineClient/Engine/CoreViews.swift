@@ -1,0 +1,187 @@
+import Foundation
+
+/// The messages of a conversation as the user sees them, at one moment.
+public struct ConversationSnapshot: Hashable, Sendable {
+    /// The messages from the earliest one that was loaded on, in order.
+    public var messages: [Message] = []
+    /// The pinned messages, the one that was pinned last first.
+    public var pins: [Message] = []
+    /// The ids of the other users who type.
+    public var typingUsers: [String] = []
+    /// Whether there may be messages before these.
+    public var hasEarlier = false
+    /// Whether the newest messages have been read from the cluster.
+    public var isLoaded = false
+
+    /// Makes an empty snapshot.
+    public init() {}
+}
+
+// MARK: Views
+
+extension Core {
+    /// Milliseconds by which the time of this device is ahead of the nodes'.
+    private var deviceLead: Int64 {
+        clock.deviceTime - machines.time.now(elapsed: clock.elapsed)
+    }
+
+    /// Returns the messages of a conversation.
+    func snapshot(of id: String) throws(StoreError) -> ConversationSnapshot {
+        let overlay = try overlay(of: id)
+        let record = overlay.conversation
+        var snapshot = ConversationSnapshot()
+        snapshot.messages = overlay.messages(
+            try store.messages(in: id, from: record.completeFrom ?? .zero))
+        snapshot.pins = overlay.pins(try store.pins(in: id))
+        snapshot.typingUsers = machines.typing.users(in: id)
+        snapshot.hasEarlier = record.completeFrom.map { $0 > .zero } ?? false
+        snapshot.isLoaded = record.completeFrom != nil
+        return snapshot
+    }
+
+    /// Returns a conversation as the list of chats shows it; nil if the list does not.
+    func listed(_ id: String) throws(StoreError) -> Conversation? {
+        let overlay = try overlay(of: id)
+        let from = overlay.conversation.completeFrom ?? .zero
+        return overlay.listed(try store.messages(in: id, from: from))
+    }
+
+    /// Returns all conversations of the user, the one with the last message first.
+    func conversations() throws(StoreError) -> [Conversation] {
+        var ids = Set(try store.conversations().filter { $0.row != nil }.map(\.id))
+        ids.formUnion(machines.outbox.operations.compactMap(\.action.conversation))
+        var list: [Conversation] = []
+        for id in ids {
+            if let conversation = try listed(id) { list.append(conversation) }
+        }
+        return list.sorted { ($1.updatedAt, $0.id) < ($0.updatedAt, $1.id) }
+    }
+
+    /// Returns the action items of the user; those that are to be done first are first.
+    func items() throws(StoreError) -> [ActionItem] {
+        var laid = Dictionary(
+            try store.items().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var waiting: Set<String> = []
+        for operation in machines.outbox.operations where operation.action.lane == .items {
+            let time = operation.time(deviceLead: deviceLead)
+            guard case .item(let change) = operation.action.consequence(at: time, user: user)
+            else { continue }
+            // The user's own change holds over everything that is known, whatever its time.
+            let known = laid[change.id] ?? ItemRecord(id: change.id)
+            let latest = max(time, known.lastChange.next)
+            guard case .item(let last) = operation.action.consequence(at: latest, user: user)
+            else { continue }
+            var merged = known
+            merged.merge(last)
+            laid[change.id] = merged
+            waiting.insert(change.id)
+        }
+        let shown = laid.values.filter { !$0.isDeleted && $0.title.time != nil }
+        return shown.map { ActionItem($0, isSynced: !waiting.contains($0.id)) }
+            .sorted {
+                ($0.dueDate ?? .distantFuture, $0.id) < ($1.dueDate ?? .distantFuture, $1.id)
+            }
+    }
+
+    /// Returns what is known of a user.
+    func profile(of other: String) throws(StoreError) -> UserProfile {
+        var record = try store.profile(of: other) ?? ProfileRecord(user: other)
+        let operations = machines.outbox.operations.filter { $0.action.lane == .profile }
+        for operation in operations where other == user {
+            let latest = max(operation.time(deviceLead: deviceLead), record.lastChange.next)
+            if case .profile(let change) = operation.action.consequence(at: latest, user: user) {
+                record.merge(change)
+            }
+        }
+        return UserProfile(record)
+    }
+
+    /// Returns the message of an action as the user sees it; nil if the user sees none.
+    func visible(_ action: Action) throws(GrapevineError) -> Message? {
+        guard let id = action.message, let conversation = action.conversation else { return nil }
+        do {
+            let record = try store.message(id, in: conversation)
+            return try overlay(of: conversation).messages([record].compactMap(\.self))
+                .first { $0.id == id }
+        } catch {
+            throw .notStored(error)
+        }
+    }
+
+    private func overlay(of id: String) throws(StoreError) -> Overlay {
+        let record = try store.conversation(id) ?? ConversationRecord(id: id)
+        var overlay = Overlay(
+            user: user, conversation: record, marks: try store.marks(in: id),
+            operations: machines.outbox.operations.filter { $0.action.conversation == id })
+        for user in record.row?.participants ?? [] {
+            overlay.profiles[user] = try store.profile(of: user)
+        }
+        let marks = machines.marks.all.filter { $0.conversation == id && $0.kind == .read }
+        overlay.ownMark = marks.first?.sent
+        overlay.deviceLead = deviceLead
+        overlay.editWindow = edits.seconds
+        return overlay
+    }
+
+    /// The messages of a conversation that are known without a gap to the newest one, in order.
+    func stretch(of id: String) -> [MessageRecord] {
+        guard let from = completeFrom(of: id) else { return [] }
+        do {
+            return try store.messages(in: id, from: from).filter {
+                $0.content != nil && $0.sent != nil
+            }
+        } catch {
+            return []  // The step that needs them fails, too.
+        }
+    }
+
+    func completeFrom(of id: String) -> ExactTime? {
+        do {
+            return try store.conversation(id)?.completeFrom
+        } catch {
+            return nil  // The step that needs it fails, too.
+        }
+    }
+}
+
+extension Operation {
+    /// Returns the time at which the operation is shown.
+    ///
+    /// - Parameter deviceLead: milliseconds by which the time of this device is ahead of the nodes'.
+    func time(deviceLead: Int64) -> ExactTime {
+        stamp?.time ?? ExactTime(milliseconds: created - deviceLead)
+    }
+}
+
+extension ItemRecord {
+    /// The time of the last change of any field.
+    var lastChange: ExactTime {
+        [title.time, due.time, priority.time, done.time].compactMap(\.self).max() ?? .zero
+    }
+}
+
+extension ProfileRecord {
+    /// The time of the last change of any field.
+    var lastChange: ExactTime {
+        [name.time, email.time, photo.time].compactMap(\.self).max() ?? .zero
+    }
+}
+
+extension ActionItem {
+    init(_ record: ItemRecord, isSynced: Bool) {
+        self.init(
+            id: record.id, title: record.title.value, isCompleted: record.done.value.isSet,
+            dueDate: record.due.value.text.flatMap(Date.init(rfc3339:)),
+            priority: record.priority.value.text.flatMap(Priority.init), chatId: record.chat,
+            messageId: record.message, isSynced: isSynced)
+    }
+}
+
+extension UserProfile {
+    init(_ record: ProfileRecord) {
+        self.init(
+            id: record.user, displayName: record.name.value.text ?? "",
+            email: record.email.value.text, photoURL: record.photo.value.text,
+            createdAt: record.created.map { Date($0) })
+    }
+}
