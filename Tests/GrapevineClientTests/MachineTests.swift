@@ -115,7 +115,7 @@ import Testing
         let request = mark(5).request
         #expect(request.path == "/v1/conversations/a%20b/marks/read")
         #expect(
-            try request.json().map { String(decoding: $0, as: UTF8.self) } == #"{"message":"m5"}"#)
+            request.json.map { String(decoding: $0, as: UTF8.self) } == #"{"message":"m5"}"#)
         marks.settle(mark(5), .accepted(at: nil), now: 600)
         #expect(marks.all.isEmpty && marks.deadline == nil)
     }

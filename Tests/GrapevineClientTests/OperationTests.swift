@@ -75,7 +75,7 @@ import Testing
     @Test func `each action has its request, is stored, and read again`() throws {
         for (action, expected) in requests {
             let request = action.request
-            let body = try request.json().map { " " + String(decoding: $0, as: UTF8.self) } ?? ""
+            let body = request.json.map { " " + String(decoding: $0, as: UTF8.self) } ?? ""
             #expect("\(request.method.rawValue) \(request.path)\(body)" == expected)
             #expect(
                 request.exact.path == request.path

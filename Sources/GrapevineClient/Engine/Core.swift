@@ -35,7 +35,7 @@ final class Core {
     struct Outlets {
         /// Gets what has changed, after it is stored.
         var report: (News) -> Void
-        /// Gets the conversations whose view may have changed.
+        /// Gets, after each step, the conversations whose view may have changed.
         var refresh: (Set<String>) -> Void
     }
 
@@ -116,12 +116,12 @@ final class Core {
     }
 
     private func finish(_ step: Step, _ touched: Set<String>) {
-        let wasConnected = machines.link.state
+        let state = machines.link.state
         machines = step.machines
-        if !touched.isEmpty { refresh(touched) }
         for effect in step.effects { perform(effect) }
         openPendingStream()
-        if machines.link.state != wasConnected { report(.connection) }
+        if machines.link.state != state { report(.connection) }
+        refresh(touched)
     }
 
     /// Does what is due in a step.
@@ -309,6 +309,25 @@ final class Core {
         take(nil) { (step: inout Step, _) in
             step.machines.reads.need(.history(conversation), now: step.now - Reads.gathering)
         }
+    }
+
+    /// Notes that a conversation is shown no more.
+    func close(_ conversation: String) {
+        opened.remove(conversation)
+        if viewed == conversation { viewed = nil }
+    }
+
+    /// Notes which conversation the user is looking at: its messages count as read.
+    func view(_ conversation: String?) {
+        viewed = conversation
+        guard let conversation, let last = stretch(of: conversation).last(where: isOfOthers) else {
+            return
+        }
+        set(.read, upTo: last, in: conversation)
+    }
+
+    private func isOfOthers(_ record: MessageRecord) -> Bool {
+        record.content.map { $0.sender != user } ?? false
     }
 
     /// Notes up to which message the user has read or received a conversation.

@@ -96,13 +96,18 @@ extension Core {
         return UserProfile(record)
     }
 
+    /// Returns a message as the user sees it; nil if the user sees none.
+    func message(_ id: String, in conversation: String) throws(StoreError) -> Message? {
+        let record = try store.message(id, in: conversation)
+        return try overlay(of: conversation).messages([record].compactMap(\.self))
+            .first { $0.id == id }
+    }
+
     /// Returns the message of an action as the user sees it; nil if the user sees none.
     func visible(_ action: Action) throws(GrapevineError) -> Message? {
         guard let id = action.message, let conversation = action.conversation else { return nil }
         do {
-            let record = try store.message(id, in: conversation)
-            return try overlay(of: conversation).messages([record].compactMap(\.self))
-                .first { $0.id == id }
+            return try message(id, in: conversation)
         } catch {
             throw .notStored(error)
         }

@@ -72,6 +72,15 @@ private struct Timestamp: Decodable {
     var date: Date { Date(timeIntervalSince1970: seconds + (nanoseconds ?? 0) / 1e9) }
 }
 
+extension ExactTime {
+    init(date: Date) {
+        self.init(milliseconds: Int64(date.timeIntervalSince1970 * 1_000))
+    }
+
+    /// The time in RFC 3339 in UTC, with three digits after the second.
+    var short: String { String(description.prefix(23)) + "Z" }
+}
+
 extension Date {
     init(_ time: ExactTime) {
         self.init(timeIntervalSince1970: Double(time.milliseconds) / 1_000)

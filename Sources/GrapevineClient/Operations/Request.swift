@@ -34,13 +34,15 @@ struct Request: Equatable, Sendable {
     var body: [String: Value] = [:]
 
     /// The body in JSON, with its keys in order; nil if it is empty.
-    ///
-    /// - Throws: `EncodingError`, which no value of this type causes.
-    func json() throws -> Data? {
+    var json: Data? {
         guard !body.isEmpty else { return nil }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(body)
+        do {
+            return try encoder.encode(body)
+        } catch {
+            preconditionFailure("Texts, lists of texts and flags are written as JSON: \(error)")
+        }
     }
 
     /// Returns the same request, answered with exact times.

@@ -55,6 +55,7 @@ final class Store {
             UNIQUE (conversation, id))
         """,
         "CREATE INDEX message_pin ON message (conversation) WHERE pinned",
+        "CREATE INDEX message_id ON message (id)",
         "CREATE INDEX message_place ON message (conversation, sent, id)",
         """
         CREATE TABLE mark (conversation TEXT, user TEXT, record BLOB,
@@ -217,6 +218,13 @@ final class Store {
                 """
                 SELECT record FROM message WHERE conversation = ? AND sent <= ? ORDER BY sent, id
                 """, .text(conversation), place(time)))
+    }
+
+    /// Returns the conversation of a message.
+    func conversation(ofMessage id: String) throws(StoreError) -> String? {
+        let rows = try database.rows("SELECT conversation FROM message WHERE id = ?", .text(id))
+        guard case .text(let conversation)? = rows.first?.first else { return nil }
+        return conversation
     }
 
     /// Returns the pinned messages of a conversation.

@@ -1,0 +1,406 @@
+import Dispatch
+import Foundation
+
+/// The actor of a client: it owns the store and the core of the signed-in user, and tells observers
+/// what has changed.
+///
+/// All that it does is done at once, without a suspension within a step.
+actor Engine {
+    /// What an observer looks at.
+    enum Topic: Hashable {
+        case chats
+        case connection
+        case items
+        case messages(String)
+        case profiles
+        case refusals
+        case user
+    }
+
+    /// An observer, which is told a value only if it differs from the one before.
+    private struct Observer {
+        let topic: Topic
+        let publish: () -> Void
+    }
+
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    private let executor: QueueExecutor
+    private let clock = SystemClock()
+    private let transport: any Transport
+    private let nodes: Int
+    private let directory: URL
+    private(set) var core: Core?
+    private var wish = Link.Wish.connected
+    private var observers: [Int: Observer] = [:]
+    private var events: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
+    private var waits: [Int: (GrapevineError?) -> Void] = [:]
+    private var number = 0
+    private var wakesAt: Int64 = .max
+    /// The rows of the list of chats, but for those that have changed since it was last made.
+    private var rows: [String: Conversation]?
+
+    init(nodes: [URL], directory: URL) {
+        let executor = QueueExecutor("grapevine.client")
+        self.executor = executor
+        unownedExecutor = executor.asUnownedSerialExecutor()
+        transport = URLSessionTransport(nodes: nodes, queue: executor.queue)
+        self.nodes = nodes.count
+        self.directory = directory
+    }
+
+    // MARK: The user
+
+    /// Goes on with the user who is signed in, if there is one.
+    func restore() throws(GrapevineError) {
+        do {
+            let files = FileManager.default
+            try files.createDirectory(at: directory, withIntermediateDirectories: true)
+            let names = try files.contentsOfDirectory(atPath: directory.path).sorted()
+            for name in names where name.hasSuffix(Self.suffix) && core == nil {
+                try begin(with: openStore(directory.appendingPathComponent(name).path))
+            }
+        } catch let error as StoreError {
+            throw .notStored(error)
+        } catch {
+            throw GrapevineError(code: 507, message: error.localizedDescription)
+        }
+    }
+
+    private static let suffix = ".sqlite"
+
+    private func path(of user: String) -> String {
+        directory.appendingPathComponent(encoded(user) + Self.suffix).path
+    }
+
+    private func openStore(_ path: String) throws(StoreError) -> Store {
+        do {
+            return try Store(path: path)
+        } catch where error.isDamage {
+            return try Store.recover(path: path)
+        }
+    }
+
+    /// Begins with the user whose sign-in a store has; it does nothing if the store has none.
+    private func begin(with store: Store) throws(StoreError) {
+        let outlets = Core.Outlets(
+            report: { [weak self] news in self?.assumeIsolated { $0.note(news) } },
+            refresh: { [weak self] touched in
+                self?.assumeIsolated { $0.refresh(touched) }
+            })
+        core = try Core(
+            store: store, transport: transport, nodes: nodes, clock: clock,
+            makeID: { UUID().uuidString.lowercased() }, outlets: outlets)
+        rows = nil
+        core?.set(wish)
+        publish(Topic.user, .chats, .items, .profiles, .connection)
+    }
+
+    /// Begins with a user who has just signed in.
+    func begin(_ tokens: Tokens, email: String) throws(GrapevineError) {
+        if tokens.user != core?.user { leave() }
+        let signIn = SignIn(
+            user: tokens.user, email: email, accessToken: tokens.accessToken,
+            refreshToken: tokens.refreshToken, seconds: tokens.expiresIn, now: clock.deviceTime)
+        do {
+            leave()
+            let store = try openStore(path(of: tokens.user))
+            try store.commit([.signIn(signIn)])
+            try begin(with: store)
+        } catch {
+            throw .notStored(error)
+        }
+    }
+
+    /// Ends the work for the present user, whose store stays.
+    func leave() {
+        core?.end()
+        core = nil
+        rows = nil
+        for wait in waits.values { wait(.unauthorized) }
+        for topic in Set(observers.values.map(\.topic)) { publish(topic) }
+    }
+
+    /// Ends the work for the present user, and deletes what this device has stored.
+    func forget() throws(GrapevineError) {
+        guard let user = core?.user else { return }
+        leave()
+        let files = FileManager.default
+        do {
+            for suffix in ["", "-wal", "-shm"] where files.fileExists(atPath: path(of: user) + suffix)
+            {
+                try files.removeItem(atPath: path(of: user) + suffix)
+            }
+        } catch {
+            throw GrapevineError(code: 507, message: error.localizedDescription)
+        }
+    }
+
+    // MARK: Requests
+
+    /// Sends a request without an access token, to one node after the other until one answers.
+    func bareRequest(_ request: Request) async throws(GrapevineError) -> Response {
+        var error = GrapevineError.noAnswer
+        for attempt in 0..<(2 * nodes) {
+            let call = Call(request: request, patience: 8_000)
+            let response: Response? = await withCheckedContinuation { continuation in
+                transport.send(call, to: attempt % nodes) { continuation.resume(returning: $0) }
+            }
+            guard let response else { continue }
+            if response.status < 400 { return response }
+            error = response.error ?? GrapevineError(code: response.status, message: "Refused")
+            if response.status == 401 || error.isFinal { throw error }
+        }
+        throw error
+    }
+
+    /// Sends a request of the signed-in user.
+    func request(
+        _ request: Request, attempts: Int = 6
+    ) async throws(GrapevineError) -> Response {
+        guard let core else { throw .unauthorized }
+        return try await wait(interrupted: .failure(.noAnswer)) { finish in
+            core.request(request, attempts: attempts) { (_: inout Step, result) in
+                finish(result)
+            }
+        }
+    }
+
+    /// Performs an action of the user.
+    ///
+    /// Without a connection, it returns when the action is stored.
+    func act(_ action: Action) async throws(GrapevineError) {
+        guard let core else { throw .unauthorized }
+        try await wait(interrupted: .success(())) { finish in
+            do throws(GrapevineError) {
+                try core.act(action) { finish($0) }
+                if !core.machines.link.isConnected { finish(.success(())) }
+            } catch {
+                finish(.failure(error))
+            }
+        }
+    }
+
+    /// Stores an action of the user, without a wait for the answer.
+    func store(_ action: Action) throws(GrapevineError) {
+        guard let core else { throw .unauthorized }
+        try core.act(action)
+    }
+
+    func loadEarlier(in conversation: String) async throws(GrapevineError) {
+        guard let core else { throw .unauthorized }
+        try await wait(interrupted: .failure(.noAnswer)) { finish in
+            core.loadEarlier(in: conversation) { finish($0) }
+        }
+    }
+
+    /// Waits for a result, at most until the calling task is cancelled or the user signs out.
+    ///
+    /// - Parameter interrupted: the result if the task is cancelled, or the connection is lost.
+    private func wait<Value: Sendable>(
+        interrupted: Result<Value, GrapevineError>,
+        _ begin: (@escaping (Result<Value, GrapevineError>) -> Void) -> Void
+    ) async throws(GrapevineError) -> Value {
+        number += 1
+        let id = number
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let finish = { (result: Result<Value, GrapevineError>) in
+                    guard self.waits.removeValue(forKey: id) != nil else { return }
+                    continuation.resume(returning: result)
+                }
+                waits[id] = { error in finish(error.map { .failure($0) } ?? interrupted) }
+                begin(finish)
+            }
+        } onCancel: {
+            Task { await self.interrupt(id) }
+        }
+        return try result.get()
+    }
+
+    /// The number of operations that wait.
+    var waitingCount: Int { core?.machines.outbox.operations.count ?? 0 }
+
+    private func interrupt(_ id: Int) { waits[id]?(nil) }
+
+    // MARK: Observers
+
+    /// Tells a stream the present value, and each one that differs from the one before.
+    func observe<Value: Equatable & Sendable>(
+        _ topic: Topic, _ stream: AsyncStream<Value>.Continuation,
+        _ value: @escaping @Sendable (isolated Engine) throws(StoreError) -> Value
+    ) {
+        number += 1
+        let id = number
+        var last: Value?
+        let publish = {
+            do throws(StoreError) {
+                let present = try value(self)
+                guard present != last else { return }
+                last = present
+                stream.yield(present)
+            } catch {
+                return  // What the store cannot tell now is told after the next change.
+            }
+        }
+        observers[id] = Observer(topic: topic, publish: publish)
+        stream.onTermination = { [weak self] _ in
+            Task { [weak self] in await self?.endObserver(id) }
+        }
+        if case .messages(let conversation) = topic { core?.open(conversation) }
+        publish()
+    }
+
+    private func endObserver(_ id: Int) {
+        guard let topic = observers.removeValue(forKey: id)?.topic else { return }
+        let isShown = observers.values.contains { $0.topic == topic }
+        if case .messages(let conversation) = topic, !isShown { core?.close(conversation) }
+    }
+
+    /// Tells a stream the events that follow.
+    func observeEvents(_ stream: AsyncStream<ClientEvent>.Continuation) {
+        number += 1
+        let id = number
+        events[id] = stream
+        stream.onTermination = { [weak self] _ in
+            Task { [weak self] in await self?.endEvents(id) }
+        }
+    }
+
+    private func endEvents(_ id: Int) { events[id] = nil }
+
+    private func publish(_ topics: Topic...) {
+        for observer in observers.values where topics.contains(observer.topic) {
+            observer.publish()
+        }
+    }
+
+    /// Returns the rows of the list of chats; only those that have changed are made anew.
+    func conversations(archived: Bool) throws(StoreError) -> [Conversation] {
+        guard let core else { return [] }
+        if rows == nil {
+            let list = try core.conversations()
+            rows = Dictionary(list.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        return (rows ?? [:]).values.filter { $0.isArchived == archived }.sorted {
+            ($1.updatedAt, $0.id) < ($0.updatedAt, $1.id)
+        }
+    }
+
+    /// Returns the refusals that nobody was told of, and notes that they are told.
+    func takeRefusals() throws(StoreError) -> [Refusal] {
+        guard let core else { return [] }
+        let refusals = try core.store.refusals()
+        try core.store.commit(refusals.map { .refusal(nil, number: $0.number) })
+        return refusals
+    }
+
+    // MARK: What the core tells
+
+    private func refresh(_ touched: Set<String>) {
+        wake()
+        guard let core, !touched.isEmpty else { return }
+        do throws(StoreError) {
+            for id in touched where rows != nil { rows?[id] = try core.listed(id) }
+        } catch {
+            rows = nil
+        }
+        publish(.chats)
+        for id in touched { publish(.messages(id)) }
+    }
+
+    private func note(_ news: News) {
+        switch news {
+        case .connection:
+            publish(.connection)
+            if core?.machines.link.isConnected == false {
+                for wait in waits.values { wait(nil) }
+            }
+        case .items: publish(.items)
+        case .lists, .profiles:
+            rows = nil
+            publish(.chats, .profiles)
+        case .typing(let conversation): publish(.messages(conversation))
+        case .refused: publish(.refusals)
+        case .arrived(let message, let conversation, let isCatchingUp):
+            tellArrival(of: message, in: conversation, isCatchingUp)
+        case .signedOut:
+            leave()
+        }
+    }
+
+    private func tellArrival(of id: String, in conversation: String, _ isCatchingUp: Bool) {
+        guard !events.isEmpty, let core else { return }
+        do throws(StoreError) {
+            guard let message = try core.message(id, in: conversation) else { return }
+            for stream in events.values {
+                stream.yield(.arrived(message, isCatchingUp: isCatchingUp))
+            }
+        } catch {
+            return  // The message is in the views when the store works again.
+        }
+    }
+
+    // MARK: Time
+
+    /// Has ``Core/tick()`` called when something is to be done.
+    private func wake() {
+        guard let deadline = core?.deadline, deadline < wakesAt else { return }
+        wakesAt = deadline
+        let pause = max(0, deadline - clock.elapsed)
+        executor.queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause))) { [weak self] in
+            self?.assumeIsolated { $0.tick(deadline) }
+        }
+    }
+
+    private func tick(_ deadline: Int64) {
+        guard deadline == wakesAt else { return }
+        wakesAt = .max
+        core?.tick()
+        wake()
+    }
+
+    // MARK: The app
+
+    /// Connects to the cluster, or ends the connection.
+    func set(_ wish: Link.Wish) {
+        self.wish = wish
+        core?.set(wish)
+    }
+
+    /// Notes that the app is in the foreground.
+    func enterForeground() {
+        set(.connected)
+        core?.enterForeground()
+    }
+
+    /// Moves the store's log into its file.
+    func shorten() throws(GrapevineError) {
+        do {
+            try core?.store.shorten()
+        } catch {
+            throw .notStored(error)
+        }
+    }
+
+    /// Waits until nothing waits to be sent, at most for some time.
+    ///
+    /// - Returns: whether nothing waits.
+    func flush(within seconds: Double) async -> Bool {
+        let end = clock.elapsed + Int64(seconds * 1_000)
+        while waitingCount > 0, clock.elapsed < end {
+            do {
+                try await Task.sleep(for: .milliseconds(50))
+            } catch {
+                break
+            }
+        }
+        return waitingCount == 0
+    }
+}
+
+/// What has happened, for an app that shows notifications.
+public enum ClientEvent: Hashable, Sendable {
+    /// A message of another user has arrived; it may have been sent long before, if the client is
+    /// told what it has missed.
+    case arrived(Message, isCatchingUp: Bool)
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The network by `URLSession`: requests on kept connections, and one event stream.
+///
+/// All callbacks are on the queue of the client.
+final class URLSessionTransport: Transport {
+    /// The most connections to a node at once.
+    private static let connectionsMax = 8
+    /// Seconds of silence after which the system ends a stream, unless the client does before.
+    private static let streamSilence: TimeInterval = 60
+
+    private let nodes: [URL]
+    private let streams = StreamDelegate()
+    private let session: URLSession
+
+    /// - Parameters:
+    ///   - nodes: the addresses of the nodes, such as `https://n1.example.org:8080`.
+    ///   - queue: the queue of the client.
+    init(nodes: [URL], queue: DispatchQueue) {
+        self.nodes = nodes
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = Self.connectionsMax
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.urlCache = nil
+        let operations = OperationQueue()
+        operations.underlyingQueue = queue
+        operations.maxConcurrentOperationCount = 1
+        session = URLSession(
+            configuration: configuration, delegate: streams, delegateQueue: operations)
+    }
+
+    deinit { session.invalidateAndCancel() }
+
+    func send(_ call: Call, to node: Int, answer: @escaping (Response?) -> Void) {
+        send(call, to: node, isRepeated: false, answer: answer)
+    }
+
+    private func send(
+        _ call: Call, to node: Int, isRepeated: Bool, answer: @escaping (Response?) -> Void
+    ) {
+        let answer = OnQueue(value: answer)
+        let this = OnQueue(value: self)
+        let task = session.dataTask(with: urlRequest(call, to: node)) { data, response, error in
+            if let response = response as? HTTPURLResponse {
+                answer.value(Response(response, data ?? Data()))
+            } else if !isRepeated, (error as? URLError)?.code == .networkConnectionLost {
+                // A kept connection, which the node has closed.
+                this.value.send(call, to: node, isRepeated: true, answer: answer.value)
+            } else {
+                answer.value(nil)
+            }
+        }
+        task.resume()
+    }
+
+    func open(_ call: Call, at node: Int, stream: Int, events: @escaping (StreamEvent) -> Void) {
+        close()
+        var request = urlRequest(call, to: node)
+        request.timeoutInterval = Self.streamSilence
+        request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+        let task = session.dataTask(with: request)
+        streams.begin(task, events: events)
+        task.resume()
+    }
+
+    func close() { streams.end() }
+
+    private func urlRequest(_ call: Call, to node: Int) -> URLRequest {
+        let base = nodes[node].absoluteString
+        let address = (base.hasSuffix("/") ? String(base.dropLast()) : base) + call.request.path
+        guard let url = URL(string: address) else {
+            preconditionFailure("A path of the client is percent-encoded")
+        }
+        var request = URLRequest(url: url)
+        request.httpMethod = call.request.method.rawValue
+        request.timeoutInterval = Double(call.patience) / 1_000
+        var headers: [String: String?] = [
+            "Grapevine-Operation": call.operation, "Grapevine-Token": call.token,
+        ]
+        headers["Authorization"] = call.accessToken.map { "Bearer " + $0 }
+        if let body = call.request.json {
+            request.httpBody = body
+            headers["Content-Type"] = "application/json"
+        }
+        for case (let name, let value?) in headers {
+            request.setValue(value, forHTTPHeaderField: name)
+        }
+        return request
+    }
+}
+
+extension Response {
+    init(_ response: HTTPURLResponse, _ body: Data) {
+        self.init(
+            status: response.statusCode, body: body,
+            retryAfter: response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init),
+            token: response.value(forHTTPHeaderField: "Grapevine-Token"))
+    }
+}
+
+/// The reader of the present event stream.
+///
+/// It is used on the queue of the client only.
+private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    private var task: URLSessionDataTask?
+    private var reader = EventStreamReader()
+    private var events: (StreamEvent) -> Void = { _ in }
+
+    func begin(_ task: URLSessionDataTask, events: @escaping (StreamEvent) -> Void) {
+        self.task = task
+        self.events = events
+        reader = EventStreamReader()
+    }
+
+    func end() {
+        let ended = task
+        task = nil
+        events = { _ in }
+        ended?.cancel()
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        guard dataTask == task else { return completionHandler(.cancel) }
+        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+        let tell = events
+        if status != 200 { end() }
+        completionHandler(status == 200 ? .allow : .cancel)
+        tell(.answered(status: status))
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        guard dataTask == task else { return }
+        do throws(EventStreamReader.EventTooLong) {
+            let told = try reader.read(data)
+            // A comment is a sign of life, too.
+            events(.events(told))
+        } catch {
+            finish()
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+    ) {
+        if task == self.task { finish() }
+    }
+
+    private func finish() {
+        let tell = events
+        end()
+        tell(.ended)
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+
+@testable import GrapevineClient
+
+/// A request as the model reads it.
+private struct Asked {
+    let parts: [String]
+    private(set) var query: [String: String] = [:]
+
+    init(_ path: String) {
+        let halves = path.split(separator: "?", maxSplits: 1).map(String.init)
+        parts = halves[0].split(separator: "/").dropFirst().map(Self.decoded)
+        for pair in halves.dropFirst().joined().split(separator: "&") {
+            let names = pair.split(separator: "=", maxSplits: 1).map(Self.decoded)
+            query[names[0]] = names.last
+        }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        String(text).removingPercentEncoding ?? ""
+    }
+
+    subscript(place: Int) -> String? { place < parts.count ? parts[place] : nil }
+}
+
+extension ModelCluster {
+    /// Returns the token that a client's stream is to go on from.
+    static func since(_ path: String) -> [Int]? {
+        Asked(path).query["since"].map(vector)
+    }
+
+    static func vector(_ token: String) -> [Int] {
+        token.split { !$0.isNumber }.compactMap { Int($0) }
+    }
+
+    /// Answers a request by what a node has.
+    func answer(_ node: ModelNode, _ call: Call) -> Response {
+        let asked = Asked(call.request.path)
+        if asked[0] == "sessions" {
+            return renew(text(call, "refreshToken"), as: text(call, "id"))
+        }
+        guard let user = access(call.accessToken)?.user else {
+            return .refused(401, "The access token is not valid")
+        }
+        let token = call.token.map(Self.vector) ?? []
+        if fault != .tokensIgnored, zip(token, node.vector).contains(where: { $0 > $1 }) {
+            return .refused(503, "This node has not seen that yet")
+        }
+        switch asked[0] {
+        case "chats": return answerChat(node, user, call, asked)
+        case "items": return Response(ModelJSON(["items": .objects([])]))
+        case "profiles": return profiles(asked)
+        case "conversations" where call.request.method == .get: return list(node, user, asked)
+        case "conversations": return write(node, user, call, asked)
+        default: return .refused(404, "No such path")
+        }
+    }
+
+    private func text(_ call: Call, _ name: String) -> String {
+        if case .text(let text)? = call.request.body[name] { return text }
+        return ""
+    }
+
+    private func profiles(_ asked: Asked) -> Response {
+        let users = asked.query["users"]?.split(separator: ",") ?? []
+        let created = Value.time(ExactTime(milliseconds: 1))
+        return Response(
+            ModelJSON([
+                "profiles": .objects(
+                    users.map { user in
+                        ModelJSON([
+                            "user": .text("\(user)"), "name": .text("\(user)"),
+                            "nameChanged": created, "createdAt": created,
+                        ])
+                    })
+            ]))
+    }
+
+    private typealias Value = ModelJSON.Value
+
+    private func answerChat(
+        _ node: ModelNode, _ user: String, _ call: Call, _ asked: Asked
+    ) -> Response {
+        guard call.request.method == .get else { return write(node, user, call, asked) }
+        let rows = node.rows(user)
+        guard let id = asked[1] else {
+            return Response(ModelJSON(["chats": .objects(rows.filter { $0["hidden"] == nil })]))
+        }
+        for row in rows {
+            if case .text(id)? = row["id"] { return Response(row) }
+        }
+        return .refused(503, "Not here yet")
+    }
+
+    private func list(_ node: ModelNode, _ user: String, _ asked: Asked) -> Response {
+        let conversation = asked[1] ?? ""
+        switch asked[2] {
+        case "pins":
+            let pins = node.shown(conversation, user).filter { $0.pinnedBy != nil }
+            return Response(ModelJSON(["messages": .objects(pins.map(told))]))
+        case "marks":
+            let marks = node.marks(conversation)
+            let users = Set(marks.map(\.user)).sorted()
+            let list = users.map { told($0, marks) }
+            return Response(ModelJSON(["marks": .objects(list)]))
+        default:
+            var all = node.messages(conversation, user)
+            if let before = asked.query["before"] {
+                guard let end = all.firstIndex(where: { $0.id == before }) else {
+                    return .refused(503, "Not here yet")
+                }
+                all = Array(all[..<end])
+            }
+            let limit = Int(asked.query["limit"] ?? "") ?? 50
+            let page = all.filter { !$0.isHidden }.suffix(limit)
+            return Response(ModelJSON(["messages": .objects(page.map(told))]))
+        }
+    }
+
+    private func told(_ message: ModelMessage) -> ModelJSON {
+        var json = message.json
+        json["at"] = .time(message.at)
+        return json
+    }
+
+    private func told(_ user: String, _ marks: [ModelMark]) -> ModelJSON {
+        var json = ModelJSON(["user": .text(user)])
+        for mark in marks where mark.user == user {
+            let name = mark.kind.rawValue
+            json[name] = .text(mark.message)
+            json[name + "Sent"] = .time(mark.sent)
+            json[name + "At"] = .time(mark.at)
+        }
+        return json
+    }
+
+    // MARK: Writes
+
+    private func change(_ user: String, _ call: Call, _ asked: Asked) -> ModelChange? {
+        let method = call.request.method
+        var change = ModelChange(
+            kind: .message, by: user, conversation: asked[1] ?? "", id: asked[3] ?? "",
+            text: text(call, "text"), operation: call.operation)
+        switch (asked[0], asked[2]) {
+        case ("chats", "archive"): change.kind = method == .put ? .archive : .unarchive
+        case ("chats", _): change.kind = .hide
+        case (_, "pins"): change.kind = method == .put ? .pin : .unpin
+        case (_, "marks"):
+            change.kind = asked[3] == "read" ? .read : .delivered
+            change.id = text(call, "message")
+        case (_, "messages") where asked[4] == "restore": change.kind = .restore
+        case (_, "messages") where method == .post: change.id = text(call, "id")
+        case (_, "messages") where method == .patch: change.kind = .edit
+        case (_, "messages") where method == .delete:
+            change.kind = asked.query["for"] == "everyone" ? .retract : .delete
+        default: return nil
+        }
+        return change
+    }
+
+    private func write(
+        _ node: ModelNode, _ user: String, _ call: Call, _ asked: Asked
+    ) -> Response {
+        guard let change = change(user, call, asked) else {
+            return .refused(404, "No such path")
+        }
+        let isStamped = change.kind != .message && !change.kind.isMark
+        if isStamped {
+            let content = "\(change.kind) \(change.conversation) \(change.id) \(change.text)"
+            journal.note(call.operation, content, lane: change.conversation)
+        }
+        if fault == .writesLost, random.chance(3) { return done(ExactTime(milliseconds: clock.now)) }
+        // What is recorded is answered as the first time, before any rule.
+        if fault != .writesRepeated, let done = node.done(call.operation) {
+            return self.done(done.at)
+        }
+        let stamp = call.operation.flatMap(ModelStamp.init)?.time
+        if let stamp, let refusal = untimely(stamp, call.operation) { return refusal }
+        return execute(change, stamp, node)
+    }
+
+    private func execute(_ change: ModelChange, _ stamp: ExactTime?, _ node: ModelNode) -> Response {
+        let known = node.messages(change.conversation, change.by).first { $0.id == change.id }
+        if change.kind == .message, let known { return done(known.at) }
+        // In a real cluster a node that lacks a message asks one that has it.
+        if change.kind != .message, !change.id.isEmpty, known == nil {
+            return .refused(503, "Not here yet")
+        }
+        if happens(3) { return .refused(503, "Not now") }
+        if happens(1) { return .refused(429, "Slower") }
+        if change.kind == .pin, change.id.first == "a" {
+            return .refused(409, "Not this one")
+        }
+        if change.text.hasPrefix("forbidden") { return .refused(403, "Not this text") }
+        if fault == .deletionsForgotten, change.kind == .retract { return done(stamp ?? .zero) }
+        let time = fault == .writesRepeated ? nil : stamp
+        return done(node.accept(change, stamp: time, now: clock.now).at)
+    }
+
+    private func done(_ time: ExactTime) -> Response {
+        Response(ModelJSON(["at": .time(time)]))
+    }
+
+    private func untimely(_ time: ExactTime, _ operation: String?) -> Response? {
+        let now = clock.now
+        if time.milliseconds > now + Self.operationLead {
+            journal.noteExpired(operation)
+            return .refused(408, "Not yet", reason: "operation_early", now: now)
+        }
+        guard time.milliseconds < now - Self.operationAge else { return nil }
+        journal.noteExpired(operation)
+        return .refused(408, "Too late", reason: "operation_expired", now: now)
+    }
+}
