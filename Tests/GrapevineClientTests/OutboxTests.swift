@@ -3,14 +3,15 @@ import TestKit
 import Testing
 
 @testable import GrapevineClient
+@testable import struct GrapevineClient.Operation
 
 @Suite struct OutboxTests {
     private func send(_ message: String, in conversation: String = "c") -> Action {
         .send(conversation: conversation, message: message, Action.Draft(text: message))
     }
 
-    private func stamp(_ operation: GrapevineClient.Operation) -> GrapevineClient.Operation.Stamp {
-        GrapevineClient.Operation.Stamp(
+    private func stamp(_ operation: Operation) -> Operation.Stamp {
+        Operation.Stamp(
             device: "phone", number: operation.number,
             time: ExactTime(milliseconds: Int64(operation.number)))
     }
@@ -115,10 +116,10 @@ import Testing
     private func check(_ seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var outbox = Outbox()
-        var added: [GrapevineClient.Operation] = []
+        var added: [Operation] = []
         var over: Set<UInt64> = []
-        var underWay: [GrapevineClient.Operation] = []
-        var stamps: [UInt64: GrapevineClient.Operation.Stamp] = [:]
+        var underWay: [Operation] = []
+        var stamps: [UInt64: Operation.Stamp] = [:]
         var firstSent: [Lane: UInt64] = [:]
         var now: Int64 = 0
         for _ in 0..<300 {

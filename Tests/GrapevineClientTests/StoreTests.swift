@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import GrapevineClient
+@testable import struct GrapevineClient.Operation
 
 @Suite struct StoreTests {
     private let folder = FileManager.default.temporaryDirectory
@@ -23,7 +24,7 @@ import Testing
         return record
     }
 
-    private func pin(_ number: UInt64) -> GrapevineClient.Operation {
+    private func pin(_ number: UInt64) -> Operation {
         Operation(
             number: number, action: .pin(conversation: "c", message: "m"), created: 1,
             stamp: Operation.Stamp(device: "phone", number: number, time: time(5)))

@@ -152,7 +152,9 @@ struct House {
             // Random bits come from a class that is Sendable: its state is an atomic.
             "Simulator": ["Synchronization"],
             // What phones have, too.
-            "GrapevineClient": ["Foundation", "SQLite3"],
+            "GrapevineClient": [
+                "Dispatch", "Foundation", "FoundationNetworking", "Observation", "SQLite3",
+            ],
         ])
 
     subscript(name: String) -> Room? {

@@ -140,11 +140,13 @@ func vagueFileName(_ path: String) throws -> [Offence] {
         ? [Offence(path, "name it after what it does")] : []
 }
 
-/// `@unchecked Sendable` stands only at the edges that hand memory to a C library, and each time
-/// under a comment that says who owns it.
+/// `@unchecked Sendable` stands only at the edges that hand memory to a C library, and in the
+/// library for phones, whose callbacks are on its own queue; and each time under a comment that says
+/// who owns it.
 func uncheckedSendables(in source: SourceText) -> [Offence] {
     guard let place = Place(path: source.path) else { return [] }
-    let mayPromise = ["NetworkIO", "Storage"].contains(place.testedRoom ?? place.target)
+    let mayPromise = ["NetworkIO", "Storage", "GrapevineClient"].contains(
+        place.testedRoom ?? place.target)
     let codeLines = source.codeLines
     return codeLines.indices.compactMap { index in
         let parts = codeLines[index].split { !$0.isLetter && $0 != "@" }

@@ -75,7 +75,7 @@ public struct AuthService: Sendable {
         do {
             _ = try await engine.request(
                 Request(method: .delete, path: path), attempts: everywhere ? 6 : 1)
-        } catch where everywhere {
+        } catch  where everywhere {
             throw error
         } catch {
             // The access token ends by itself.

@@ -47,7 +47,9 @@ public final class GrapevineClient: Sendable {
         let support = FileManager.default.urls(
             for: .applicationSupportDirectory, in: .userDomainMask
         ).first
-        let folder = directory ?? (support ?? FileManager.default.temporaryDirectory)
+        let folder =
+            directory
+            ?? (support ?? FileManager.default.temporaryDirectory)
             .appendingPathComponent("Grapevine")
         let engine = Engine(nodes: nodes, directory: folder)
         try await engine.restore()
@@ -104,6 +106,7 @@ public final class GrapevineClient: Sendable {
 }
 
 /// A value that several threads use.
+// SAFETY: each access holds the lock.
 private final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var held: Value

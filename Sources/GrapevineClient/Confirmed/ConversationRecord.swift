@@ -37,8 +37,11 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     /// An answer that was asked for before the last time does not say what is visible now. A
     /// message that was last told before stays in view until an answer lacks it.
     private(set) var epoch = 0
-    /// The time of an accepted creation, hiding or leaving of which no event has told yet: until
-    /// then a node may answer as if nothing had happened.
+    /// The time at which the user last hid the conversation since the last invitation: a node that
+    /// tells an earlier one, or none, lacks the hiding.
+    private(set) var hidden: ExactTime?
+    /// The time of an accepted creation or leaving of which nothing has told yet: until then a node
+    /// may answer as if nothing had happened.
     var awaited: ExactTime?
 
     init(id: String) {
@@ -54,6 +57,7 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     mutating func clear(at time: ExactTime, hasLeft: Bool) -> Bool {
         guard time >= cleared ?? .zero else { return false }
         cleared = time
+        hidden = hasLeft ? nil : time
         epoch += 1
         row = nil
         completeFrom = hasLeft ? nil : completeFrom.map { _ in .zero }
@@ -64,6 +68,14 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     mutating func doubt() {
         epoch += 1
         awaited = nil
+    }
+
+    /// Whether an answer is of a node that knows the user's last hiding: an answer of another one
+    /// does not bring back what is hidden.
+    ///
+    /// - Parameter hiddenAt: the time of the last hiding that the node tells.
+    func isKnown(to hiddenAt: ExactTime?) -> Bool {
+        hidden.map { hiddenAt ?? .zero >= $0 } ?? true
     }
 
     /// Whether all messages after a time are known.

@@ -67,11 +67,10 @@ final class Core {
                 deviceTime: clock.deviceTime, elapsed: now, lastStamp: known?.lastStamp ?? 0),
             signIn: signIn)
         machines.token = try store.token()
+        machines.floor = try store.floor()
         machines.isLoaded = try store.isLoaded()
         try step { (step: inout Step) throws(StoreError) in
-            for var record in try store.conversations() where record.awaited != nil {
-                record.awaited = nil
-                step.turn.set(record)
+            for record in try store.conversations() where record.awaited != nil {
                 step.machines.reads.need(.row(record.id), now: now)
             }
         }
@@ -245,13 +244,12 @@ final class Core {
     func end() {
         transport.close()
         isEnded = true
-        for waiter in waiters.values { waiter(.failure(.unauthorized)) }
         waiters = [:]
     }
 
     /// Stores an action of the user, which is shown at once and sent when it can be.
     ///
-    /// - Parameter settled: gets the answer of a node, unless the app ends before.
+    /// - Parameter settled: gets the answer of a node, unless the client ends before.
     /// - Throws: what this device can judge, 429 if too many operations wait, and 507 if the store
     ///   fails.
     func act(
@@ -261,12 +259,13 @@ final class Core {
         let now = Date(timeIntervalSince1970: Double(clock.deviceTime) / 1_000)
         if let error = action.refusal(user: user, message: message, now: now) { throw error }
         var refusal: GrapevineError?
+        let created = clock.deviceTime
+        let number = machines.outbox.nextNumber(created: created)
+        waiters[number] = settled
         do {
             try step { (step: inout Step) throws(StoreError) in
                 do throws(GrapevineError) {
-                    let operation = try step.machines.outbox.add(
-                        action, created: clock.deviceTime)
-                    waiters[operation.number] = settled
+                    let operation = try step.machines.outbox.add(action, created: created)
                     step.turn.add(.operation(operation))
                     self.storeDevice(&step)
                     self.touch(action, &step)
@@ -275,9 +274,11 @@ final class Core {
                 }
             }
         } catch {
-            throw .notStored(error)
+            refusal = .notStored(error)
         }
-        if let refusal { throw refusal }
+        guard let refusal else { return }
+        waiters[number] = nil
+        throw refusal
     }
 
     /// Notes what views an action changes.

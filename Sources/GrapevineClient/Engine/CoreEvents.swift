@@ -1,7 +1,7 @@
 import Foundation
 
 /// The members of the first event of a stream.
-private struct Watching: Decodable {
+private struct Greeting: Decodable {
     var token: String
     var stream: String?
     var editWindow: Double?
@@ -67,7 +67,10 @@ extension Core {
             }
             if let id = event.id, event.name != "watching" { step.machines.token = id }
         }
-        if step.machines.token != token { step.turn.add(.token(step.machines.token)) }
+        guard step.machines.token != token else { return }
+        if step.machines.isFloorReached { step.machines.floor = nil }
+        step.turn.add(.token(step.machines.token))
+        step.turn.add(.floor(step.machines.floor))
     }
 
     /// Decodes the events of a step as one list, which takes a third of the time.
@@ -91,13 +94,16 @@ extension Core {
         _ event: EventStreamReader.Event, of stream: Int, isResumed: Bool, _ step: inout Step
     ) throws(StoreError) {
         let body = Response(status: 200, body: Data(event.data.utf8))
-        guard let watching = body.object(Watching.self) else { return }
+        guard let greeting = body.object(Greeting.self) else { return }
         step.machines.link.streamOpened(stream, now: step.now)
-        step.machines.streamName = watching.stream
-        if let window = watching.editWindow { edits.seconds = window / 1_000 }
-        if let now = watching.now { step.machines.time.note(now: now, elapsed: step.now) }
+        step.machines.streamName = greeting.stream
+        if let window = greeting.editWindow { edits.seconds = window / 1_000 }
+        if let now = greeting.now { step.machines.time.note(now: now, elapsed: step.now) }
         let isResumed = isResumed && step.machines.token != nil
-        if !isResumed { step.machines.token = watching.token }
+        if !isResumed {
+            step.machines.token = greeting.token
+            step.machines.floor = nil
+        }
         if !isResumed || !step.machines.isLoaded {
             step.machines.reads.need(.lists, now: step.now - Reads.gathering)
         }
@@ -192,10 +198,12 @@ extension Core {
     /// Has the state read anew, since the cluster does not know the token of the last event.
     private func doubt(_ step: inout Step) throws(StoreError) {
         step.machines.token = nil
+        step.machines.floor = nil
         step.machines.isLoaded = false
         step.machines.awaited = [:]
         step.machines.reads.clear()
         step.turn.add(.token(nil))
+        step.turn.add(.floor(nil))
         step.turn.add(.loaded(false))
         step.turn.add(.deleteItems)
         for var record in try store.conversations() {

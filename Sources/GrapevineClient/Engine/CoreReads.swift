@@ -24,6 +24,8 @@ extension Core {
     private static let profilesMax = 50
     /// Milliseconds before lists of which a part was missing are read again.
     private static let partPause: Int64 = 5_000
+    /// Milliseconds before a node is asked again that lacks a hiding.
+    private static let lagPause: Int64 = 2_000
 
     /// Reads what was found to be stale.
     func read(_ ask: Reads.Ask) {
@@ -47,13 +49,13 @@ extension Core {
         refused: @escaping (inout Step) throws(StoreError) -> Void = { _ in },
         merge: @escaping (inout Step, [Lists]) throws(StoreError) -> Void
     ) {
-        let token = ask.isSure ? machines.token : nil
+        let token = ask.isSure ? machines.readToken : nil
         let epoch = epoch(of: conversation)
         var answers = [Lists?](repeating: nil, count: paths.count)
         var left = paths.count
         var worst = Reads.Result.told
         for (index, path) in paths.enumerated() {
-            call(Request(method: .get, path: path), token: token) {
+            call(Request(method: .get, path: path).exact, token: token) {
                 (step: inout Step, response) throws(StoreError) in
                 answers[index] = response?.object()
                 let result = self.result(of: response, ask)
@@ -125,21 +127,42 @@ extension Core {
     /// for: then it is read again.
     private func merge(row fields: Fields, isSure: Bool, _ step: inout Step) throws(StoreError) {
         guard let id = fields.id else { return }
+        try note(hiddenAt: fields.hiddenAt, in: id, &step)
         var record = try step.turn.conversation(id)
-        guard !step.machines.reads.isStale(.row(id)), record.awaited == nil else { return }
-        // An answer from before the last hiding does not bring the chat back.
-        guard isSure || record.cleared == nil || record.row != nil else { return }
+        guard !step.machines.reads.isStale(.row(id)), step.machines.awaited[id] == nil else {
+            return
+        }
+        // An answer from before the last hiding or leaving does not bring the chat back.
+        let isOfNow = isSure && (record.awaited == nil || record.cleared == nil)
+        guard isOfNow || record.cleared == nil || record.row != nil,
+            record.isKnown(to: fields.hiddenAt)
+        else {
+            return step.machines.reads.need(.row(id), now: step.now + Self.lagPause)
+        }
         record.row = fields.row
+        if record.cleared == nil { record.awaited = nil }
         record.archived.merge(Register(.yes, at: fields.archivedAt))
         record.archived.merge(Register(.no, at: fields.unarchivedAt))
         step.turn.set(record)
         need(profiles: record.row?.participants ?? [], &step)
     }
 
+    /// Takes in the user's last hiding of a conversation, of which no event may tell: a new stream
+    /// begins after it.
+    private func note(
+        hiddenAt: ExactTime?, in id: String, _ step: inout Step
+    ) throws(StoreError) {
+        let known = try step.turn.conversation(id).cleared ?? .zero
+        guard let hiddenAt, hiddenAt > known else { return }
+        try step.turn.merge(
+            .cleared(hiddenAt, through: nil, hasLeft: false, conversation: id))
+        needHistory(of: try step.turn.conversation(id), &step)
+    }
+
     private func readRow(_ id: String, _ ask: Reads.Ask) {
-        let request = Request(method: .get, path: "/v1/chats/" + encoded(id))
+        let request = Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
         let epoch = epoch(of: id)
-        call(request, token: ask.isSure ? machines.token : nil) {
+        call(request, token: ask.isSure ? machines.readToken : nil) {
             (step: inout Step, response) throws(StoreError) in
             var result = self.result(of: response, ask)
             if result == .told, self.epoch(of: id) != epoch { result = .failed }
@@ -148,14 +171,53 @@ extension Core {
             } else if result == .refused {
                 var record = try step.turn.conversation(id)
                 record.row = nil
+                if record.cleared != nil { record.awaited = nil }
                 step.turn.set(record)
             }
             step.machines.reads.settle(ask, result, now: step.now)
         }
     }
 
+    /// Finds out whether the node knows the user's last hiding of a conversation: only then its
+    /// answers tell what is visible of before.
+    ///
+    /// - Parameter body: gets nil if no answer came.
+    private func judge(_ id: String, _ ask: Reads.Ask, _ body: @escaping (Bool?) -> Void) {
+        guard isHidden(id) else { return body(true) }
+        let request = Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
+        call(request, token: ask.isSure ? machines.readToken : nil) {
+            (step: inout Step, response) throws(StoreError) in
+            let fields: Fields? = response?.object()
+            try self.note(hiddenAt: fields?.hiddenAt, in: id, &step)
+            let record = try step.turn.conversation(id)
+            let isTold = response?.status == 200 && fields != nil
+            let isKnown = isTold ? record.isKnown(to: fields?.hiddenAt) : nil
+            if isKnown == nil {
+                step.machines.reads.settle(
+                    ask, self.result(of: response, ask), now: step.now)
+            } else if isKnown == false {
+                step.machines.reads.need(ask.target, now: step.now + Self.lagPause)
+            }
+            step.effects.append(.call { body(isKnown) })
+        }
+    }
+
+    private func isHidden(_ id: String) -> Bool {
+        do {
+            return try store.conversation(id)?.hidden != nil
+        } catch {
+            return false  // The step that merges the answer fails, too.
+        }
+    }
+
     private func readHistory(_ id: String, _ ask: Reads.Ask) {
-        let known = stretch(of: id)
+        judge(id, ask) { [weak self] isKnown in
+            if let isKnown { self?.readHistory(id, ask, isSure: ask.isSure && isKnown) }
+        }
+    }
+
+    private func readHistory(_ id: String, _ ask: Reads.Ask, isSure: Bool) {
+        let (known, kept) = (stretch(of: id), messagesOfOperations)
         let limit = min(
             known.isEmpty ? Self.pageCount : known.count + Self.pageCount, Self.answerMax)
         let path = "/v1/conversations/" + encoded(id)
@@ -164,13 +226,15 @@ extension Core {
             let messages = (answers[0].messages ?? []).compactMap(\.messageRecord)
             let isCut = messages.count >= limit || answers[0].next != nil
             let first = isCut ? messages.first?.sent ?? .zero : .zero
-            try step.turn.merge(answer: messages, in: id, isSure: ask.isSure, from: first)
+            try step.turn.merge(
+                answer: messages, in: id, isSure: isSure, from: first,
+                keeping: kept.union(self.messagesOfOperations))
             var record = try step.turn.conversation(id)
             let older = known.filter { ($0.sent ?? .zero) < first }
             let isOlderKnown = !older.isEmpty && older.allSatisfy { $0.epoch >= record.epoch }
             if record.completeFrom == nil || !isOlderKnown { record.completeFrom = first }
             step.turn.set(record)
-            try self.merge(pins: answers[1], in: id, isSure: ask.isSure, &step)
+            try self.merge(pins: answers[1], in: id, isSure: isSure, keeping: kept, &step)
             for mark in (answers[2].marks ?? []).compactMap(\.markRecord) {
                 try step.turn.merge(.mark(mark, conversation: id))
             }
@@ -182,17 +246,30 @@ extension Core {
     }
 
     private func readPins(_ id: String, _ ask: Reads.Ask) {
-        gather(["/v1/conversations/" + encoded(id) + "/pins"], ask, of: id) {
-            (step: inout Step, answers) throws(StoreError) in
-            try self.merge(pins: answers[0], in: id, isSure: ask.isSure, &step)
+        judge(id, ask) { [weak self] isKnown in
+            guard let self, let isKnown else { return }
+            let kept = messagesOfOperations
+            gather(["/v1/conversations/" + encoded(id) + "/pins"], ask, of: id) {
+                (step: inout Step, answers) throws(StoreError) in
+                try self.merge(
+                    pins: answers[0], in: id, isSure: ask.isSure && isKnown, keeping: kept, &step)
+            }
         }
     }
 
     private func merge(
-        pins: Lists, in id: String, isSure: Bool, _ step: inout Step
+        pins: Lists, in id: String, isSure: Bool, keeping kept: Set<String>,
+        _ step: inout Step
     ) throws(StoreError) {
         let records = (pins.messages ?? []).compactMap(\.messageRecord)
-        try step.turn.merge(pins: records, in: id, isSure: isSure)
+        try step.turn.merge(
+            pins: records, in: id, isSure: isSure, keeping: kept.union(messagesOfOperations))
+    }
+
+    /// The messages that waiting operations change: what an answer tells of them may be from before
+    /// or between these, also where nodes accept them before it comes.
+    private var messagesOfOperations: Set<String> {
+        Set(machines.outbox.operations.compactMap(\.action.message))
     }
 
     private func readProfiles(_ ask: Reads.Ask) {
@@ -230,7 +307,9 @@ extension Core {
         let query = "?before=" + encoded(first.id) + "&limit=\(Self.pageCount)"
         let path = "/v1/conversations/" + encoded(id) + "/messages" + query
         let epoch = epoch(of: id)
-        request(Request(method: .get, path: path), isSure: true) {
+        // What is hidden is not brought back by a node that lacks the hiding.
+        let (isSure, kept) = (!isHidden(id), messagesOfOperations)
+        request(Request(method: .get, path: path).exact, isSure: true) {
             (step: inout Step, result) throws(StoreError) in
             guard case .success(let response) = result, let lists: Lists = response.object() else {
                 return step.effects.append(.call { done(result.map { _ in }) })
@@ -240,7 +319,9 @@ extension Core {
                 let messages = (lists.messages ?? []).compactMap(\.messageRecord)
                 let isCut = messages.count >= Self.pageCount || lists.next != nil
                 let start = isCut ? messages.first?.sent ?? sent : .zero
-                try step.turn.merge(answer: messages, in: id, isSure: true, from: start, to: sent)
+                try step.turn.merge(
+                    answer: messages, in: id, isSure: isSure, from: start, to: sent,
+                    keeping: kept.union(self.messagesOfOperations))
                 record = try step.turn.conversation(id)
                 record.completeFrom = start
                 step.turn.set(record)

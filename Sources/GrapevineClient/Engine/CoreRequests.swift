@@ -61,7 +61,7 @@ extension Core {
     /// have answered that it is not there.
     private static let missesMax = 10
     /// Milliseconds in which the event of an accepted operation arrives: after that, nodes are
-    /// asked.
+    /// asked, whose answers do not bring back what is hidden until it comes.
     private static let echo: Int64 = 10_000
 
     /// Sends a request with the access token.
@@ -76,7 +76,7 @@ extension Core {
         let (node, sentAt) = (machines.link.node, clock.elapsed)
         let accessToken = machines.signIn.accessToken
         let call = Call(
-            request: request.exact, accessToken: accessToken, operation: operation, token: token,
+            request: request, accessToken: accessToken, operation: operation, token: token,
             patience: machines.link.requestPatience)
         transport.send(call, to: node) { [weak self] response in
             self?.take(response) { (step: inout Step, response) throws(StoreError) in
@@ -85,6 +85,11 @@ extension Core {
                     step.follow(
                         step.machines.link.requestAnswered(
                             after: step.now - sentAt, now: step.now))
+                    if response.status == 200, let token, token == step.machines.floor,
+                        node == step.machines.link.node, step.machines.link.state == .online
+                    {
+                        step.machines.isFloorReached = true
+                    }
                 } else {
                     step.follow(step.machines.link.requestUnanswered(node: node, now: step.now))
                 }
@@ -95,7 +100,7 @@ extension Core {
 
     /// Sends an operation of the user.
     func send(_ operation: Operation) {
-        call(operation.action.request, operation: operation.stamp?.description) {
+        call(operation.action.request.exact, operation: operation.stamp?.description) {
             (step: inout Step, response) throws(StoreError) in
             try self.settle(operation, Answer(response), &step)
         }
@@ -141,8 +146,16 @@ extension Core {
                 step.machines.reads.need(target, now: step.now)
             }
         }
-        if let id = operation.action.conversation, try step.turn.conversation(id).awaited != nil {
-            step.machines.awaited[id] = step.now + Self.echo
+        if let id = operation.action.conversation {
+            let conversation = try step.turn.conversation(id)
+            if conversation.awaited != nil { step.machines.awaited[id] = step.now + Self.echo }
+            if let message = operation.action.message,
+                let known = try step.turn.message(message, in: id), known.content != nil,
+                known.epoch < conversation.epoch
+            {
+                // It was kept for the sake of the operation.
+                needHistory(of: conversation, &step)
+            }
         }
         misses[operation.number] = nil
         step.turn.add(.deleteOperation(operation.number))
@@ -189,16 +202,13 @@ extension Core {
 
     func awaitNoLonger(_ id: String, _ step: inout Step) throws(StoreError) {
         step.machines.awaited[id] = nil
-        var record = try step.turn.conversation(id)
-        record.awaited = nil
-        step.turn.set(record)
         step.machines.reads.need(.row(id), now: step.now)
-        needHistory(of: record, &step)
+        needHistory(of: try step.turn.conversation(id), &step)
     }
 
     /// Sends a mark of the user.
     func send(_ mark: Marks.Mark) {
-        call(mark.request) { (step: inout Step, response) throws(StoreError) in
+        call(mark.request.exact) { (step: inout Step, response) throws(StoreError) in
             let answer = Answer(response)
             step.machines.marks.settle(mark, answer, now: step.now)
             switch answer {
@@ -258,7 +268,7 @@ extension Core {
                 try repeated(&step, after: .noAnswer)
             }
         }
-        call(request, token: isSure ? machines.token : nil) {
+        call(request, token: isSure ? machines.readToken : nil) {
             (step: inout Step, response) throws(StoreError) in
             guard let response else { return try repeated(&step, after: .noAnswer) }
             guard response.status >= 400 else { return try done(&step, .success(response)) }
@@ -314,6 +324,8 @@ extension Core {
         else { return }
         machines.pendingStream = nil
         let token = machines.token
+        if machines.floor == nil { machines.floor = token }
+        machines.isFloorReached = false
         let path = "/v1/events?heartbeat=\(Link.heartbeatSeconds)"
         let since = token.map { "&since=" + encoded($0) } ?? ""
         let call = Call(

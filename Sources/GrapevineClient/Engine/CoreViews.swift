@@ -152,7 +152,7 @@ extension Core {
 extension Operation {
     /// Returns the time at which the operation is shown.
     ///
-    /// - Parameter deviceLead: milliseconds by which the time of this device is ahead of the nodes'.
+    /// - Parameter deviceLead: milliseconds by which this device's time is ahead of the nodes'.
     func time(deviceLead: Int64) -> ExactTime {
         stamp?.time ?? ExactTime(milliseconds: created - deviceLead)
     }

@@ -34,6 +34,8 @@ actor Engine {
     private var observers: [Int: Observer] = [:]
     private var events: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var waits: [Int: (GrapevineError?) -> Void] = [:]
+    /// The waits for answers to operations, which are over when the connection is lost.
+    private var operationWaits: Set<Int> = []
     private var number = 0
     private var wakesAt: Int64 = .max
     /// The rows of the list of chats, but for those that have changed since it was last made.
@@ -75,7 +77,7 @@ actor Engine {
     private func openStore(_ path: String) throws(StoreError) -> Store {
         do {
             return try Store(path: path)
-        } catch where error.isDamage {
+        } catch  where error.isDamage {
             return try Store.recover(path: path)
         }
     }
@@ -97,12 +99,11 @@ actor Engine {
 
     /// Begins with a user who has just signed in.
     func begin(_ tokens: Tokens, email: String) throws(GrapevineError) {
-        if tokens.user != core?.user { leave() }
         let signIn = SignIn(
             user: tokens.user, email: email, accessToken: tokens.accessToken,
             refreshToken: tokens.refreshToken, seconds: tokens.expiresIn, now: clock.deviceTime)
         do {
-            leave()
+            leave(with: tokens.user == core?.user ? nil : .unauthorized)
             let store = try openStore(path(of: tokens.user))
             try store.commit([.signIn(signIn)])
             try begin(with: store)
@@ -112,11 +113,13 @@ actor Engine {
     }
 
     /// Ends the work for the present user, whose store stays.
-    func leave() {
+    ///
+    /// - Parameter error: what calls that wait throw; nil if they do not, since the user stays.
+    func leave(with error: GrapevineError? = .unauthorized) {
         core?.end()
         core = nil
         rows = nil
-        for wait in waits.values { wait(.unauthorized) }
+        for wait in waits.values { wait(error) }
         for topic in Set(observers.values.map(\.topic)) { publish(topic) }
     }
 
@@ -126,8 +129,8 @@ actor Engine {
         leave()
         let files = FileManager.default
         do {
-            for suffix in ["", "-wal", "-shm"] where files.fileExists(atPath: path(of: user) + suffix)
-            {
+            for suffix in ["", "-wal", "-shm"]
+            where files.fileExists(atPath: path(of: user) + suffix) {
                 try files.removeItem(atPath: path(of: user) + suffix)
             }
         } catch {
@@ -170,7 +173,7 @@ actor Engine {
     /// Without a connection, it returns when the action is stored.
     func act(_ action: Action) async throws(GrapevineError) {
         guard let core else { throw .unauthorized }
-        try await wait(interrupted: .success(())) { finish in
+        try await wait(interrupted: .success(()), isForOperation: true) { finish in
             do throws(GrapevineError) {
                 try core.act(action) { finish($0) }
                 if !core.machines.link.isConnected { finish(.success(())) }
@@ -195,9 +198,11 @@ actor Engine {
 
     /// Waits for a result, at most until the calling task is cancelled or the user signs out.
     ///
-    /// - Parameter interrupted: the result if the task is cancelled, or the connection is lost.
+    /// - Parameters:
+    ///   - interrupted: the result if the task is cancelled.
+    ///   - isForOperation: whether the wait is interrupted when the connection is lost, too.
     private func wait<Value: Sendable>(
-        interrupted: Result<Value, GrapevineError>,
+        interrupted: Result<Value, GrapevineError>, isForOperation: Bool = false,
         _ begin: (@escaping (Result<Value, GrapevineError>) -> Void) -> Void
     ) async throws(GrapevineError) -> Value {
         number += 1
@@ -206,9 +211,11 @@ actor Engine {
             await withCheckedContinuation { continuation in
                 let finish = { (result: Result<Value, GrapevineError>) in
                     guard self.waits.removeValue(forKey: id) != nil else { return }
+                    self.operationWaits.remove(id)
                     continuation.resume(returning: result)
                 }
                 waits[id] = { error in finish(error.map { .failure($0) } ?? interrupted) }
+                if isForOperation { operationWaits.insert(id) }
                 begin(finish)
             }
         } onCancel: {
@@ -313,7 +320,7 @@ actor Engine {
         case .connection:
             publish(.connection)
             if core?.machines.link.isConnected == false {
-                for wait in waits.values { wait(nil) }
+                for id in operationWaits { interrupt(id) }
             }
         case .items: publish(.items)
         case .lists, .profiles:

@@ -16,6 +16,7 @@ final class QueueExecutor: SerialExecutor {
 }
 
 /// A value that is used only on the queue of the client.
+// SAFETY: callbacks that carry it are delivered on the queue, where it was made.
 struct OnQueue<Value>: @unchecked Sendable {
     let value: Value
 }

@@ -14,13 +14,20 @@ struct Machines {
     var pendingStream: (node: Int, stream: Int)?
     /// The token of the last event; nil if the state is to be read anew.
     var token: String?
+    /// What sure answers have to include, if it is not ``token``: a stream that goes on at a node
+    /// that lags begins with earlier tokens.
+    var floor: String?
+    /// Whether the node of the stream has the floor: its next token includes it then.
+    var isFloorReached = false
     /// Whether the lists have been read wholly since the token was last nil.
     var isLoaded = false
     /// The name of the node's event stream, for typing.
     var streamName: String?
-    /// The times at which the event of an accepted operation is waited for no longer, by
-    /// conversation.
+    /// The times until which the event of an accepted operation is waited for, by conversation.
     var awaited: [String: Int64] = [:]
+
+    /// What sure answers have to include.
+    var readToken: String? { floor ?? token }
 
     /// Whether requests can be sent with the access token.
     func hasAccess(deviceTime: Int64) -> Bool {

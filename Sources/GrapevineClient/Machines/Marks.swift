@@ -47,9 +47,11 @@ struct Marks: Equatable, Sendable {
 
     /// The marks that no node has accepted: what is to be stored.
     var all: [Mark] {
-        waiting.values.sorted {
-            ($0.conversation, $0.kind.rawValue) < ($1.conversation, $1.kind.rawValue)
-        }
+        waiting.values.sorted(by: Self.precedes)
+    }
+
+    private static func precedes(_ left: Mark, _ right: Mark) -> Bool {
+        (left.conversation, left.kind.rawValue) < (right.conversation, right.kind.rawValue)
     }
 
     /// Sets a mark, unless one that is further waits.
@@ -69,7 +71,7 @@ struct Marks: Equatable, Sendable {
         self.deadline = nil
         let due = waiting.filter { !underWay.contains($0.key) }
         underWay.formUnion(due.keys)
-        return due.values.sorted { $0.conversation < $1.conversation }
+        return due.values.sorted(by: Self.precedes)
     }
 
     /// Takes in the answer to a mark.

@@ -54,11 +54,14 @@ struct Outbox: Equatable, Sendable {
     /// - Throws: 429 if a thousand operations wait.
     mutating func add(_ action: Action, created: Int64) throws(GrapevineError) -> Operation {
         guard operations.count < Self.operationsMax else { throw .tooManyWaiting }
-        lastNumber = max(lastNumber + 1, UInt64(max(0, created)))
+        lastNumber = nextNumber(created: created)
         let operation = Operation(number: lastNumber, action: action, created: created)
         operations.append(operation)
         return operation
     }
+
+    /// Returns the number of the next operation.
+    func nextNumber(created: Int64) -> UInt64 { max(lastNumber + 1, UInt64(max(0, created))) }
 
     /// Returns the first operation of each lane that can be sent now; from then on it is under way.
     ///

@@ -105,6 +105,7 @@ extension Response {
 /// The reader of the present event stream.
 ///
 /// It is used on the queue of the client only.
+// SAFETY: the session delivers its callbacks on the queue, and so does the core call it.
 private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private var task: URLSessionDataTask?
     private var reader = EventStreamReader()

@@ -129,32 +129,66 @@ struct Overlay {
         return (isKnown ? 0 : row.unread) + later.count
     }
 
-    /// Returns the messages that the user sees, with the operations laid over them, in any order.
-    private func shown(of records: [MessageRecord]) -> [Laid] {
-        var laid = Dictionary(
-            records.map { ($0.id, Laid(record: $0)) }, uniquingKeysWith: { first, _ in first })
-        for operation in operations { lay(operation, over: &laid) }
-        return laid.values.filter { $0.record.content != nil && !$0.record.isHidden(for: user) }
+    /// The confirmed messages with operations laid over them, in the order of the records.
+    private struct Layers {
+        private(set) var all: [Laid]
+        private var places: [String: Int] = [:]
+
+        /// - Parameter isFound: whether messages will be looked for by their ids.
+        init(_ records: [MessageRecord], isFound: Bool) {
+            all = records.map { Laid(record: $0) }
+            if isFound { notePlaces() }
+        }
+
+        private mutating func notePlaces() {
+            places = Dictionary(
+                zip(all.map(\.record.id), all.indices), uniquingKeysWith: { first, _ in first })
+        }
+
+        subscript(id: String) -> Laid? { places[id].map { all[$0] } }
+
+        mutating func put(_ laid: Laid) {
+            if let place = places[laid.record.id] {
+                all[place] = laid
+            } else {
+                places[laid.record.id] = all.count
+                all.append(laid)
+            }
+        }
+
+        mutating func keep(where isKept: (Laid) -> Bool) {
+            all = all.filter(isKept)
+            notePlaces()
+        }
     }
 
-    private func lay(_ operation: Operation, over laid: inout [String: Laid]) {
+    /// Returns the messages that the user sees, with the operations laid over them.
+    private func shown(of records: [MessageRecord]) -> [Laid] {
+        var layers = Layers(records, isFound: !operations.isEmpty)
+        for operation in operations { lay(operation, over: &layers) }
+        return layers.all.filter { $0.record.content != nil && !$0.record.isHidden(for: user) }
+    }
+
+    private func lay(_ operation: Operation, over layers: inout Layers) {
         switch operation.action {
-        case .leave: laid.removeAll()
+        case .leave: layers.keep { _ in false }
         case .hide(_, let through):
-            laid = laid.filter { ($0.value.record.sent ?? .zero) > (through ?? .zero) }
-        case .send(_, let message, _) where laid[message]?.record.content == nil:
+            layers.keep { ($0.record.sent ?? .zero) > (through ?? .zero) }
+        case .send(_, let message, _) where layers[message]?.record.content == nil:
             let update = operation.action.consequence(at: time(of: operation), user: user)
             guard case .message(var record, _) = update else { return }
-            if let part = laid[message]?.record { record.merge(part) }
-            laid[message] = Laid(record: record, waits: operation.number)
+            if let part = layers[message]?.record { record.merge(part) }
+            layers.put(Laid(record: record, waits: operation.number))
         default:
-            guard let message = operation.action.message, var known = laid[message] else { return }
+            guard let message = operation.action.message, var known = layers[message] else {
+                return
+            }
             // The user's own change holds over everything that is known, whatever its time.
             let latest = max(time(of: operation), known.record.lastChange.next)
             let update = operation.action.consequence(at: latest, user: user)
             guard case .message(let record, _) = update else { return }
             known.record.merge(record)
-            laid[message] = known
+            layers.put(known)
         }
     }
 

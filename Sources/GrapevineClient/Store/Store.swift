@@ -12,6 +12,7 @@ final class Store {
     private let database: SQLiteDatabase
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
+    private var cache = MessageCache()
 
     /// Opens the file of a user.
     ///
@@ -76,14 +77,20 @@ final class Store {
     /// Stores the changes of a turn as one.
     func commit(_ changes: [StoreChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
-        try database.transaction { () throws(StoreError) in
-            for change in changes { try store(change) }
+        do {
+            try database.transaction { () throws(StoreError) in
+                for change in changes { try store(change) }
+            }
+        } catch {
+            cache = MessageCache()
+            throw error
         }
     }
 
     private func store(_ change: StoreChange) throws(StoreError) {
         switch change {
         case .message(let record, let conversation):
+            cache[conversation, record.id] = record
             try database.run(
                 """
                 INSERT INTO message (conversation, id, sent, pinned, record)
@@ -93,10 +100,12 @@ final class Store {
                 """, .text(conversation), .text(record.id), place(record.sent),
                 .integer(record.pinnedBy == nil ? 0 : 1), try json(record))
         case .deleteMessage(let id, let conversation):
+            cache[conversation, id] = nil
             try database.run(
                 "DELETE FROM message WHERE conversation = ? AND id = ?", .text(conversation),
                 .text(id))
         case .deleteMessages(let conversation, let time):
+            cache.drop(conversation)
             try database.run(
                 "DELETE FROM message WHERE conversation = ? AND sent <= ?", .text(conversation),
                 place(time))
@@ -126,6 +135,7 @@ final class Store {
                 "DELETE FROM own_mark WHERE conversation = ? AND kind = ?", .text(conversation),
                 .text(kind.rawValue))
         case .token(let token): try set("token", try token.map(json))
+        case .floor(let token): try set("floor", try token.map(json))
         case .signIn(let signIn): try set("signIn", try signIn.map(json))
         case .loaded(let isLoaded): try set("loaded", try isLoaded ? json(true) : nil)
         case .deleteItems: try database.run("DELETE FROM item")
@@ -181,6 +191,8 @@ final class Store {
         try records(database.rows("SELECT record FROM refusal ORDER BY number"))
     }
 
+    func floor() throws(StoreError) -> String? { try meta("floor") }
+
     func operations() throws(StoreError) -> [Operation] {
         try records(database.rows("SELECT record FROM operation ORDER BY number"))
     }
@@ -202,22 +214,22 @@ final class Store {
     func messages(
         in conversation: String, from time: ExactTime = .zero
     ) throws(StoreError) -> [MessageRecord] {
-        try records(
+        try messages(
+            conversation,
             database.rows(
-                """
-                SELECT record FROM message WHERE conversation = ? AND sent >= ? ORDER BY sent, id
-                """, .text(conversation), place(time)))
+                "SELECT id FROM message WHERE conversation = ? AND sent >= ? ORDER BY sent, id",
+                .text(conversation), place(time)))
     }
 
     /// Returns the messages of a conversation that were sent at a time or before, in order.
     func messages(
         in conversation: String, through time: ExactTime
     ) throws(StoreError) -> [MessageRecord] {
-        try records(
+        try messages(
+            conversation,
             database.rows(
-                """
-                SELECT record FROM message WHERE conversation = ? AND sent <= ? ORDER BY sent, id
-                """, .text(conversation), place(time)))
+                "SELECT id FROM message WHERE conversation = ? AND sent <= ? ORDER BY sent, id",
+                .text(conversation), place(time)))
     }
 
     /// Returns the conversation of a message.
@@ -229,17 +241,34 @@ final class Store {
 
     /// Returns the pinned messages of a conversation.
     func pins(in conversation: String) throws(StoreError) -> [MessageRecord] {
-        try records(
+        try messages(
+            conversation,
             database.rows(
-                "SELECT record FROM message WHERE conversation = ? AND pinned", .text(conversation)
-            ))
+                "SELECT id FROM message WHERE conversation = ? AND pinned", .text(conversation)))
+    }
+
+    /// Returns the messages whose ids are the first column of rows.
+    private func messages(
+        _ conversation: String, _ rows: [[SQLiteValue]]
+    ) throws(StoreError) -> [MessageRecord] {
+        var messages: [MessageRecord] = []
+        messages.reserveCapacity(rows.count)
+        for row in rows {
+            guard case .text(let id)? = row.first, let record = try message(id, in: conversation)
+            else { throw .damaged("A message has no id") }
+            messages.append(record)
+        }
+        return messages
     }
 
     func message(_ id: String, in conversation: String) throws(StoreError) -> MessageRecord? {
-        try record(
+        if let known = cache[conversation, id] { return known }
+        let found: MessageRecord? = try record(
             database.rows(
                 "SELECT record FROM message WHERE conversation = ? AND id = ?",
                 .text(conversation), .text(id)))
+        cache[conversation, id] = found
+        return found
     }
 
     func marks(in conversation: String) throws(StoreError) -> [MarkRecord] {

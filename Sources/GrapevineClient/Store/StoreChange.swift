@@ -15,6 +15,8 @@ enum StoreChange: Equatable, Sendable {
     /// The token of the last event, from which the stream goes on; nil if the state is to be read
     /// anew.
     case token(String?)
+    /// What sure answers have to include, if it is not the token.
+    case floor(String?)
     case signIn(SignIn?)
     /// Whether the lists have been read wholly.
     case loaded(Bool)

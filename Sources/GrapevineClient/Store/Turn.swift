@@ -67,11 +67,11 @@ struct Turn {
         return []
     }
 
-    /// Notes that a node may answer as if nothing had happened, until the event of an accepted
-    /// creation, hiding or leaving has come.
+    /// Notes that a node may answer as if nothing had happened, until something tells of an
+    /// accepted creation or leaving.
     private mutating func awaitEvent(of consequence: Update) throws(StoreError) {
         switch consequence {
-        case .cleared(let time, _, _, let id):
+        case .cleared(let time, _, hasLeft: true, let id):
             var record = try conversation(id)
             record.awaited = time
             set(record)
@@ -124,17 +124,15 @@ struct Turn {
     ///     merged as those of an earlier epoch, and none is removed.
     ///   - first: the time of its first message, or zero if there are none before.
     ///   - end: the time before which it has all messages; nil if there is no such end.
+    ///   - kept: the ids of messages that are not removed.
     mutating func merge(
         answer: [MessageRecord], in id: String, isSure: Bool, from first: ExactTime,
-        to end: ExactTime? = nil
+        to end: ExactTime? = nil, keeping kept: Set<String> = []
     ) throws(StoreError) {
-        let conversation = try conversation(id)
-        for record in answer where isSure || !conversation.isCleared(record.sent) {
-            _ = try merge(record, in: id, isSure: isSure)
-        }
-        guard isSure else { return }
+        let conversation = try merge(told: answer, in: id, isSure: isSure)
+        guard isSure, conversation.awaited == nil else { return }
         for record in try known(in: id, store.messages(in: id, from: first))
-        where record.content != nil && record.epoch < conversation.epoch {
+        where record.epoch < conversation.epoch && isGone(record, unless: kept) {
             let sent = record.sent ?? .zero
             guard sent >= first, end.map({ sent < $0 }) ?? true else { continue }
             remove(record, in: id)
@@ -144,17 +142,36 @@ struct Turn {
     /// Merges the list of all pinned messages: known ones that it lacks, and that were last told in
     /// an earlier epoch, are gone.
     mutating func merge(
-        pins: [MessageRecord], in id: String, isSure: Bool
+        pins: [MessageRecord], in id: String, isSure: Bool, keeping kept: Set<String> = []
     ) throws(StoreError) {
+        let conversation = try merge(told: pins, in: id, isSure: isSure)
+        guard isSure, conversation.awaited == nil else { return }
+        for record in try known(in: id, store.pins(in: id))
+        where record.epoch < conversation.epoch && isGone(record, unless: kept) {
+            if record.pinnedBy != nil { remove(record, in: id) }
+        }
+    }
+
+    /// Merges the messages of an answer.
+    ///
+    /// One that may be older than the user's last hiding or leaving does not bring back what is
+    /// hidden.
+    private mutating func merge(
+        told answer: [MessageRecord], in id: String, isSure: Bool
+    ) throws(StoreError) -> ConversationRecord {
         let conversation = try conversation(id)
-        for record in pins where isSure || !conversation.isCleared(record.sent) {
+        let isSure = isSure && conversation.awaited == nil
+        for record in answer where isSure || !conversation.isCleared(record.sent) {
             _ = try merge(record, in: id, isSure: isSure)
         }
-        guard isSure else { return }
-        for record in try known(in: id, store.pins(in: id))
-        where record.pinnedBy != nil && record.content != nil && record.epoch < conversation.epoch {
-            remove(record, in: id)
-        }
+        return conversation
+    }
+
+    /// Whether a message that an answer lacks is gone.
+    ///
+    /// An answer never has what the user has deleted.
+    private func isGone(_ record: MessageRecord, unless kept: Set<String>) -> Bool {
+        record.content != nil && !record.isHidden(for: user) && !kept.contains(record.id)
     }
 
     /// Removes a message, but for its deletion.
@@ -204,8 +221,15 @@ struct Turn {
         case .cleared(let time, let through, let hasLeft, let id):
             var record = try conversation(id)
             let isLoaded = record.completeFrom != nil
+            let epoch = record.epoch
             guard record.clear(at: time, hasLeft: hasLeft) else { return false }
             set(record)
+            // It says nothing of the messages that were sent after it.
+            for var later in try known(in: id, store.messages(in: id, from: time.next))
+            where later.epoch == epoch && later.sent.map({ $0 > time }) ?? false {
+                later.epoch = record.epoch
+                put(later, in: id)
+            }
             // What the node that hid the conversation may have lacked stays in view until an answer
             // tells.
             try removeMessages(of: id, through: hasLeft || !isLoaded ? time : through ?? .zero)

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 
 @testable import GrapevineClient
 
@@ -43,9 +44,19 @@ extension ModelCluster {
             return .refused(401, "The access token is not valid")
         }
         let token = call.token.map(Self.vector) ?? []
-        if fault != .tokensIgnored, zip(token, node.vector).contains(where: { $0 > $1 }) {
+        if zip(token, node.vector).contains(where: { $0 > $1 }) {
             return .refused(503, "This node has not seen that yet")
         }
+        let response = answer(node, user, call, asked)
+        trace(
+            "n\(node.index) \(user) \(call.request.method.rawValue) \(call.request.path) "
+                + "\(call.operation ?? "") \(call.token ?? "") \(response.status) \(node.vector)")
+        return response
+    }
+
+    private func answer(
+        _ node: ModelNode, _ user: String, _ call: Call, _ asked: Asked
+    ) -> Response {
         switch asked[0] {
         case "chats": return answerChat(node, user, call, asked)
         case "items": return Response(ModelJSON(["items": .objects([])]))
@@ -169,7 +180,9 @@ extension ModelCluster {
             let content = "\(change.kind) \(change.conversation) \(change.id) \(change.text)"
             journal.note(call.operation, content, lane: change.conversation)
         }
-        if fault == .writesLost, random.chance(3) { return done(ExactTime(milliseconds: clock.now)) }
+        if fault == .writesLost, random.chance(3) {
+            return done(ExactTime(milliseconds: clock.now))
+        }
         // What is recorded is answered as the first time, before any rule.
         if fault != .writesRepeated, let done = node.done(call.operation) {
             return self.done(done.at)
@@ -179,7 +192,8 @@ extension ModelCluster {
         return execute(change, stamp, node)
     }
 
-    private func execute(_ change: ModelChange, _ stamp: ExactTime?, _ node: ModelNode) -> Response {
+    private func execute(_ change: ModelChange, _ stamp: ExactTime?, _ node: ModelNode) -> Response
+    {
         let known = node.messages(change.conversation, change.by).first { $0.id == change.id }
         if change.kind == .message, let known { return done(known.at) }
         // In a real cluster a node that lacks a message asks one that has it.

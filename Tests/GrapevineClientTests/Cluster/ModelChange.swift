@@ -116,7 +116,8 @@ struct ModelJSON {
         var json: String {
             switch self {
             case .text(let text):
-                "\"" + text.split(separator: "\"", omittingEmptySubsequences: false)
+                "\""
+                    + text.split(separator: "\"", omittingEmptySubsequences: false)
                     .joined(separator: "\\\"") + "\""
             case .time(let time): "\"\(time)\""
             case .number(let number): "\(number)"

@@ -1,3 +1,4 @@
+import Foundation
 import TestKit
 
 @testable import GrapevineClient
@@ -5,13 +6,11 @@ import TestKit
 /// A cluster in memory, whose network delays, loses and repeats as a seed says.
 final class ModelCluster {
     /// Something that the model does wrong on purpose, to show that the checks find it.
-    enum Fault {
+    enum Fault: CaseIterable {
         /// Writes are answered with 200 and not executed.
         case writesLost
         /// Streams leave events out.
         case eventsLost
-        /// Tokens of answers are not heeded: a node answers by what it has.
-        case tokensIgnored
         /// A write that is repeated is executed again, with another time.
         case writesRepeated
         /// Deletions for everyone come back as they were.
@@ -52,7 +51,10 @@ final class ModelCluster {
     var refusesTokens = false
     /// Renewals that ended a sign-in.
     private(set) var stolen = 0
+    /// Whether the tokens of a node that lags leave out what a client was told elsewhere.
+    var lowersTokens = false
     let journal = ModelJournal()
+    var trace: (@autoclosure () -> String) -> Void = { _ in }
 
     init(_ clock: VirtualClock, seed: UInt64, nodes count: Int = 3) {
         self.clock = clock
@@ -79,6 +81,14 @@ final class ModelCluster {
             let from = random.pick(nodes)
             guard node.isRunning, from.isRunning else { continue }
             for change in from.log { node.receive(change) }
+        }
+    }
+
+    /// Refuses a token, as a cluster does that was set up anew: all nodes have the same then, or an
+    /// answer without the token would say less than the client has shown.
+    func refuseToken() {
+        for node in nodes {
+            for other in nodes { for change in other.log { node.receive(change) } }
         }
     }
 
@@ -145,7 +155,7 @@ final class ModelCluster {
 
 extension Response {
     init(_ json: ModelJSON, status: Int = 200) {
-        self.init(status: status, body: .init(json.text.utf8))
+        self.init(status: status, body: Data(json.text.utf8))
     }
 
     static func refused(
@@ -195,6 +205,11 @@ final class ModelJournal {
     func noteExpired(_ operation: String?) {
         guard let stamp = operation.flatMap(ModelStamp.init) else { return }
         entries[stamp.name]?.isExpired = true
+    }
+
+    /// The time of an operation that nodes execute no more, by its name.
+    func expired(_ name: String) -> ExactTime? {
+        entries[name].flatMap { $0.isExpired ? $0.times[0] : nil }
     }
 
     /// Operations of one lane of a device whose times do not follow their numbers.

@@ -34,7 +34,9 @@ extension ModelNode {
         case .retract: return retraction(event)
         case .pin, .unpin: return event
         case .restore where !isOwn: return nil
-        case .edit where message.deletedAt != nil: return nil
+        case .edit where message.deletedAt != nil || message.isHidden: return nil
+        // An edit that is earlier than the message does not count.
+        case .edit where change.at <= message.at: return nil
         default:
             return whole(message, event, at: change.kind == .message ? message.at : change.at)
         }
@@ -149,34 +151,40 @@ extension ModelNode {
             "sent": .time(message.at), "by": .text(message.from),
         ])
         var events: [ModelJSON] = []
+        let isNew = kinds.contains(.message)
         if let at = message.deletedAt {
             event["at"] = .time(at)
             events.append(retraction(event))
-        } else if message.isHidden {
-            event["kind"] = .text("delete")
-            event["for"] = .text("me")
-            event["by"] = .text(user)
-            event["at"] = message.hiddenAt.map(ModelJSON.Value.time)
-            events.append(event)
-        } else if kinds.contains(.message) {
-            event["kind"] = .text("message")
-            events.append(whole(message, event, at: message.at))
-        } else {
-            for kind in [ModelChange.Kind.edit, .restore] where kinds.contains(kind) {
-                guard let change = last(of: message.id, [kind]),
-                    kind == .edit || change.by == user
-                else { continue }
-                event["kind"] = .text(kind.rawValue)
-                event["by"] = .text(change.by)
-                events.append(whole(message, event, at: change.at))
-            }
+        } else if !message.isHidden, isNew || message.edited != nil {
+            event["kind"] = .text(isNew ? "message" : "edit")
+            let edited = isNew ? nil : message.edited
+            events.append(whole(message, event, at: edited ?? message.at))
         }
-        if let pin = last(of: message.id, [.pin, .unpin]), kinds.contains(pin.kind),
-            message.deletedAt == nil, let told = self.event(of: pin, for: user)
+        if let pin = last(of: message.id, [.pin, .unpin]), message.deletedAt == nil,
+            !isNew || pin.kind == .unpin, let told = self.event(of: pin, for: user)
         {
             events.append(told)
         }
-        return events
+        return events + hiding(of: message, event, for: user)
+    }
+
+    /// The event of the user's last deletion of a message, or of its end.
+    private func hiding(
+        of message: ModelMessage, _ event: ModelJSON, for user: String
+    ) -> [ModelJSON] {
+        let changes = log.filter { $0.id == message.id && $0.by == user }
+            .filter { $0.kind == .delete || $0.kind == .restore }
+        guard let last = changes.max(by: { ($0.at, $0.node) < ($1.at, $1.node) }) else {
+            return []
+        }
+        var event = event
+        event["by"] = .text(user)
+        event["at"] = .time(last.at)
+        event["kind"] = .text(last.kind.rawValue)
+        if last.kind == .restore { return [whole(message, event, at: last.at)] }
+        if message.deletedAt != nil, message.from == user { return [] }
+        event["for"] = .text("me")
+        return [event]
     }
 
     private func last(of id: String, _ kinds: Set<ModelChange.Kind>) -> ModelChange? {

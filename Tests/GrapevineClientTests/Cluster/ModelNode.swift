@@ -189,7 +189,10 @@ extension ModelNode {
         row["createdBy"] = .text(created.by)
         row["participants"] = .texts(created.users)
         row["unread"] = .number(unread(id, user))
-        if shown.isEmpty, lastHiding(id, user) != nil { row["hidden"] = .flag(true) }
+        if let hiding = lastHiding(id, user) {
+            row["hiddenAt"] = .time(hiding)
+            if shown.isEmpty { row["hidden"] = .flag(true) }
+        }
         if let last = shown.last(where: { $0.deletedAt == nil }) {
             row["lastText"] = .text(last.text)
             row["last"] = .text(last.id)

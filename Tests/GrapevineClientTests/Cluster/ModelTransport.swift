@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 
 @testable import GrapevineClient
 
@@ -98,6 +99,8 @@ final class ModelStream {
     private var isDead = false
     /// What has been told, by the numbers of each node's changes.
     private var told: [Int] = []
+    /// What tokens include in any case.
+    private var floor: [Int] = []
     private var waiting: [EventStreamReader.Event] = []
     /// When the last event arrives: events overtake answers, and not each other.
     private var arrival: Int64 = 0
@@ -127,7 +130,10 @@ final class ModelStream {
         guard let access = cluster.access(call.accessToken) else { return refuse(401) }
         user = access.user
         let since = ModelCluster.since(call.request.path)
-        if since != nil, cluster.refusesTokens { return refuse(400) }
+        if since != nil, cluster.refusesTokens {
+            cluster.refuseToken()
+            return refuse(400)
+        }
         deliver { [self] in events(.answered(status: 200)) }
         watch(since)
         beat()
@@ -155,6 +161,7 @@ final class ModelStream {
 
     private func watch(_ since: [Int]?) {
         told = node.vector
+        floor = cluster.lowersTokens ? [] : since ?? []
         let first = ModelJSON([
             "token": .text(token(since ?? told)), "stream": .text("s"),
             "editWindow": .number(900_000), "now": now,
@@ -174,7 +181,8 @@ final class ModelStream {
     private var now: ModelJSON.Value { .time(ExactTime(milliseconds: cluster.clock.now)) }
 
     private func token(_ vector: [Int]) -> String {
-        "[" + vector.map(String.init).joined(separator: ",") + "]"
+        let vector = floor.isEmpty ? vector : zip(vector, floor).map(max)
+        return "[" + vector.map(String.init).joined(separator: ",") + "]"
     }
 
     /// Tells the user of a change that the node has received.

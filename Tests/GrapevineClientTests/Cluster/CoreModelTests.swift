@@ -1,0 +1,78 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import GrapevineClient
+
+@Suite struct CoreModelTests {
+    /// Seeds that found something once, and are kept.
+    private static let kept: [UInt64] = [2, 721_522_734, 722_069_030, 722_069_108]
+
+    @Test func `a message is sent and told`() throws {
+        let run = try ModelRun(seed: 1)
+        for client in run.clients { try client.start(["lunch"]) }
+        try run.pass(1_000)
+        let alice = run.clients[0]
+        try alice.act(.send(conversation: "lunch", message: "m", Action.Draft(text: "Hi")))
+        #expect(try alice.core?.snapshot(of: "lunch").messages.map(\.status) == [.waiting])
+        try run.pass(200)
+        for client in run.clients {
+            run.cluster.replicate()
+            try run.pass(1_000)
+            #expect(try client.messages("lunch").map(\.text) == ["Hi"])
+        }
+        #expect(try alice.core?.snapshot(of: "lunch").messages.map(\.isSynced) == [true])
+    }
+
+    @Test func `views agree after failures of every kind`() {
+        let environment = ProcessInfo.processInfo.environment
+        if let given = environment["GRAPEVINE_SEED"].flatMap(UInt64.init) { return check(given) }
+        let first = UInt64(Date().timeIntervalSince1970 * 1_000) % (1 << 31)
+        let fresh = environment["COUNT"].flatMap(UInt64.init) ?? 1
+        for seed in Self.kept + Array(first..<(first + fresh)) { check(seed) }
+    }
+
+    private func check(_ seed: UInt64) {
+        let isTraced = ProcessInfo.processInfo.environment["TRACE"] != nil
+        if let failure = failure(of: seed, isTraced: isTraced) {
+            Issue.record("GRAPEVINE_SEED=\(seed) \(failure)")
+        }
+    }
+
+    /// Performs a run, and returns what is wrong.
+    private func failure(
+        of seed: UInt64, fault: ModelCluster.Fault? = nil, actions: Int = 150,
+        isTraced: Bool = false
+    ) -> String? {
+        do {
+            let run = try ModelRun(seed: seed, fault: fault)
+            run.isTraced = isTraced
+            run.actions = actions
+            defer { if isTraced { print(run.log.joined(separator: "\n")) } }
+            try run.perform()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(arguments: ModelCluster.Fault.allCases)
+    func `a planted fault is found`(_ fault: ModelCluster.Fault) {
+        let found = (1...20 as ClosedRange<UInt64>).lazy.compactMap { seed in
+            failure(of: seed, fault: fault, actions: 60)
+        }.first
+        if ProcessInfo.processInfo.environment["TRACE"] != nil { print(fault, found ?? "") }
+        #expect(found != nil, "\(fault)")
+    }
+
+    @Test func `a client goes on from its file after it has ended`() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "core-model-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        let run = try ModelRun(seed: 2, folder: folder)
+        run.actions = 10
+        run.healing = 40_000
+        try run.perform()
+    }
+}
