@@ -141,8 +141,8 @@ func vagueFileName(_ path: String) throws -> [Offence] {
 }
 
 /// `@unchecked Sendable` stands only at the edges that hand memory to a C library, and in the
-/// library for phones, whose callbacks are on its own queue; and each time under a comment that says
-/// who owns it.
+/// library for phones, whose callbacks are on its own queue; and each time under a comment that
+/// says who owns it.
 func uncheckedSendables(in source: SourceText) -> [Offence] {
     guard let place = Place(path: source.path) else { return [] }
     let mayPromise = ["NetworkIO", "Storage", "GrapevineClient"].contains(

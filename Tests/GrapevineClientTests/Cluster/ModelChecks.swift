@@ -185,8 +185,8 @@ extension ModelRun {
         return fail("\(name) shows \(extra) instead of \(missing); \(actual.map(\.id))")
     }
 
-    /// Whether two nodes have accepted one message: a mark reaches the place that the message had at
-    /// the node where it was set, so unread messages are not compared then.
+    /// Whether two nodes have accepted one message: a mark reaches the place that the message had
+    /// at the node where it was set, so unread messages are not compared then.
     private func hasCopies(_ conversation: String) -> Bool {
         let sent = cluster.nodes[0].log.filter {
             $0.kind == .message && $0.conversation == conversation
