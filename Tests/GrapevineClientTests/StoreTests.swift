@@ -247,4 +247,14 @@ import Testing
         try turn.merge(hide)
         #expect(try turn.message("a", in: "c") == nil)
     }
+
+    @Test func `a closed store fails, and another one has its file`() throws {
+        try withFile { path in
+            let first = try Store(path: path)
+            try first.commit([.token("1")])
+            first.close()
+            #expect(throws: StoreError.self) { try first.token() }
+            #expect(try Store(path: path).token() == "1")
+        }
+    }
 }

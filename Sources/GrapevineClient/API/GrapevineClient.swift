@@ -68,7 +68,8 @@ public final class GrapevineClient: Sendable {
         get { isOffline.value }
         set {
             isOffline.value = newValue
-            Task { await engine.set(newValue ? .paused(.debug) : .connected) }
+            // The last of two tasks sets what was set last, in whatever order they run.
+            Task { await engine.set(isOffline.value ? .paused(.debug) : .connected) }
         }
     }
 

@@ -118,6 +118,7 @@ final class Core {
         let state = machines.link.state
         machines = step.machines
         for effect in step.effects { perform(effect) }
+        guard !isEnded else { return }
         openPendingStream()
         if machines.link.state != state { report(.connection) }
         refresh(touched)
@@ -240,7 +241,7 @@ final class Core {
         }
     }
 
-    /// Ends the client for good: the file of the store may be closed or deleted then.
+    /// Ends the client for good: the store may be closed then.
     func end() {
         transport.close()
         isEnded = true

@@ -117,6 +117,8 @@ actor Engine {
     /// - Parameter error: what calls that wait throw; nil if they do not, since the user stays.
     func leave(with error: GrapevineError? = .unauthorized) {
         core?.end()
+        // Requests under way keep the core for some time.
+        core?.store.close()
         core = nil
         rows = nil
         for wait in waits.values { wait(error) }

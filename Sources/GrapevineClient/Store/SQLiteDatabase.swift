@@ -30,7 +30,11 @@ enum SQLiteValue: Equatable {
 /// A committed transaction survives a power failure (`synchronous=FULL`). The write-ahead log is
 /// kept short, since a long one makes the next opening slow.
 final class SQLiteDatabase {
-    private let handle: OpaquePointer
+    /// Milliseconds that a statement waits for another process, such as an app's extension.
+    private static let patience: Int32 = 1_000
+
+    /// The connection; nil when it is closed.
+    private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
 
     /// Opens or creates a file.
@@ -46,14 +50,20 @@ final class SQLiteDatabase {
             throw StoreError(code: code, message: message)
         }
         handle = opened
+        sqlite3_busy_timeout(opened, Self.patience)
         try run("PRAGMA journal_mode=WAL")
         try run("PRAGMA synchronous=FULL")
         try run("PRAGMA wal_autocheckpoint=200")
     }
 
-    deinit {
+    deinit { close() }
+
+    /// Closes the file; every further use throws an error.
+    func close() {
         for statement in statements.values { sqlite3_finalize(statement) }
+        statements = [:]
         sqlite3_close_v2(handle)
+        handle = nil
     }
 
     /// Runs a statement, with its parameters in order, and drops its rows.
@@ -108,6 +118,9 @@ final class SQLiteDatabase {
 
     private func prepared(_ sql: String) throws(StoreError) -> OpaquePointer {
         if let known = statements[sql] { return known }
+        guard handle != nil else {
+            throw StoreError(code: SQLITE_MISUSE, message: "The store is closed")
+        }
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v3(handle, sql, -1, 0, &statement, nil))
         guard let statement else { throw StoreError(code: SQLITE_MISUSE, message: sql) }

@@ -169,6 +169,9 @@ final class Store {
         try database.shorten()
     }
 
+    /// Closes the file, so that it can be opened again, deleted, or left alone by a suspended app.
+    func close() { database.close() }
+
     // MARK: Reads
 
     /// The name of this device, the last number and the time of the last operation.
