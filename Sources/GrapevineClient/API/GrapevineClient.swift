@@ -149,8 +149,6 @@ extension Engine {
 
     func retry() { core?.retry() }
 
-    func view(_ conversation: String?) { core?.view(conversation) }
-
     func setTyping(_ isTyping: Bool, in conversation: String) {
         core?.setTyping(isTyping, in: conversation)
     }

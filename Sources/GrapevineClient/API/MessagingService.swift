@@ -176,7 +176,7 @@ public struct MessagingService: Sendable {
     /// Hides a conversation with all its messages, for this user: it is back with the next message.
     public func hideConversation(_ conversationId: String) async throws(GrapevineError) {
         let last = try await engine.read { core throws(StoreError) in
-            core.stretch(of: conversationId).last?.sent
+            try core.stretch(of: conversationId).last?.sent
         }
         try await engine.act(.hide(conversation: conversationId, through: last))
     }

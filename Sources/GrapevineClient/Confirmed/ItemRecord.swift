@@ -38,4 +38,9 @@ struct ItemRecord: Equatable, Codable, Sendable {
         chat = chat ?? other.chat
         message = message ?? other.message
     }
+
+    /// The time of the last change of any field.
+    var lastChange: ExactTime {
+        [title.time, due.time, priority.time, done.time].compactMap(\.self).max() ?? .zero
+    }
 }

@@ -93,6 +93,11 @@ extension MessageRecord {
             && hidden.includes(other.hidden)
     }
 
+    /// The time of the last change of any value.
+    var lastChange: ExactTime {
+        [sent, text.time, pin.time, hidden.time].compactMap { $0 }.max() ?? .zero
+    }
+
     /// The time of the last change of the text; nil if it was never changed.
     var editedAt: ExactTime? {
         text.time.flatMap { $0 > .zero ? $0 : nil }

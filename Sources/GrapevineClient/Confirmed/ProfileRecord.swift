@@ -21,4 +21,9 @@ struct ProfileRecord: Equatable, Codable, Sendable {
         photo.merge(other.photo)
         if let theirs = other.created { created = min(created ?? theirs, theirs) }
     }
+
+    /// The time of the last change of any field.
+    var lastChange: ExactTime {
+        [name.time, email.time, photo.time].compactMap(\.self).max() ?? .zero
+    }
 }

@@ -17,7 +17,8 @@ final class Core {
     private let report: (News) -> Void
     private let refresh: (Set<String>) -> Void
     var machines: Machines
-    var edits = EditWindow()
+    /// The seconds after its sending within which a message can be edited, as nodes tell it.
+    var editWindow = Message.editWindow
     /// The conversations that are shown, whose messages are kept up to date.
     var opened: Set<String> = []
     /// The conversation that the user is looking at, whose messages count as read.
@@ -265,8 +266,13 @@ final class Core {
         waiters[number] = settled
         do {
             try step { (step: inout Step) throws(StoreError) in
+                let id = action.conversation
+                let epoch = try id.map { id throws(StoreError) in
+                    try step.turn.conversation(id).epoch
+                }
                 do throws(GrapevineError) {
-                    let operation = try step.machines.outbox.add(action, created: created)
+                    let operation = try step.machines.outbox.add(
+                        action, created: created, epoch: epoch ?? 0)
                     step.turn.add(.operation(operation))
                     self.storeDevice(&step)
                     self.touch(action, &step)
@@ -322,23 +328,27 @@ final class Core {
     /// Notes which conversation the user is looking at: its messages count as read.
     func view(_ conversation: String?) {
         viewed = conversation
-        guard let conversation, let last = stretch(of: conversation).last(where: isOfOthers) else {
-            return
+        guard let conversation else { return }
+        take(nil) { (step: inout Step, _) throws(StoreError) in
+            let last = try self.stretch(of: conversation).last(where: self.isOfOthers)
+            if let last { try self.set(.read, upTo: last, in: conversation, &step) }
         }
-        set(.read, upTo: last, in: conversation)
     }
 
-    private func isOfOthers(_ record: MessageRecord) -> Bool {
+    func isOfOthers(_ record: MessageRecord) -> Bool {
         record.content.map { $0.sender != user } ?? false
     }
 
-    /// Notes up to which message the user has read or received a conversation.
-    func set(_ kind: Marks.Kind, upTo message: MessageRecord, in conversation: String) {
-        take(nil) { (step: inout Step, _) throws(StoreError) in
-            try self.set(kind, upTo: message, in: conversation, &step)
-        }
+    /// Notes that this device has a message of another user.
+    func noteReceived(
+        _ message: MessageRecord, in conversation: String, _ step: inout Step
+    ) throws(StoreError) {
+        // Who has read a message has received it.
+        let kind = viewed == conversation ? Marks.Kind.read : .delivered
+        try set(kind, upTo: message, in: conversation, &step)
     }
 
+    /// Notes up to which message the user has read or received a conversation.
     func set(
         _ kind: Marks.Kind, upTo message: MessageRecord, in conversation: String,
         _ step: inout Step
@@ -353,9 +363,4 @@ final class Core {
         step.turn.add(.ownMark(mark, conversation: conversation, kind: kind))
         step.turn.touch(conversation)
     }
-}
-
-/// The time after its sending within which a message can be edited, as nodes tell it.
-struct EditWindow: Equatable {
-    var seconds = Message.editWindow
 }

@@ -97,7 +97,7 @@ extension Core {
         guard let greeting = body.object(Greeting.self) else { return }
         step.machines.link.streamOpened(stream, now: step.now)
         step.machines.streamName = greeting.stream
-        if let window = greeting.editWindow { edits.seconds = window / 1_000 }
+        if let window = greeting.editWindow { editWindow = window / 1_000 }
         if let now = greeting.now { step.machines.time.note(now: now, elapsed: step.now) }
         let isResumed = isResumed && step.machines.token != nil
         if !isResumed {
@@ -152,8 +152,7 @@ extension Core {
         step.machines.typing.note(false, by: sender, in: id, now: step.now)
         let isCatchingUp = step.machines.link.state == .catchingUp
         step.tell(.arrived(message: record.id, conversation: id, isCatchingUp: isCatchingUp))
-        // Who has read a message has received it.
-        try set(viewed == id ? .read : .delivered, upTo: record, in: id, &step)
+        try noteReceived(record, in: id, &step)
     }
 
     /// Notes what is to be read again, since an event tells it only in part.

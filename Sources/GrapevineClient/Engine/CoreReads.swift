@@ -29,12 +29,28 @@ extension Core {
 
     /// Reads what was found to be stale.
     func read(_ ask: Reads.Ask) {
-        switch ask.target {
-        case .lists: readLists(ask)
-        case .row(let id): readRow(id, ask)
-        case .history(let id): readHistory(id, ask)
-        case .pins(let id): readPins(id, ask)
-        case .profiles: readProfiles(ask)
+        do throws(StoreError) {
+            switch ask.target {
+            case .lists: try readLists(ask)
+            case .row(let id): try readRow(id, ask)
+            case .history(let id):
+                try judge(id, ask) { [weak self] isSure throws(StoreError) in
+                    try self?.readHistory(id, ask, isSure: isSure)
+                }
+            case .pins(let id):
+                try judge(id, ask) { [weak self] isSure throws(StoreError) in
+                    try self?.readPins(id, ask, isSure: isSure)
+                }
+            case .profiles: try readProfiles(ask)
+            }
+        } catch {
+            settle(ask, .failed)
+        }
+    }
+
+    private func settle(_ ask: Reads.Ask, _ result: Reads.Result) {
+        take(nil) { (step: inout Step, _) in
+            step.machines.reads.settle(ask, result, now: step.now)
         }
     }
 
@@ -48,9 +64,9 @@ extension Core {
         _ paths: [String], _ ask: Reads.Ask, of conversation: String? = nil,
         refused: @escaping (inout Step) throws(StoreError) -> Void = { _ in },
         merge: @escaping (inout Step, [Lists]) throws(StoreError) -> Void
-    ) {
+    ) throws(StoreError) {
         let token = ask.isSure ? machines.readToken : nil
-        let epoch = epoch(of: conversation)
+        let epoch = try conversation.map { id throws(StoreError) in try store.epoch(of: id) }
         var answers = [Lists?](repeating: nil, count: paths.count)
         var left = paths.count
         var worst = Reads.Result.told
@@ -64,20 +80,13 @@ extension Core {
                 guard left == 0 else { return }
                 let told = answers.compactMap(\.self)
                 if worst == .told, told.count < paths.count { worst = .failed }
-                if worst == .told, self.epoch(of: conversation) != epoch { worst = .failed }
+                if let conversation, try step.turn.conversation(conversation).epoch != epoch {
+                    worst = .failed
+                }
                 if worst == .told { try merge(&step, told) }
                 if worst == .refused { try refused(&step) }
                 step.machines.reads.settle(ask, worst, now: step.now)
             }
-        }
-    }
-
-    private func epoch(of conversation: String?) -> Int? {
-        guard let conversation else { return nil }
-        do {
-            return try store.conversation(conversation)?.epoch ?? 0
-        } catch {
-            return nil  // The step that merges the answer fails, too.
         }
     }
 
@@ -90,8 +99,8 @@ extension Core {
         }
     }
 
-    private func readLists(_ ask: Reads.Ask) {
-        gather(["/v1/chats?show=all", "/v1/items"], ask) {
+    private func readLists(_ ask: Reads.Ask) throws(StoreError) {
+        try gather(["/v1/chats?show=all", "/v1/items"], ask) {
             (step: inout Step, answers) throws(StoreError) in
             let rows = answers[0].chats ?? []
             for fields in rows { try self.merge(row: fields, isSure: ask.isSure, &step) }
@@ -159,13 +168,14 @@ extension Core {
         needHistory(of: try step.turn.conversation(id), &step)
     }
 
-    private func readRow(_ id: String, _ ask: Reads.Ask) {
+    private func readRow(_ id: String, _ ask: Reads.Ask) throws(StoreError) {
         let request = Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
-        let epoch = epoch(of: id)
+        let epoch = try store.epoch(of: id)
         call(request, token: ask.isSure ? machines.readToken : nil) {
             (step: inout Step, response) throws(StoreError) in
             var result = self.result(of: response, ask)
-            if result == .told, self.epoch(of: id) != epoch { result = .failed }
+            let isOfNow = try step.turn.conversation(id).epoch == epoch
+            if result == .told, !isOfNow { result = .failed }
             if result == .told, let fields: Fields = response?.object() {
                 try self.merge(row: fields, isSure: ask.isSure, &step)
             } else if result == .refused {
@@ -181,9 +191,12 @@ extension Core {
     /// Finds out whether the node knows the user's last hiding of a conversation: only then its
     /// answers tell what is visible of before.
     ///
-    /// - Parameter body: gets nil if no answer came.
-    private func judge(_ id: String, _ ask: Reads.Ask, _ body: @escaping (Bool?) -> Void) {
-        guard isHidden(id) else { return body(true) }
+    /// - Parameter body: makes the read, if an answer came; it gets whether what the node tells is
+    ///   all that is visible.
+    private func judge(
+        _ id: String, _ ask: Reads.Ask, _ body: @escaping (Bool) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard try store.conversation(id)?.hidden != nil else { return try body(ask.isSure) }
         let request = Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
         call(request, token: ask.isSure ? machines.readToken : nil) {
             (step: inout Step, response) throws(StoreError) in
@@ -191,37 +204,32 @@ extension Core {
             try self.note(hiddenAt: fields?.hiddenAt, in: id, &step)
             let record = try step.turn.conversation(id)
             let isTold = response?.status == 200 && fields != nil
-            let isKnown = isTold ? record.isKnown(to: fields?.hiddenAt) : nil
-            if isKnown == nil {
-                step.machines.reads.settle(
+            guard isTold else {
+                return step.machines.reads.settle(
                     ask, self.result(of: response, ask), now: step.now)
-            } else if isKnown == false {
-                step.machines.reads.need(ask.target, now: step.now + Self.lagPause)
             }
-            step.effects.append(.call { body(isKnown) })
+            let isKnown = record.isKnown(to: fields?.hiddenAt)
+            if !isKnown { step.machines.reads.need(ask.target, now: step.now + Self.lagPause) }
+            let isSure = ask.isSure && isKnown
+            step.effects.append(
+                .call { [weak self] in
+                    do throws(StoreError) {
+                        try body(isSure)
+                    } catch {
+                        self?.settle(ask, .failed)
+                    }
+                })
         }
     }
 
-    private func isHidden(_ id: String) -> Bool {
-        do {
-            return try store.conversation(id)?.hidden != nil
-        } catch {
-            return false  // The step that merges the answer fails, too.
-        }
-    }
-
-    private func readHistory(_ id: String, _ ask: Reads.Ask) {
-        judge(id, ask) { [weak self] isKnown in
-            if let isKnown { self?.readHistory(id, ask, isSure: ask.isSure && isKnown) }
-        }
-    }
-
-    private func readHistory(_ id: String, _ ask: Reads.Ask, isSure: Bool) {
-        let (known, kept) = (stretch(of: id), messagesOfOperations)
+    private func readHistory(
+        _ id: String, _ ask: Reads.Ask, isSure: Bool
+    ) throws(StoreError) {
+        let (known, kept) = (try stretch(of: id), messagesOfOperations)
         let limit = min(
             known.isEmpty ? Self.pageCount : known.count + Self.pageCount, Self.answerMax)
         let path = "/v1/conversations/" + encoded(id)
-        gather([path + "/messages?limit=\(limit)", path + "/pins", path + "/marks"], ask, of: id) {
+        try gather([path + "/messages?limit=\(limit)", path + "/pins", path + "/marks"], ask, of: id) {
             (step: inout Step, answers) throws(StoreError) in
             let messages = (answers[0].messages ?? []).compactMap(\.messageRecord)
             let isCut = messages.count >= limit || answers[0].next != nil
@@ -238,6 +246,9 @@ extension Core {
             for mark in (answers[2].marks ?? []).compactMap(\.markRecord) {
                 try step.turn.merge(.mark(mark, conversation: id))
             }
+            if let last = messages.last(where: self.isOfOthers) {
+                try self.noteReceived(last, in: id, &step)
+            }
             let shown = record.row?.participants ?? []
             if shown.count < record.row?.participantCount ?? 0 {
                 step.machines.reads.need(.row(id), now: step.now)
@@ -245,15 +256,11 @@ extension Core {
         }
     }
 
-    private func readPins(_ id: String, _ ask: Reads.Ask) {
-        judge(id, ask) { [weak self] isKnown in
-            guard let self, let isKnown else { return }
-            let kept = messagesOfOperations
-            gather(["/v1/conversations/" + encoded(id) + "/pins"], ask, of: id) {
-                (step: inout Step, answers) throws(StoreError) in
-                try self.merge(
-                    pins: answers[0], in: id, isSure: ask.isSure && isKnown, keeping: kept, &step)
-            }
+    private func readPins(_ id: String, _ ask: Reads.Ask, isSure: Bool) throws(StoreError) {
+        let kept = messagesOfOperations
+        try gather(["/v1/conversations/" + encoded(id) + "/pins"], ask, of: id) {
+            (step: inout Step, answers) throws(StoreError) in
+            try self.merge(pins: answers[0], in: id, isSure: isSure, keeping: kept, &step)
         }
     }
 
@@ -272,13 +279,13 @@ extension Core {
         Set(machines.outbox.operations.compactMap(\.action.message))
     }
 
-    private func readProfiles(_ ask: Reads.Ask) {
+    private func readProfiles(_ ask: Reads.Ask) throws(StoreError) {
         let users = wantedProfiles.sorted().prefix(Self.profilesMax)
         guard !users.isEmpty else {
             return machines.reads.settle(ask, .told, now: clock.elapsed)
         }
         let path = "/v1/profiles?users=" + users.map(encoded).joined(separator: ",")
-        gather([path], ask) { (step: inout Step, answers) throws(StoreError) in
+        try gather([path], ask) { (step: inout Step, answers) throws(StoreError) in
             for record in (answers[0].profiles ?? []).compactMap(\.profileRecord) {
                 try step.turn.merge(.profile(record))
             }
@@ -301,21 +308,31 @@ extension Core {
 
     /// Reads a page of the messages before those that are known.
     func loadEarlier(in id: String, done: @escaping (Result<Void, GrapevineError>) -> Void) {
-        guard let first = stretch(of: id).first, let sent = first.sent,
-            completeFrom(of: id) ?? .zero > .zero
+        do throws(StoreError) {
+            try loadEarlier(than: stretch(of: id).first, in: id, done)
+        } catch {
+            done(.failure(.notStored(error)))
+        }
+    }
+
+    private func loadEarlier(
+        than first: MessageRecord?, in id: String,
+        _ done: @escaping (Result<Void, GrapevineError>) -> Void
+    ) throws(StoreError) {
+        guard let first, let sent = first.sent, let known = try store.conversation(id),
+            known.completeFrom ?? .zero > .zero
         else { return done(.success(())) }
         let query = "?before=" + encoded(first.id) + "&limit=\(Self.pageCount)"
         let path = "/v1/conversations/" + encoded(id) + "/messages" + query
-        let epoch = epoch(of: id)
         // What is hidden is not brought back by a node that lacks the hiding.
-        let (isSure, kept) = (!isHidden(id), messagesOfOperations)
+        let (isSure, kept) = (known.hidden == nil, messagesOfOperations)
         request(Request(method: .get, path: path).exact, isSure: true) {
             (step: inout Step, result) throws(StoreError) in
             guard case .success(let response) = result, let lists: Lists = response.object() else {
                 return step.effects.append(.call { done(result.map { _ in }) })
             }
             var record = try step.turn.conversation(id)
-            if record.epoch == epoch, self.stretch(of: id).first?.id == first.id {
+            if record.epoch == known.epoch, try self.stretch(of: id).first?.id == first.id {
                 let messages = (lists.messages ?? []).compactMap(\.messageRecord)
                 let isCut = messages.count >= Self.pageCount || lists.next != nil
                 let start = isCut ? messages.first?.sent ?? sent : .zero

@@ -142,7 +142,7 @@ extension Core {
     ) throws(StoreError) {
         if let consequence = operation.consequence(user: user, answered: at) {
             step.machines.time.note(shown: at ?? .zero, elapsed: step.now)
-            for target in try step.turn.accept(consequence) {
+            for target in try step.turn.accept(consequence, of: operation.epoch) {
                 step.machines.reads.need(target, now: step.now)
             }
         }
@@ -153,7 +153,7 @@ extension Core {
                 let known = try step.turn.message(message, in: id), known.content != nil,
                 known.epoch < conversation.epoch
             {
-                // It was kept for the sake of the operation.
+                // It was kept for the sake of the operation, or deleted since the user acted.
                 needHistory(of: conversation, &step)
             }
         }

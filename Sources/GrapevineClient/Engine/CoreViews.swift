@@ -63,18 +63,12 @@ extension Core {
             try store.items().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         var waiting: Set<String> = []
         for operation in machines.outbox.operations where operation.action.lane == .items {
-            let time = operation.time(deviceLead: deviceLead)
-            guard case .item(let change) = operation.action.consequence(at: time, user: user)
-            else { continue }
-            // The user's own change holds over everything that is known, whatever its time.
-            let known = laid[change.id] ?? ItemRecord(id: change.id)
-            let latest = max(time, known.lastChange.next)
-            guard case .item(let last) = operation.action.consequence(at: latest, user: user)
-            else { continue }
-            var merged = known
-            merged.merge(last)
-            laid[change.id] = merged
-            waiting.insert(change.id)
+            guard let id = operation.action.item else { continue }
+            var record = laid[id] ?? ItemRecord(id: id)
+            let shown = shown(operation, over: record.lastChange)
+            if case .item(let change) = shown { record.merge(change) }
+            laid[id] = record
+            waiting.insert(id)
         }
         let shown = laid.values.filter { !$0.isDeleted && $0.title.time != nil }
         return shown.map { ActionItem($0, isSynced: !waiting.contains($0.id)) }
@@ -83,15 +77,17 @@ extension Core {
             }
     }
 
+    private func shown(_ operation: Operation, over lastChange: ExactTime) -> Update {
+        operation.shown(over: lastChange, user: user, deviceLead: deviceLead)
+    }
+
     /// Returns what is known of a user.
     func profile(of other: String) throws(StoreError) -> UserProfile {
         var record = try store.profile(of: other) ?? ProfileRecord(user: other)
         let operations = machines.outbox.operations.filter { $0.action.lane == .profile }
         for operation in operations where other == user {
-            let latest = max(operation.time(deviceLead: deviceLead), record.lastChange.next)
-            if case .profile(let change) = operation.action.consequence(at: latest, user: user) {
-                record.merge(change)
-            }
+            let shown = shown(operation, over: record.lastChange)
+            if case .profile(let change) = shown { record.merge(change) }
         }
         return UserProfile(record)
     }
@@ -124,51 +120,17 @@ extension Core {
         let marks = machines.marks.all.filter { $0.conversation == id && $0.kind == .read }
         overlay.ownMark = marks.first?.sent
         overlay.deviceLead = deviceLead
-        overlay.editWindow = edits.seconds
+        overlay.editWindow = editWindow
         return overlay
     }
 
-    /// The messages of a conversation that are known without a gap to the newest one, in order.
-    func stretch(of id: String) -> [MessageRecord] {
-        guard let from = completeFrom(of: id) else { return [] }
-        do {
-            return try store.messages(in: id, from: from).filter {
-                $0.content != nil && $0.sent != nil
-            }
-        } catch {
-            return []  // The step that needs them fails, too.
+    /// Returns the messages of a conversation that are known without a gap to the newest one, in
+    /// order.
+    func stretch(of id: String) throws(StoreError) -> [MessageRecord] {
+        guard let from = try store.conversation(id)?.completeFrom else { return [] }
+        return try store.messages(in: id, from: from).filter {
+            $0.content != nil && $0.sent != nil
         }
-    }
-
-    func completeFrom(of id: String) -> ExactTime? {
-        do {
-            return try store.conversation(id)?.completeFrom
-        } catch {
-            return nil  // The step that needs it fails, too.
-        }
-    }
-}
-
-extension Operation {
-    /// Returns the time at which the operation is shown.
-    ///
-    /// - Parameter deviceLead: milliseconds by which this device's time is ahead of the nodes'.
-    func time(deviceLead: Int64) -> ExactTime {
-        stamp?.time ?? ExactTime(milliseconds: created - deviceLead)
-    }
-}
-
-extension ItemRecord {
-    /// The time of the last change of any field.
-    var lastChange: ExactTime {
-        [title.time, due.time, priority.time, done.time].compactMap(\.self).max() ?? .zero
-    }
-}
-
-extension ProfileRecord {
-    /// The time of the last change of any field.
-    var lastChange: ExactTime {
-        [name.time, email.time, photo.time].compactMap(\.self).max() ?? .zero
     }
 }
 

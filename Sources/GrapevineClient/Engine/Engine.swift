@@ -31,6 +31,8 @@ actor Engine {
     private let directory: URL
     private(set) var core: Core?
     private var wish = Link.Wish.connected
+    /// The conversation that the user is looking at.
+    private var viewed: String?
     private var observers: [Int: Observer] = [:]
     private var events: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var waits: [Int: (GrapevineError?) -> Void] = [:]
@@ -94,6 +96,8 @@ actor Engine {
             makeID: { UUID().uuidString.lowercased() }, outlets: outlets)
         rows = nil
         core?.set(wish)
+        for case .messages(let id) in observers.values.map(\.topic) { core?.open(id) }
+        if viewed != nil { core?.view(viewed) }
         publish(Topic.user, .chats, .items, .profiles, .connection)
     }
 
@@ -369,6 +373,11 @@ actor Engine {
     }
 
     // MARK: The app
+
+    func view(_ conversation: String?) {
+        viewed = conversation
+        core?.view(conversation)
+    }
 
     /// Connects to the cluster, or ends the connection.
     func set(_ wish: Link.Wish) {

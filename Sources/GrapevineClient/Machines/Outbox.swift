@@ -50,12 +50,17 @@ struct Outbox: Equatable, Sendable {
 
     /// Adds an action of the user.
     ///
-    /// - Parameter created: the time of this device, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - created: the time of this device, in milliseconds since 1970.
+    ///   - epoch: the present epoch of the conversation.
     /// - Throws: 429 if a thousand operations wait.
-    mutating func add(_ action: Action, created: Int64) throws(GrapevineError) -> Operation {
+    mutating func add(
+        _ action: Action, created: Int64, epoch: Int = 0
+    ) throws(GrapevineError) -> Operation {
         guard operations.count < Self.operationsMax else { throw .tooManyWaiting }
         lastNumber = nextNumber(created: created)
-        let operation = Operation(number: lastNumber, action: action, created: created)
+        let operation = Operation(
+            number: lastNumber, action: action, created: created, epoch: epoch)
         operations.append(operation)
         return operation
     }

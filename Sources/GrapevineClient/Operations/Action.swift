@@ -77,6 +77,15 @@ extension Action {
         }
     }
 
+    /// The action item that the action makes or changes.
+    var item: String? {
+        switch self {
+        case .addItem(let draft): draft.id
+        case .editItem(let item, _), .completeItem(let item, _), .deleteItem(let item): item
+        default: nil
+        }
+    }
+
     var lane: Lane {
         if let conversation { return .conversation(conversation) }
         if case .setProfile = self { return .profile }

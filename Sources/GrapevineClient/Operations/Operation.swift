@@ -11,6 +11,9 @@ struct Operation: Equatable, Codable, Sendable, Identifiable {
     /// The identity and the time that every attempt has; nil before the first one, and for actions
     /// that nodes give their time.
     var stamp: Stamp?
+    /// The epoch of the conversation in which the user acted: what has happened since a later one
+    /// began is not told by events.
+    var epoch = 0
 
     var id: UInt64 { number }
 
@@ -34,6 +37,22 @@ extension Operation {
     ///   - answered: the time in the node's answer, which counts for messages and conversations.
     func consequence(user: String, answered: ExactTime?) -> Update? {
         guard let time = stamp?.time ?? answered else { return nil }
+        return action.consequence(at: time, user: user)
+    }
+
+    /// Returns the time at which the operation is shown while it waits.
+    ///
+    /// - Parameter deviceLead: milliseconds by which this device's time is ahead of the nodes'.
+    func time(deviceLead: Int64) -> ExactTime {
+        stamp?.time ?? ExactTime(milliseconds: created - deviceLead)
+    }
+
+    /// Returns what the operation changes, as it is shown while it waits: over everything that is
+    /// known, whatever its time.
+    ///
+    /// - Parameter lastChange: the time of the last change of what the operation changes.
+    func shown(over lastChange: ExactTime, user: String, deviceLead: Int64) -> Update {
+        let time = max(time(deviceLead: deviceLead), lastChange.next)
         return action.consequence(at: time, user: user)
     }
 }

@@ -183,9 +183,8 @@ struct Overlay {
             guard let message = operation.action.message, var known = layers[message] else {
                 return
             }
-            // The user's own change holds over everything that is known, whatever its time.
-            let latest = max(time(of: operation), known.record.lastChange.next)
-            let update = operation.action.consequence(at: latest, user: user)
+            let update = operation.shown(
+                over: known.record.lastChange, user: user, deviceLead: deviceLead)
             guard case .message(let record, _) = update else { return }
             known.record.merge(record)
             layers.put(known)
@@ -270,16 +269,4 @@ struct Overlay {
     private func local(_ time: ExactTime) -> Date {
         Date(ExactTime(milliseconds: time.milliseconds + deviceLead, counter: time.counter))
     }
-}
-
-extension MessageRecord {
-    /// The time of the last change of any value.
-    var lastChange: ExactTime {
-        [sent, text.time, pin.time, hidden.time].compactMap { $0 }.max() ?? .zero
-    }
-}
-
-extension ExactTime {
-    /// The time right after this one.
-    var next: ExactTime { ExactTime(bits: bits &+ 1) }
 }

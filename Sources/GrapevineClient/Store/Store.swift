@@ -212,6 +212,9 @@ final class Store {
         try record(database.rows("SELECT record FROM conversation WHERE id = ?", .text(id)))
     }
 
+    /// Returns the epoch of a conversation; 0 for an unknown one.
+    func epoch(of id: String) throws(StoreError) -> Int { try conversation(id)?.epoch ?? 0 }
+
     /// Returns the messages of a conversation that were sent at a time or later, in order, and
     /// those of which only a part is known.
     func messages(

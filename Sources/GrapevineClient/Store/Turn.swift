@@ -48,8 +48,11 @@ struct Turn {
     ///
     /// A hiding of which an event has told clears nothing that was read since.
     ///
+    /// - Parameter epoch: the epoch of the conversation in which the user acted.
     /// - Returns: what is to be read again.
-    mutating func accept(_ consequence: Update) throws(StoreError) -> [Reads.Target] {
+    mutating func accept(
+        _ consequence: Update, of epoch: Int? = nil
+    ) throws(StoreError) -> [Reads.Target] {
         if case .cleared(let time, let through, _, let id) = consequence,
             let known = try conversation(id).cleared, known >= time
         {
@@ -62,8 +65,12 @@ struct Turn {
         {
             return [.history(id)]
         }
-        try awaitEvent(of: consequence)
-        try merge(consequence)
+        if case .message(let record, let id) = consequence {
+            _ = try merge(record, in: id, epoch: epoch)
+        } else {
+            try awaitEvent(of: consequence)
+            try merge(consequence)
+        }
         return []
     }
 
@@ -162,7 +169,7 @@ struct Turn {
         let conversation = try conversation(id)
         let isSure = isSure && conversation.awaited == nil
         for record in answer where isSure || !conversation.isCleared(record.sent) {
-            _ = try merge(record, in: id, isSure: isSure)
+            _ = try merge(record, in: id, epoch: conversation.epoch - (isSure ? 0 : 1))
         }
         return conversation
     }
@@ -245,10 +252,11 @@ struct Turn {
     }
 
     private mutating func merge(
-        _ told: MessageRecord, in conversation: String, isSure: Bool = true
+        _ told: MessageRecord, in conversation: String, epoch: Int? = nil
     ) throws(StoreError) -> Bool {
         var told = told
-        told.epoch = try self.conversation(conversation).epoch - (isSure ? 0 : 1)
+        let present = try self.conversation(conversation).epoch
+        told.epoch = epoch ?? present
         let known = try message(told.id, in: conversation)
         var merged = known ?? told
         merged.merge(told)

@@ -22,6 +22,9 @@ struct ExactTime: Comparable, Hashable, Sendable {
 
     var counter: UInt16 { UInt16(truncatingIfNeeded: bits) }
 
+    /// The time right after this one.
+    var next: ExactTime { ExactTime(bits: bits &+ 1) }
+
     static func < (left: ExactTime, right: ExactTime) -> Bool { left.bits < right.bits }
 }
 

@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct CoreModelTests {
     /// Seeds that found something once, and are kept.
-    private static let kept: [UInt64] = [2, 721_522_734, 722_069_030, 722_069_108]
+    private static let kept: [UInt64] = [
+        2, 721_522_734, 722_069_030, 722_069_108, 728_920_502,
+    ]
 
     @Test func `a message is sent and told`() throws {
         let run = try ModelRun(seed: 1)
@@ -22,6 +24,23 @@ import Testing
             #expect(try client.messages("lunch").map(\.text) == ["Hi"])
         }
         #expect(try alice.core?.snapshot(of: "lunch").messages.map(\.isSynced) == [true])
+    }
+
+    @Test func `a conversation that is looked at before it is loaded counts as read`() throws {
+        let run = try ModelRun(seed: 1)
+        let (alice, bob) = (run.clients[0], run.clients[1])
+        try alice.start(["lunch"])
+        try run.pass(1_000)
+        try alice.act(.send(conversation: "lunch", message: "m", Action.Draft(text: "Hi")))
+        try run.pass(1_000)
+        run.cluster.replicate()
+        try bob.start(["lunch"])
+        bob.view("lunch")
+        try run.pass(2_000)
+        run.cluster.replicate()
+        try run.pass(1_000)
+        #expect(run.cluster.nodes[0].unread("lunch", "bob") == 0)
+        #expect(try alice.core?.snapshot(of: "lunch").messages.map(\.readBy) == [["bob"]])
     }
 
     @Test func `views agree after failures of every kind`() {
@@ -58,7 +77,7 @@ import Testing
 
     @Test(arguments: ModelCluster.Fault.allCases)
     func `a planted fault is found`(_ fault: ModelCluster.Fault) {
-        let found = (1...20 as ClosedRange<UInt64>).lazy.compactMap { seed in
+        let found = (1...100 as ClosedRange<UInt64>).lazy.compactMap { seed in
             failure(of: seed, fault: fault, actions: 60)
         }.first
         if ProcessInfo.processInfo.environment["TRACE"] != nil { print(fault, found ?? "") }

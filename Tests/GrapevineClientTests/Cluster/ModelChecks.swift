@@ -137,6 +137,7 @@ extension ModelRun {
             try checkOperations(client)
             for conversation in conversations { try checkView(client, conversation) }
             try checkList(client)
+            try checkRead(client)
         }
         for entry in acted { try checkExecuted(entry.client, entry.number, entry.action) }
         if cluster.stolen > 0 { throw fail("A refresh token was used under two names") }
@@ -192,6 +193,13 @@ extension ModelRun {
             $0.kind == .message && $0.conversation == conversation
         }
         return Set(sent.map(\.id)).count < sent.count
+    }
+
+    /// Everything in a conversation that the user is looking at is read.
+    private func checkRead(_ client: ModelClient) throws(ModelFailure) {
+        guard let id = client.viewed, !hasCopies(id) else { return }
+        let unread = cluster.nodes[0].unread(id, client.user)
+        if unread > 0 { throw fail("\(client.name) looks at \(id), of which \(unread) are unread") }
     }
 
     private func checkList(_ client: ModelClient) throws(ModelFailure) {

@@ -40,6 +40,8 @@ final class ModelClient {
     /// The path of the store, or nil for one in memory, which outlives the client.
     private let path: String?
     private var store: Store
+    /// The conversation that the user is looking at.
+    private(set) var viewed: String?
     private(set) var core: Core?
     private var transport: ModelTransport?
     private var armed: Int64 = .max
@@ -91,6 +93,14 @@ final class ModelClient {
         touched.formUnion(conversations)
         core?.set(.connected)
         for id in conversations { core?.open(id) }
+        view(viewed)
+    }
+
+    /// Has the user look at a conversation.
+    func view(_ conversation: String?) {
+        trace("\(name) views \(conversation ?? "nothing")")
+        viewed = conversation
+        core?.view(conversation)
         arm()
     }
 

@@ -185,6 +185,9 @@ final class ModelRun {
         case 83..<86:
             return random.chance(50)
                 ? .archive(conversation: conversation) : .unarchive(conversation: conversation)
+        case 86..<90:
+            client.view(random.chance(75) ? conversation : nil)
+            return nil
         default:
             read(message, client, in: conversation)
             return nil
@@ -194,7 +197,9 @@ final class ModelRun {
     private func read(_ message: SeenMessage, _ client: ModelClient, in conversation: String) {
         do {
             guard let record = try client.record(message.id, in: conversation) else { return }
-            client.core?.set(.read, upTo: record, in: conversation)
+            try client.core?.step { (step: inout Step) throws(StoreError) in
+                try client.core?.set(.read, upTo: record, in: conversation, &step)
+            }
             client.arm()
         } catch {
             note("\(error)")
