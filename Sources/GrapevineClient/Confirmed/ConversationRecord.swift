@@ -43,6 +43,8 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     /// The time of an accepted creation or leaving of which nothing has told yet: until then a node
     /// may answer as if nothing had happened.
     var awaited: ExactTime?
+    /// The time of the last event about the user's hiding or about participants.
+    private var toldAt: ExactTime?
 
     init(id: String) {
         self.id = id
@@ -62,6 +64,19 @@ struct ConversationRecord: Equatable, Codable, Sendable {
         row = nil
         completeFrom = hasLeft ? nil : completeFrom.map { _ in .zero }
         return true
+    }
+
+    /// Notes that a node has accepted the user's creation or leaving, of which an event may have
+    /// told before.
+    mutating func awaitEvent(of time: ExactTime) {
+        guard toldAt ?? .zero < time else { return }
+        awaited = later(awaited, time)
+    }
+
+    /// Notes an event about the user's hiding or about participants.
+    mutating func noteEvent(at time: ExactTime) {
+        toldAt = later(toldAt, time)
+        if let awaited, awaited <= time { self.awaited = nil }
     }
 
     /// Notes that the events since some time are not told: what is known may have changed.

@@ -159,12 +159,10 @@ extension Core {
     private func noteStale(_ event: Fields, _ step: inout Step) throws(StoreError) {
         guard let id = event.conversation else { return }
         var conversation = try step.turn.conversation(id)
-        if event.kind == "hide" || event.kind == "member", conversation.awaited != nil,
-            (event.at ?? .zero) >= conversation.awaited ?? .zero
-        {
-            conversation.awaited = nil
+        if event.kind == "hide" || event.kind == "member", let at = event.at {
+            conversation.noteEvent(at: at)
             step.turn.set(conversation)
-            step.machines.awaited[id] = nil
+            if conversation.awaited == nil { step.machines.awaited[id] = nil }
         }
         switch event.kind {
         case "archive", "unarchive", "delivered": return

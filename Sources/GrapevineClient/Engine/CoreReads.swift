@@ -229,7 +229,8 @@ extension Core {
         let limit = min(
             known.isEmpty ? Self.pageCount : known.count + Self.pageCount, Self.answerMax)
         let path = "/v1/conversations/" + encoded(id)
-        try gather([path + "/messages?limit=\(limit)", path + "/pins", path + "/marks"], ask, of: id) {
+        let paths = [path + "/messages?limit=\(limit)", path + "/pins", path + "/marks"]
+        try gather(paths, ask, of: id) {
             (step: inout Step, answers) throws(StoreError) in
             let messages = (answers[0].messages ?? []).compactMap(\.messageRecord)
             let isCut = messages.count >= limit || answers[0].next != nil

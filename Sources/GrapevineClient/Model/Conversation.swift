@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A literal makes one with this text.
 public struct LastMessage: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// The text, or a word for a picture or a voice message; empty if there is no message.
+    /// The text, or a word for a picture or a voice message, or ``nothing``'s if there is no message.
     public var text: String
     /// The id of the user who has sent it; empty if there is no message.
     public var senderId: String
@@ -17,6 +17,9 @@ public struct LastMessage: Hashable, Sendable, ExpressibleByStringLiteral {
         self.senderId = senderId
         self.timestamp = timestamp
     }
+
+    /// What stands in place of a last message if the user sees no message.
+    public static let nothing: LastMessage = "No messages yet"
 
     /// Makes a last message of a literal.
     public init(stringLiteral text: String) { self.init(text: text) }

@@ -99,9 +99,9 @@ struct Overlay {
                 text: preview(last.record), senderId: last.record.content?.sender ?? "",
                 timestamp: last.record.sent.map(local))
         }
-        if hasAll { return "" }
+        if hasAll { return .nothing }
         return LastMessage(
-            text: row.lastText ?? "", senderId: row.lastFrom ?? "",
+            text: row.lastText ?? LastMessage.nothing.text, senderId: row.lastFrom ?? "",
             timestamp: row.lastSent.map(local))
     }
 

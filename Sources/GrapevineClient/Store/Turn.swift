@@ -80,12 +80,12 @@ struct Turn {
         switch consequence {
         case .cleared(let time, _, hasLeft: true, let id):
             var record = try conversation(id)
-            record.awaited = time
+            record.awaitEvent(of: time)
             set(record)
         case .created(let row, let id):
             var record = try conversation(id)
             guard record.row == nil else { return }
-            record.awaited = row.created
+            record.awaitEvent(of: row.created)
             set(record)
         default: break
         }

@@ -217,7 +217,7 @@ extension ModelRun {
             let last = shown.last { $0.deletedAt == nil }
             let isArchived = node.lastArchiving(id, client.user)?.kind == .archive
             let unread = hasCopies(id) ? 0 : node.unread(id, client.user)
-            return "\(id) “\(last?.text ?? "")” \(unread)"
+            return "\(id) “\(last?.text ?? LastMessage.nothing.text)” \(unread)"
                 + (isArchived ? " archived" : "")
         }
         if lines.sorted() != expected.sorted() {

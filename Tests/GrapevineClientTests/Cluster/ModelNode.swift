@@ -193,6 +193,7 @@ extension ModelNode {
             row["hiddenAt"] = .time(hiding)
             if shown.isEmpty { row["hidden"] = .flag(true) }
         }
+        row["lastText"] = .text("No messages yet")
         if let last = shown.last(where: { $0.deletedAt == nil }) {
             row["lastText"] = .text(last.text)
             row["last"] = .text(last.id)
