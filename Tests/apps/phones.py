@@ -99,6 +99,11 @@ class Phone:
         self.seen += drained
         return drained
 
+    def ticks(self):
+        """Returns the processor time that the app has taken."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13])
+
     def expect(self, pattern, seconds=20):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -292,7 +297,17 @@ def chat(cluster, phones, folder, seconds, numbers):
     converge(cluster)
     print(f"phones: {len(talk.stored)} texts stored; {dict(talk.done)}", flush=True)
     compare(cluster, talk, phones)
+    rest(phones)
     return 0
+
+
+def rest(phones):
+    """An app in which nothing happens takes next to nothing."""
+    before = [phone.ticks() for phone in phones]
+    time.sleep(2)
+    for phone, ticks in zip(phones, before):
+        share = (phone.ticks() - ticks) / os.sysconf("SC_CLK_TCK") / 2
+        assert share < 0.5, f"{phone.name} takes {share:.0%} of a processor at rest"
 
 
 def compare(cluster, talk, phones):

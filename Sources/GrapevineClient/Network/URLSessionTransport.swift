@@ -64,7 +64,18 @@ final class URLSessionTransport: Transport {
         request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
         let task = session.dataTask(with: request)
         streams.begin(task, events: events)
-        task.resume()
+        #if canImport(FoundationNetworking)
+            // Linux watches the socket of a connection that is new for a stream for writing as long
+            // as the stream is open, which takes a processor, but not that of a kept one: whatever
+            // the node answers makes one.
+            let opening = OnQueue(value: task)
+            let first = Call(request: Request(method: .get, path: "/v1"), patience: call.patience)
+            session.dataTask(with: urlRequest(first, to: node)) { _, _, _ in
+                opening.value.resume()
+            }.resume()
+        #else
+            task.resume()
+        #endif
     }
 
     func close() { streams.end() }
@@ -108,12 +119,14 @@ extension Response {
 // SAFETY: the session delivers its callbacks on the queue, and so does the core call it.
 private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private var task: URLSessionDataTask?
+    private var isAnswered = false
     private var reader = EventStreamReader()
     private var events: (StreamEvent) -> Void = { _ in }
 
     func begin(_ task: URLSessionDataTask, events: @escaping (StreamEvent) -> Void) {
         self.task = task
         self.events = events
+        isAnswered = false
         reader = EventStreamReader()
     }
 
@@ -124,20 +137,8 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked
         ended?.cancel()
     }
 
-    func urlSession(
-        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-    ) {
-        guard dataTask == task else { return completionHandler(.cancel) }
-        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-        let tell = events
-        if status != 200 { end() }
-        completionHandler(status == 200 ? .allow : .cancel)
-        tell(.answered(status: status))
-    }
-
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        guard dataTask == task else { return }
+        guard dataTask == task, isOpened(dataTask) else { return }
         do throws(EventStreamReader.EventTooLong) {
             let told = try reader.read(data)
             // A comment is a sign of life, too.
@@ -150,7 +151,22 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
     ) {
-        if task == self.task { finish() }
+        guard task == self.task, task.response == nil || isOpened(task) else { return }
+        finish()
+    }
+
+    /// Tells the status of the answer, once, and ends the stream if it is an error.
+    ///
+    /// A delegate that takes in the answer before its first bytes would have it paused, after which
+    /// the socket is written to without end on Linux.
+    private func isOpened(_ task: URLSessionTask) -> Bool {
+        guard !isAnswered else { return true }
+        isAnswered = true
+        let status = (task.response as? HTTPURLResponse)?.statusCode ?? 0
+        let tell = events
+        if status != 200 { end() }
+        tell(.answered(status: status))
+        return status == 200
     }
 
     private func finish() {
