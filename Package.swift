@@ -134,6 +134,12 @@ let package = Package(
             dependencies: [.target(name: "CSQLite", condition: .when(platforms: [.linux]))],
             swiftSettings: portable),
 
+        // The app of the library's first article.
+        .executableTarget(
+            name: "grapevine-example", dependencies: ["GrapevineClient"],
+            path: "Tests/client/Example",
+            swiftSettings: portable),
+
         // The proof: what is not shipped, and what several tests share.
         proof(
             "Simulator",

@@ -20,7 +20,9 @@ func unknownTargets(sources: [String], tests: [String], house: House) -> [Offenc
     let orphans = tests.filter { name in
         // Scripts that query real nodes, drive browsers or compare programs; no targets.
         let isExempt =
-            ["TidyTests", "Proof", "rows", "differential", "apps", "browser", "web"].contains(name)
+            [
+                "TidyTests", "Proof", "rows", "differential", "apps", "browser", "client", "web",
+            ].contains(name)
             || house.supports.contains { $0.name == name }
         guard !isExempt else { return false }
         guard let tested = Place(path: "Tests/\(name)/-")?.testedRoom else { return true }

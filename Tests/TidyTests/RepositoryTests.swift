@@ -64,6 +64,17 @@ import Testing
         #expect(offences.isEmpty, "\(report(offences))")
     }
 
+    @Test func `the first app of the documentation is the one that is compiled`() throws {
+        let app = try text(of: "Tests/client/Example/main.swift")
+        let article = try text(of: "Sources/GrapevineClient/GrapevineClient.docc/FirstApp.md")
+        #expect(article.contains("```swift\n" + app + "```\n"))
+        #expect(app.split(separator: "\n", omittingEmptySubsequences: false).count <= 101)
+    }
+
+    private func text(of path: String) throws -> String {
+        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    }
+
     /// Prints the table, so that a change of the structure can be judged by its figures.
     @Test func `the sizes of the parts can be counted`() throws {
         let table = SizeTable(of: try Self.sources.get(), try countedFiles())

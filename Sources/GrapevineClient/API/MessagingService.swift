@@ -114,9 +114,7 @@ public struct MessagingService: Sendable {
     }
 
     /// Tells the other participants that the user types, or does no more; nothing is told without
-    /// a connection.
-    ///
-    /// - Parameter userId: the signed-in user; for another one nothing is told.
+    /// a connection, and nothing for another user than the signed-in one.
     public func setTyping(conversationId: String, userId: String, isTyping: Bool) async {
         guard await engine.user?.id == userId else { return }
         await engine.setTyping(isTyping, in: conversationId)

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A literal makes one with this text.
 public struct LastMessage: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// The text, or a word for a picture or a voice message, or ``nothing``'s if there is no message.
+    /// The text, or a word for a picture or a voice message; that of ``nothing`` without a message.
     public var text: String
     /// The id of the user who has sent it; empty if there is no message.
     public var senderId: String

@@ -68,11 +68,7 @@ public struct Message: Identifiable, Hashable, Sendable {
     /// ``createdAt``.
     public var editableUntil: Date?
 
-    /// Makes a message.
-    ///
-    /// - Parameters:
-    ///   - id: 1 to 64 letters, digits, `_ . : @ -`.
-    ///   - status: `sent` unless stated otherwise.
+    /// Makes a message of the values of its properties.
     public init(
         id: String, conversationId: String, senderId: String, senderName: String = "",
         senderPhoto: String? = nil, text: String, type: MessageType = .text,

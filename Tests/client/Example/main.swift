@@ -87,7 +87,7 @@ final class Chat {
 
 let arguments = CommandLine.arguments.dropFirst()
 guard let folder = arguments.first, !folder.hasPrefix("-") else {
-    print("usage: grapevine-example FOLDER NODE… [--offline]   such as: alice http://127.0.0.1:8801")
+    print("usage: grapevine-example FOLDER NODE… [--offline]   a NODE is http://127.0.0.1:7301")
     exit(64)
 }
 let nodes = arguments.dropFirst().filter { $0 != "--offline" }.compactMap(URL.init(string:))
@@ -95,5 +95,5 @@ let client = try await GrapevineClient.open(nodes: nodes, directory: URL(filePat
 client.debugOfflineMode = arguments.contains("--offline")
 let chat = Chat(client)
 while let line = await Task.detached(operation: { readLine() }).value {
-    do throws(GrapevineError) { try await chat.perform(line) } catch { print("!! \(error.message)") }
+    do { try await chat.perform(line) } catch { print("!! \(error.message)") }
 }
