@@ -20,14 +20,69 @@ public struct MessagingService: Sendable {
     public func sendMessage(
         conversationId: String, text: String
     ) async throws(GrapevineError) -> Message {
-        let id = UUID().uuidString.lowercased()
+        try await send(Action.Draft(text: text), to: conversationId)
+    }
+
+    /// The most bytes of a file, and of its preview.
+    private static let (fileMax, previewMax) = (25 << 20, 16 << 10)
+
+    /// Sends a file, such as a picture or a recording; it returns as soon as the message and the
+    /// file are stored on this device.
+    ///
+    /// - Parameters:
+    ///   - data: the bytes of the file, at most 25 MiB.
+    ///   - type: what the file is: an image, or a voice message.
+    ///   - preview: a small picture of it, at most 16 KiB.
+    ///   - text: a text beside the file; it may be empty.
+    ///   - conversationId: the conversation.
+    /// - Returns: the message, as it is shown until a node has accepted it.
+    /// - Throws: 413 for a file that is too large, and 429 while 100 MiB of files wait.
+    @discardableResult
+    public func sendFile(
+        _ data: Data, type: MessageType, preview: Data? = nil, text: String = "",
+        conversationId: String
+    ) async throws(GrapevineError) -> Message {
+        guard data.count <= Self.fileMax, preview?.count ?? 0 <= Self.previewMax else {
+            throw GrapevineError(
+                code: 413, message: "A file has at most 25 MiB, and its preview 16 KiB")
+        }
+        let names = (file: newID(), preview: preview.map { _ in newID() })
+        var files = [names.file: data]
+        if let name = names.preview { files[name] = preview }
+        let draft = Action.Draft(kind: type, text: text, blob: names.file, preview: names.preview)
+        return try await send(draft, files, to: conversationId)
+    }
+
+    private func newID() -> String { UUID().uuidString.lowercased() }
+
+    private func send(
+        _ draft: Action.Draft, _ files: [String: Data] = [:], to conversation: String
+    ) async throws(GrapevineError) -> Message {
+        let id = newID()
         try await engine.store(
-            .send(conversation: conversationId, message: id, Action.Draft(text: text)))
+            .send(conversation: conversation, message: id, draft), files: files)
         let message = try await engine.read { core throws(StoreError) in
-            try core.message(id, in: conversationId)
+            try core.message(id, in: conversation)
         }
         guard let message else { throw .messageNotFound }
         return message
+    }
+
+    /// Returns the bytes of a message's file or preview: from this device while it waits, and from a
+    /// node then.
+    ///
+    /// - Parameters:
+    ///   - fileId: see ``Message/fileId`` and ``Message/previewId``.
+    ///   - conversationId: the conversation of the message.
+    /// - Throws: 404 for an unknown file, or one whose message was deleted for everyone.
+    public func file(
+        _ fileId: String, in conversationId: String
+    ) async throws(GrapevineError) -> Data {
+        let waiting = try await engine.read { core throws(StoreError) in
+            try core.store.file(fileId)
+        }
+        if let waiting { return waiting }
+        return try await engine.request(Request.file(fileId, in: conversationId)).body
     }
 
     /// Changes the text of a message.
@@ -132,7 +187,7 @@ public struct MessagingService: Sendable {
     public func createConversation(
         title: String, email: String
     ) async throws(GrapevineError) -> Conversation {
-        let id = UUID().uuidString.lowercased()
+        let id = newID()
         try await engine.act(.create(conversation: id, title: title, emails: [email]))
         let made = try await engine.read { core throws(StoreError) in try core.listed(id) }
         guard let made else { throw GrapevineError(code: 404, message: "Conversation not found") }

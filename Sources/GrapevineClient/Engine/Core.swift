@@ -28,9 +28,14 @@ final class Core {
     var askedProfiles: Set<String> = []
     /// How often nodes that lack a message have refused an operation on it.
     var misses: [UInt64: Int] = [:]
+    /// The files of waiting operations that nodes have.
+    var uploaded: Set<String> = []
     private var waiters: [UInt64: (Result<Void, GrapevineError>) -> Void] = [:]
     var later: [(at: Int64, action: () -> Void)] = []
     private(set) var isEnded = false
+
+    /// The most bytes of all files that wait: what nodes accept of a user's unsent files.
+    static let fileBytesMax = 100 << 20
 
     /// The outlets of a client.
     struct Outlets {
@@ -251,11 +256,14 @@ final class Core {
 
     /// Stores an action of the user, which is shown at once and sent when it can be.
     ///
-    /// - Parameter settled: gets the answer of a node, unless the client ends before.
-    /// - Throws: what this device can judge, 429 if too many operations wait, and 507 if the store
-    ///   fails.
+    /// - Parameters:
+    ///   - files: the bytes of the action's files, by id.
+    ///   - settled: gets the answer of a node, unless the client ends before.
+    /// - Throws: what this device can judge, 429 if too many operations or files wait, and 507 if
+    ///   the store fails.
     func act(
-        _ action: Action, settled: @escaping (Result<Void, GrapevineError>) -> Void = { _ in }
+        _ action: Action, files: [String: Data] = [:],
+        settled: @escaping (Result<Void, GrapevineError>) -> Void = { _ in }
     ) throws(GrapevineError) {
         let message = try visible(action)
         let now = Date(timeIntervalSince1970: Double(clock.deviceTime) / 1_000)
@@ -270,6 +278,12 @@ final class Core {
                 let epoch = try id.map { id throws(StoreError) in
                     try step.turn.conversation(id).epoch
                 }
+                let bytes = files.values.reduce(0) { $0 + $1.count }
+                if bytes > 0, try self.store.fileBytes() + bytes > Self.fileBytesMax {
+                    refusal = .tooManyWaiting
+                    return
+                }
+                for (id, bytes) in files { step.turn.add(.file(bytes, id: id)) }
                 do throws(GrapevineError) {
                     let operation = try step.machines.outbox.add(
                         action, created: created, epoch: epoch ?? 0)

@@ -64,6 +64,9 @@ extension Core {
     /// asked, whose answers do not bring back what is hidden until it comes.
     private static let echo: Int64 = 10_000
 
+    /// Milliseconds without a byte after which an upload is given up.
+    private static let uploadPatience: Int64 = 60_000
+
     /// Sends a request with the access token.
     ///
     /// - Parameters:
@@ -77,7 +80,7 @@ extension Core {
         let accessToken = machines.signIn.accessToken
         let call = Call(
             request: request, accessToken: accessToken, operation: operation, token: token,
-            patience: machines.link.requestPatience)
+            patience: request.file == nil ? machines.link.requestPatience : Self.uploadPatience)
         transport.send(call, to: node) { [weak self] response in
             self?.take(response) { (step: inout Step, response) throws(StoreError) in
                 if let response {
@@ -98,11 +101,34 @@ extension Core {
         }
     }
 
-    /// Sends an operation of the user.
+    /// Sends an operation of the user, after its files.
     func send(_ operation: Operation) {
+        if let file = operation.action.files.first(where: { !uploaded.contains($0) }) {
+            return upload(file, of: operation)
+        }
         call(operation.action.request.exact, operation: operation.stamp?.description) {
             (step: inout Step, response) throws(StoreError) in
             try self.settle(operation, Answer(response), &step)
+        }
+    }
+
+    private func upload(_ file: String, of operation: Operation) {
+        do throws(StoreError) {
+            let bytes = try store.file(file) ?? Data()
+            let request = Request.file(
+                file, in: operation.action.conversation ?? "", uploading: bytes)
+            call(request) { (step: inout Step, response) throws(StoreError) in
+                let answer = Answer(response)
+                guard case .accepted = answer else {
+                    return try self.settle(operation, answer, &step)
+                }
+                self.uploaded.insert(file)
+                step.effects.append(.send(operation))
+            }
+        } catch {
+            take(nil) { (step: inout Step, _) throws(StoreError) in
+                try self.settle(operation, .unknown(retryAfter: nil), &step)
+            }
         }
     }
 
@@ -119,9 +145,7 @@ extension Core {
         case .accepted(let operation, let at): try accept(operation, at: at, &step)
         case .refused(let operation, let dependents, let error):
             for gone in [operation] + dependents {
-                step.turn.add(.deleteOperation(gone.number))
-                touch(gone.action, &step)
-                misses[gone.number] = nil
+                remove(gone, &step)
                 step.effects.append(.settle(gone.number, .failure(error)))
             }
             step.turn.add(.refusal(Refusal(operation, error), number: operation.number))
@@ -157,10 +181,17 @@ extension Core {
                 needHistory(of: conversation, &step)
             }
         }
-        misses[operation.number] = nil
-        step.turn.add(.deleteOperation(operation.number))
-        touch(operation.action, &step)
+        remove(operation, &step)
         step.effects.append(.settle(operation.number, .success(())))
+    }
+
+    /// Removes an operation that waits no more, with its files.
+    private func remove(_ operation: Operation, _ step: inout Step) {
+        step.turn.add(.deleteOperation(operation.number))
+        for file in operation.action.files { step.turn.add(.file(nil, id: file)) }
+        uploaded.subtract(operation.action.files)
+        misses[operation.number] = nil
+        touch(operation.action, &step)
     }
 
     /// Takes the stamp of an operation that no node executes any more under it, unless nodes tell
@@ -187,8 +218,20 @@ extension Core {
         step.turn.add(.operation(bare))
     }
 
-    /// Whether a node may answer "not found" because it lacks a message that another one has shown.
+    /// Whether a node may answer "not found" because it lacks a message that another one has shown,
+    /// or a file that was uploaded to another one, or too long ago.
     private func isMissed(
+        _ operation: Operation, _ step: inout Step
+    ) throws(StoreError) -> Bool {
+        let files = operation.action.files
+        guard try isKnown(operation, &step) || !files.isEmpty else { return false }
+        uploaded.subtract(files)
+        misses[operation.number, default: 0] += 1
+        return misses[operation.number, default: 0] <= Self.missesMax
+    }
+
+    /// Whether the message of an operation was shown, and is not known to be gone.
+    private func isKnown(
         _ operation: Operation, _ step: inout Step
     ) throws(StoreError) -> Bool {
         guard let id = operation.action.message, let conversation = operation.action.conversation,
@@ -196,8 +239,7 @@ extension Core {
             known.deleted == nil,
             known.epoch >= (try step.turn.conversation(conversation).epoch)
         else { return false }
-        misses[operation.number, default: 0] += 1
-        return misses[operation.number, default: 0] <= Self.missesMax
+        return true
     }
 
     func awaitNoLonger(_ id: String, _ step: inout Step) throws(StoreError) {

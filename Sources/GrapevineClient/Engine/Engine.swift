@@ -189,10 +189,10 @@ actor Engine {
         }
     }
 
-    /// Stores an action of the user, without a wait for the answer.
-    func store(_ action: Action) throws(GrapevineError) {
+    /// Stores an action of the user and its files, without a wait for the answer.
+    func store(_ action: Action, files: [String: Data] = [:]) throws(GrapevineError) {
         guard let core else { throw .unauthorized }
-        try core.act(action)
+        try core.act(action, files: files)
     }
 
     func loadEarlier(in conversation: String) async throws(GrapevineError) {

@@ -93,9 +93,9 @@ final class URLSessionTransport: Transport {
             "Grapevine-Operation": call.operation, "Grapevine-Token": call.token,
         ]
         headers["Authorization"] = call.accessToken.map { "Bearer " + $0 }
-        if let body = call.request.json {
-            request.httpBody = body
-            headers["Content-Type"] = "application/json"
+        if let content = call.request.content {
+            request.httpBody = content.bytes
+            headers["Content-Type"] = content.type
         }
         for case (let name, let value?) in headers {
             request.setValue(value, forHTTPHeaderField: name)

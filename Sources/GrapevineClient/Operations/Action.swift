@@ -77,6 +77,12 @@ extension Action {
         }
     }
 
+    /// The ids of the files that are uploaded before the action is sent.
+    var files: [String] {
+        guard case .send(_, _, let draft) = self else { return [] }
+        return [draft.preview, draft.blob].compactMap(\.self)
+    }
+
     /// The action item that the action makes or changes.
     var item: String? {
         switch self {

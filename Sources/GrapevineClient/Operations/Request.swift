@@ -32,6 +32,8 @@ struct Request: Equatable, Sendable {
     /// The path with its query, whose names and values are percent-encoded.
     var path: String
     var body: [String: Value] = [:]
+    /// The bytes of a file, which are sent in place of a body.
+    var file: Data?
 
     /// The body in JSON, with its keys in order; nil if it is empty.
     var json: Data? {
@@ -43,6 +45,20 @@ struct Request: Equatable, Sendable {
         } catch {
             preconditionFailure("Texts, lists of texts and flags are written as JSON: \(error)")
         }
+    }
+
+    /// What is sent, and its media type; nil for a request without content.
+    var content: (type: String, bytes: Data)? {
+        if let file { return ("application/octet-stream", file) }
+        return json.map { ("application/json", $0) }
+    }
+
+    /// Returns the request that uploads a file, or downloads it.
+    static func file(
+        _ id: String, in conversation: String, uploading bytes: Data? = nil
+    ) -> Request {
+        let path = "/v1/conversations/" + encoded(conversation) + "/blobs/" + encoded(id)
+        return Request(method: bytes == nil ? .get : .put, path: path, file: bytes)
     }
 
     /// Returns the same request, answered with exact times.

@@ -65,6 +65,7 @@ final class Store {
         "CREATE TABLE item (id TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         "CREATE TABLE profile (user TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         "CREATE TABLE operation (number INTEGER PRIMARY KEY, record BLOB)",
+        "CREATE TABLE file (id TEXT PRIMARY KEY, bytes BLOB)",
         "CREATE TABLE refusal (number INTEGER PRIMARY KEY, record BLOB)",
         """
         CREATE TABLE own_mark (conversation TEXT, kind TEXT, record BLOB,
@@ -126,6 +127,9 @@ final class Store {
         case .deleteOperation(let number):
             try database.run(
                 "DELETE FROM operation WHERE number = ?", .integer(Int64(clamping: number)))
+        case .file(let bytes?, let id):
+            try replace("file (id, bytes)", .text(id), .blob(bytes))
+        case .file(nil, let id): try database.run("DELETE FROM file WHERE id = ?", .text(id))
         case .ownMark(let mark?, let conversation, let kind):
             try database.run(
                 "REPLACE INTO own_mark (conversation, kind, record) VALUES (?, ?, ?)",
@@ -198,6 +202,20 @@ final class Store {
 
     func operations() throws(StoreError) -> [Operation] {
         try records(database.rows("SELECT record FROM operation ORDER BY number"))
+    }
+
+    /// Returns the bytes of a file that is to be uploaded.
+    func file(_ id: String) throws(StoreError) -> Data? {
+        let rows = try database.rows("SELECT bytes FROM file WHERE id = ?", .text(id))
+        guard case .blob(let bytes)? = rows.first?.first else { return nil }
+        return bytes
+    }
+
+    /// Returns the number of bytes of all files that are to be uploaded.
+    func fileBytes() throws(StoreError) -> Int {
+        let rows = try database.rows("SELECT coalesce(sum(length(bytes)), 0) FROM file")
+        guard case .integer(let count)? = rows.first?.first else { return 0 }
+        return Int(count)
     }
 
     func ownMarks() throws(StoreError) -> [Marks.Mark] {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A change of the store.
 ///
 /// The changes of one turn are stored as one.
@@ -12,6 +14,8 @@ enum StoreChange: Equatable, Sendable {
     case profile(ProfileRecord)
     case operation(Operation)
     case deleteOperation(UInt64)
+    /// A file that is to be uploaded; nil if it has been, or is not sent.
+    case file(Data?, id: String)
     /// The token of the last event, from which the stream goes on; nil if the state is to be read
     /// anew.
     case token(String?)

@@ -160,7 +160,9 @@ extension ModelCluster {
             change.kind = asked[3] == "read" ? .read : .delivered
             change.id = text(call, "message")
         case (_, "messages") where asked[4] == "restore": change.kind = .restore
-        case (_, "messages") where method == .post: change.id = text(call, "id")
+        case (_, "messages") where method == .post:
+            change.id = text(call, "id")
+            if case .text(let file)? = call.request.body["blob"] { change.file = file }
         case (_, "messages") where method == .patch: change.kind = .edit
         case (_, "messages") where method == .delete:
             change.kind = asked.query["for"] == "everyone" ? .retract : .delete
@@ -172,6 +174,13 @@ extension ModelCluster {
     private func write(
         _ node: ModelNode, _ user: String, _ call: Call, _ asked: Asked
     ) -> Response {
+        if asked[2] == "blobs", call.request.method == .put {
+            if happens(5) { return .refused(503, "Not now") }
+            let name = String(decoding: call.request.file ?? Data(), as: UTF8.self)
+            guard name == asked[3] else { return .refused(409, "Other bytes") }
+            node.files.insert(name)
+            return Response(ModelJSON(["id": .text(name)]))
+        }
         guard let change = change(user, call, asked) else {
             return .refused(404, "No such path")
         }
@@ -199,6 +208,11 @@ extension ModelCluster {
         // In a real cluster a node that lacks a message asks one that has it.
         if change.kind != .message, !change.id.isEmpty, known == nil {
             return .refused(503, "Not here yet")
+        }
+        // A file that is not sent in time is deleted.
+        if happens(10) { node.files = [] }
+        if let file = change.file, !node.files.contains(file) {
+            return .refused(404, "File not found", reason: "file_not_found")
         }
         if happens(3) { return .refused(503, "Not now") }
         if happens(1) { return .refused(429, "Slower") }

@@ -35,6 +35,7 @@ struct ModelChange: Equatable {
     var conversation: String
     var id = ""
     var text = ""
+    var file: String?
     var users: [String] = []
     /// The identity and the time of a write.
     var operation: String?
@@ -52,6 +53,7 @@ struct ModelMessage {
     let from: String
     let at: ExactTime
     var text: String
+    var file: String?
     var edited: ExactTime?
     var pinnedBy: String?
     var pinnedAt: ExactTime?
@@ -77,7 +79,7 @@ struct ModelMessage {
         case .unpin: (pinnedBy, pinnedAt, unpinnedAt) = (nil, nil, change.at)
         case .retract:
             (edited, pinnedBy, pinnedAt) = (nil, nil, nil)
-            (text, deletedAt) = (Message.deletedText, deletedAt ?? change.at)
+            (text, file, deletedAt) = (Message.deletedText, nil, deletedAt ?? change.at)
             if change.by == user { isHidden = true }
         default: break
         }
@@ -90,6 +92,7 @@ struct ModelMessage {
         json["from"] = .text(from)
         json["type"] = .text("text")
         json["text"] = .text(text)
+        json["blob"] = file.map(ModelJSON.Value.text)
         json["edited"] = edited.map(ModelJSON.Value.time)
         json["pinnedBy"] = pinnedBy.map(ModelJSON.Value.text)
         json["pinnedAt"] = pinnedAt.map(ModelJSON.Value.time)

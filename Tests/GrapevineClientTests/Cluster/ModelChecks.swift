@@ -152,6 +152,8 @@ extension ModelRun {
         if !waiting.isEmpty { throw fail("\(client.name) waits with \(waiting)") }
         let stored = try reading { () throws(StoreError) in try core.store.operations() }
         if !stored.isEmpty { throw fail("\(client.name) has stored \(stored)") }
+        let left = try reading { () throws(StoreError) in try core.store.fileBytes() }
+        if left > 0 { throw fail("\(client.name) keeps \(left) bytes of files") }
         if !core.machines.marks.all.isEmpty { throw fail("\(client.name) waits with marks") }
     }
 

@@ -165,10 +165,12 @@ final class ModelClient {
 
     /// Performs an action, and returns the number of its operation.
     @discardableResult
-    func act(_ action: Action) throws(GrapevineError) -> UInt64 {
+    func act(
+        _ action: Action, files: [String: Data] = [:]
+    ) throws(GrapevineError) -> UInt64 {
         guard let core else { return 0 }
         var number: UInt64 = 0
-        try core.act(action) { [self] result in
+        try core.act(action, files: files) { [self] result in
             if !settled.insert(number).inserted {
                 violations.append("Operation \(number) is settled twice")
             }

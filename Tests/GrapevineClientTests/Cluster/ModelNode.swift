@@ -12,6 +12,8 @@ final class ModelNode {
     private(set) var log: [ModelChange] = []
     /// How many changes of each node are here.
     private(set) var vector: [Int]
+    /// The files that were uploaded here.
+    var files: Set<String> = []
     var watchers: [ModelStream] = []
     /// The time of the last change.
     private var last = ExactTime.zero
@@ -102,7 +104,8 @@ final class ModelNode {
             copies[change.id, default: []].append(change)
             guard found[change.id] == nil else { continue }
             found[change.id] = ModelMessage(
-                id: change.id, from: change.by, at: change.at, text: change.text)
+                id: change.id, from: change.by, at: change.at, text: change.text,
+                file: change.file)
         }
         for change in changes { found[change.id]?.apply(change, for: user) }
         let hidings = changes.filter { $0.kind == .hide && $0.by == user }

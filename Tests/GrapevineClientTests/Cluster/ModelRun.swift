@@ -210,8 +210,13 @@ final class ModelRun {
         count += 1
         let text = random.chance(5) ? "forbidden \(count)" : "text \(count)"
         let id = client.newID()
-        let action = Action.send(conversation: conversation, message: id, Action.Draft(text: text))
-        let number = try client.act(action)
+        var (draft, files) = (Action.Draft(text: text), [String: Data]())
+        if random.chance(10) {
+            draft.blob = "file \(count)"
+            files["file \(count)"] = Data("file \(count)".utf8)
+        }
+        let action = Action.send(conversation: conversation, message: id, draft)
+        let number = try client.act(action, files: files)
         sent[id] = (client, number, text)
         acted.append((client, number, action))
     }
