@@ -55,6 +55,21 @@ import Testing
         #expect(link.state == .opening)
     }
 
+    @Test func `while something waits, a network that is back is noticed by its answers`() {
+        var link = connected()
+        _ = link.streamEnded(1, now: 5_000)
+        #expect(link.tick(now: 5_700).isEmpty && link.deadline == 5_900)
+        link.isEager = true
+        #expect(link.deadline == 5_700)
+        #expect(link.tick(now: 5_700) == [.probe(node: 2, stream: 2)])
+        #expect(link.tick(now: 5_800).isEmpty && link.deadline == 5_900)
+        #expect(link.probeAnswered(node: 2, stream: 1, now: 5_800).isEmpty)
+        let reopened = link.probeAnswered(node: 2, stream: 2, now: 5_800)
+        #expect(reopened == [.open(node: 2, stream: 3)])
+        link.streamOpened(3, now: 5_810)
+        #expect(link.probeAnswered(node: 0, stream: 3, now: 5_820).isEmpty)
+    }
+
     @Test func `a silent node is given up eight seconds after it was last heard`() {
         var link = connected()
         link.streamHeard(1, now: 5_000)

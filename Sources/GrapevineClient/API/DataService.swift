@@ -34,8 +34,41 @@ public struct DataService: Sendable {
         return stream
     }
 
+    /// Returns a stream of what the client does, from now on: connections, changes that were sent,
+    /// accepted or refused, typing, and events that told nothing new.
+    ///
+    /// A reader that falls behind misses entries, after a thousand.
+    public func log() -> AsyncStream<LogEntry> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: LogEntry.self, bufferingPolicy: .bufferingNewest(1_000))
+        Task { await engine.observeLog(continuation) }
+        return stream
+    }
+
+    /// Returns what to do about a message that has arrived, as
+    /// ``notificationDecision(for:in:)`` does, and logs it.
+    public func notificationDecision(
+        for message: Message, in context: NotificationContext
+    ) async -> NotificationDecision {
+        let decision = decide(message, context)
+        await engine.log(
+            LogEntry(
+                date: context.now, level: .info,
+                text: "notification message=\(message.id) conversation=\(message.conversationId) "
+                    + "viewed=\(context.viewedConversationId ?? "") "
+                    + "foreground=\(context.isInForeground) decision=\(decision)"))
+        return decision
+    }
+
     /// The number of changes of the user that no node has accepted.
     public var pendingCount: Int {
         get async { await engine.waitingCount }
     }
+}
+
+/// Returns the decision of the function that has the name of the service's method.
+private func decide(
+    _ message: Message, _ context: NotificationContext
+) -> NotificationDecision {
+    notificationDecision(for: message, in: context)
 }

@@ -68,8 +68,8 @@ public struct MessagingService: Sendable {
         return message
     }
 
-    /// Returns the bytes of a message's file or preview: from this device while it waits, and from a
-    /// node then.
+    /// Returns the bytes of a message's file or preview: from this device while it waits, and then
+    /// from a node.
     ///
     /// - Parameters:
     ///   - fileId: see ``Message/fileId`` and ``Message/previewId``.

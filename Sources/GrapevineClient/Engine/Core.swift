@@ -31,6 +31,10 @@ final class Core {
     /// The files of waiting operations that nodes have.
     var uploaded: Set<String> = []
     private var waiters: [UInt64: (Result<Void, GrapevineError>) -> Void] = [:]
+    /// Gets the entries of the log; nil if nobody reads it.
+    var logger: ((LogEntry) -> Void)?
+    /// The time since which a connection stands whose first operation is not sent yet.
+    var connectedAt: Int64?
     var later: [(at: Int64, action: () -> Void)] = []
     private(set) var isEnded = false
 
@@ -126,8 +130,22 @@ final class Core {
         for effect in step.effects { perform(effect) }
         guard !isEnded else { return }
         openPendingStream()
-        if machines.link.state != state { report(.connection) }
+        if machines.link.state != state {
+            logger?(entry(.info, "connection state=\(machines.link.state)"))
+            report(.connection)
+        }
         refresh(touched)
+    }
+
+    /// Logs a step when it is stored.
+    func log(_ level: LogEntry.Level, _ text: @autoclosure () -> String, _ step: inout Step) {
+        guard logger != nil else { return }
+        step.effects.append(.log(entry(level, text())))
+    }
+
+    private func entry(_ level: LogEntry.Level, _ text: String) -> LogEntry {
+        let now = Date(timeIntervalSince1970: Double(clock.deviceTime) / 1_000)
+        return LogEntry(date: now, level: level, text: text)
     }
 
     /// Does what is due in a step.
@@ -165,6 +183,11 @@ final class Core {
         for operation in sent where operation.stamp != nil { step.turn.add(.operation(operation)) }
         storeDevice(&step)
         step.effects += sent.map(Step.Effect.send)
+        guard let connectedAt else { return }
+        self.connectedAt = nil
+        let seconds = Double(now - connectedAt) / 1_000
+        let waiting = step.machines.outbox.operations.count
+        log(.info, "sync started operations=\(waiting) sync_start_seconds=\(seconds)", &step)
     }
 
     private func storeDevice(_ step: inout Step) {
@@ -183,6 +206,7 @@ final class Core {
             machines.pendingStream = nil
             machines.streamName = nil
             transport.close()
+        case .link(.probe(let node, let stream)): probe(node, for: stream)
         case .send(let operation): send(operation)
         case .ask(let ask): read(ask)
         case .mark(let mark): send(mark)
@@ -192,6 +216,7 @@ final class Core {
         case .settle(let number, let result): waiters.removeValue(forKey: number)?(result)
         case .call(let action): action()
         case .tell(let news): report(news)
+        case .log(let entry): logger?(entry)
         }
     }
 
@@ -316,11 +341,13 @@ final class Core {
     /// Notes that the user types, or does no more.
     func setTyping(_ isTyping: Bool, in conversation: String) {
         take(nil) { (step: inout Step, _) in
-            guard let stream = step.machines.streamName else { return }
+            let (link, stream) = (step.machines.link, step.machines.streamName)
             let told = step.machines.typing.set(
-                isTyping, in: conversation, isConnected: step.machines.link.isConnected,
+                isTyping, in: conversation, isConnected: link.isConnected && stream != nil,
                 now: step.now)
-            guard let told else { return }
+            let words = "typing conversation=\(conversation) on=\(isTyping) sent=\(told != nil)"
+            self.log(.debug, words + " connection=\(link.state)", &step)
+            guard let told, let stream else { return }
             step.effects.append(.type(told, conversation: conversation, stream: stream))
         }
     }

@@ -96,6 +96,7 @@ extension Core {
         let body = Response(status: 200, body: Data(event.data.utf8))
         guard let greeting = body.object(Greeting.self) else { return }
         step.machines.link.streamOpened(stream, now: step.now)
+        connectedAt = step.machines.outbox.operations.isEmpty ? nil : step.now
         step.machines.streamName = greeting.stream
         if let window = greeting.editWindow { editWindow = window / 1_000 }
         if let now = greeting.now { step.machines.time.note(now: now, elapsed: step.now) }
@@ -139,6 +140,9 @@ extension Core {
         default: break
         }
         let isNew = try step.turn.merge(update)
+        if !isNew {
+            log(.debug, "event kind=\(event.kind ?? "") message=\(event.id ?? "") not_new", &step)
+        }
         if case .message(let record, let id) = update {
             try arrived(record, in: id, isNew: isNew, &step)
         }

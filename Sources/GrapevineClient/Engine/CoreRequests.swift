@@ -101,6 +101,19 @@ extension Core {
         }
     }
 
+    /// Asks a node anything, to find out whether the network is back.
+    func probe(_ node: Int, for stream: Int) {
+        let call = Call(request: .probe, patience: machines.link.requestPatience)
+        transport.send(call, to: node) { [weak self] response in
+            guard response != nil else { return }
+            self?.take(nil) { (step: inout Step, _) in
+                step.follow(
+                    step.machines.link.probeAnswered(
+                        node: node, stream: stream, now: step.now))
+            }
+        }
+    }
+
     /// Sends an operation of the user, after its files.
     func send(_ operation: Operation) {
         if let file = operation.action.files.first(where: { !uploaded.contains($0) }) {
@@ -146,6 +159,7 @@ extension Core {
         case .refused(let operation, let dependents, let error):
             for gone in [operation] + dependents {
                 remove(gone, &step)
+                log(.error, "refused \(words(gone)) code=\(error.code) “\(error.message)”", &step)
                 step.effects.append(.settle(gone.number, .failure(error)))
             }
             step.turn.add(.refusal(Refusal(operation, error), number: operation.number))
@@ -182,7 +196,16 @@ extension Core {
             }
         }
         remove(operation, &step)
+        log(.info, "synced \(words(operation))", &step)
         step.effects.append(.settle(operation.number, .success(())))
+    }
+
+    private func words(_ operation: Operation) -> String {
+        let name = "\(operation.action)".prefix { $0 != "(" }
+        let message = operation.action.message.map { " message=\($0)" } ?? ""
+        let conversation = operation.action.conversation.map { " conversation=\($0)" } ?? ""
+        let waited = clock.deviceTime - operation.created
+        return "action=\(name)\(message)\(conversation) waited_ms=\(waited)"
     }
 
     /// Removes an operation that waits no more, with its files.

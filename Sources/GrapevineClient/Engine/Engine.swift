@@ -35,6 +35,7 @@ actor Engine {
     private var viewed: String?
     private var observers: [Int: Observer] = [:]
     private var events: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
+    private var logs: [Int: AsyncStream<LogEntry>.Continuation] = [:]
     private var waits: [Int: (GrapevineError?) -> Void] = [:]
     /// The waits for answers to operations, which are over when the connection is lost.
     private var operationWaits: Set<Int> = []
@@ -95,6 +96,7 @@ actor Engine {
             store: store, transport: transport, nodes: nodes, clock: clock,
             makeID: { UUID().uuidString.lowercased() }, outlets: outlets)
         rows = nil
+        setLogger()
         core?.set(wish)
         for case .messages(let id) in observers.values.map(\.topic) { core?.open(id) }
         if viewed != nil { core?.view(viewed) }
@@ -280,6 +282,35 @@ actor Engine {
     }
 
     private func endEvents(_ id: Int) { events[id] = nil }
+
+    /// Tells a stream the entries of the log that follow.
+    func observeLog(_ stream: AsyncStream<LogEntry>.Continuation) {
+        number += 1
+        let id = number
+        logs[id] = stream
+        setLogger()
+        stream.onTermination = { [weak self] _ in
+            Task { [weak self] in await self?.endLog(id) }
+        }
+    }
+
+    private func endLog(_ id: Int) {
+        logs[id] = nil
+        setLogger()
+    }
+
+    private func setLogger() {
+        guard !logs.isEmpty else {
+            core?.logger = nil
+            return
+        }
+        core?.logger = { [weak self] entry in self?.assumeIsolated { $0.log(entry) } }
+    }
+
+    /// Tells all streams of the log an entry.
+    func log(_ entry: LogEntry) {
+        for stream in logs.values { stream.yield(entry) }
+    }
 
     private func publish(_ topics: Topic...) {
         for observer in observers.values where topics.contains(observer.topic) {

@@ -49,6 +49,7 @@ struct Step {
         case settle(UInt64, Result<Void, GrapevineError>)
         case call(() -> Void)
         case tell(News)
+        case log(LogEntry)
     }
 
     var machines: Machines

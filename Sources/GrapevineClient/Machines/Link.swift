@@ -23,6 +23,10 @@ struct Link: Equatable, Sendable {
     /// The time after which a connection counts as stable, so that its loss is a first one again.
     private static let stable: Int64 = 3_000
 
+    /// The time between two questions whether the network is back, while operations wait and a
+    /// stream is not answered: what was sent while it was away may never be answered.
+    private static let probing: Int64 = 700
+
     /// The least time between two changes of node because of answers.
     private static let leaving: Int64 = 10_000
 
@@ -31,6 +35,8 @@ struct Link: Equatable, Sendable {
         /// Open the event stream of a node; an earlier stream is closed.
         case open(node: Int, stream: Int)
         case close
+        /// Ask a node anything, while a stream is not answered.
+        case probe(node: Int, stream: Int)
     }
 
     /// What the app wants.
@@ -55,8 +61,14 @@ struct Link: Equatable, Sendable {
     private var opened: Int64 = 0
     private var left: Int64 = -Link.leaving
     private var patience = Link.requests.lowerBound
+    /// The time at which something is due but for a probe.
+    private var due: Int64?
+    private var probeAt: Int64 = 0
+
     /// The time at which ``tick(now:)`` is to be called; nil if nothing is to be done by time.
-    private(set) var deadline: Int64?
+    var deadline: Int64? {
+        isEager && state == .opening ? due.map { min($0, probeAt) } : due
+    }
 
     /// - Parameter nodes: the number of nodes, at least one.
     init(nodes: Int) {
@@ -67,7 +79,7 @@ struct Link: Equatable, Sendable {
     /// The milliseconds after which a request that is not answered gives the node up.
     var requestPatience: Int64 { patience }
 
-    var isConnected: Bool { state == .online || state == .catchingUp }
+    var isConnected: Bool { state.isConnected }
 
     mutating func set(_ wish: Wish, now: Int64) -> [Directive] {
         switch wish {
@@ -104,7 +116,7 @@ struct Link: Equatable, Sendable {
     mutating func streamHeard(_ stream: Int, now: Int64) {
         guard stream == self.stream, isConnected else { return }
         heard = now
-        deadline = now + Self.silence
+        due = now + Self.silence
     }
 
     /// Notes that what was missed has been told.
@@ -145,7 +157,7 @@ struct Link: Equatable, Sendable {
 
     /// Does what is due.
     mutating func tick(now: Int64) -> [Directive] {
-        guard let deadline, now >= deadline else { return [] }
+        guard let due, now >= due else { return probe(now: now) }
         switch state {
         case .signedOut, .paused: return []
         case .waiting: return open(now: now)
@@ -153,11 +165,25 @@ struct Link: Equatable, Sendable {
         }
     }
 
+    private mutating func probe(now: Int64) -> [Directive] {
+        guard isEager, state == .opening, now >= probeAt else { return [] }
+        probeAt = now + Self.probing
+        // Another node than the one that does not answer.
+        return [.probe(node: (node + 1) % nodes, stream: stream)]
+    }
+
+    /// Notes the answer to a probe: the network is back, but the stream is not answered.
+    mutating func probeAnswered(node: Int, stream: Int, now: Int64) -> [Directive] {
+        guard state == .opening, stream == self.stream else { return [] }
+        self.node = node
+        return restart(now: now)
+    }
+
     private mutating func stop(_ state: ConnectionState) -> [Directive] {
         let wasOpen = isConnected || self.state == .opening
         self.state = state
         stream += 1
-        deadline = nil
+        due = nil
         return wasOpen ? [.close] : []
     }
 
@@ -170,7 +196,8 @@ struct Link: Equatable, Sendable {
         state = .opening
         stream += 1
         let rounds = min(failures / Int64(nodes), 8)
-        deadline = now + min(Self.openings.lowerBound << rounds, Self.openings.upperBound)
+        probeAt = now + Self.probing
+        due = now + min(Self.openings.lowerBound << rounds, Self.openings.upperBound)
         return [.open(node: node, stream: stream)]
     }
 
@@ -185,7 +212,7 @@ struct Link: Equatable, Sendable {
         stream += 1
         let longest = isEager ? Self.pauseMaxWhileWaiting : Self.pauses.upperBound
         let pause = min(Self.pauses.lowerBound << min(failures - 2, 10), longest)
-        deadline = now + pause - Int64(Double(pause) * jitter / 2)
+        due = now + pause - Int64(Double(pause) * jitter / 2)
         return [.close]
     }
 }

@@ -22,4 +22,7 @@ public enum ConnectionState: Hashable, Sendable {
     case catchingUp
     /// A node is connected, and events arrive as they happen.
     case online
+
+    /// Whether a node is connected.
+    public var isConnected: Bool { self == .catchingUp || self == .online }
 }

@@ -69,7 +69,7 @@ final class URLSessionTransport: Transport {
             // as the stream is open, which takes a processor, but not that of a kept one: whatever
             // the node answers makes one.
             let opening = OnQueue(value: task)
-            let first = Call(request: Request(method: .get, path: "/v1"), patience: call.patience)
+            let first = Call(request: .probe, patience: call.patience)
             session.dataTask(with: urlRequest(first, to: node)) { _, _, _ in
                 opening.value.resume()
             }.resume()

@@ -53,6 +53,9 @@ struct Request: Equatable, Sendable {
         return json.map { ("application/json", $0) }
     }
 
+    /// A request of which only matters that a node answers.
+    static let probe = Request(method: .get, path: "/v1")
+
     /// Returns the request that uploads a file, or downloads it.
     static func file(
         _ id: String, in conversation: String, uploading bytes: Data? = nil

@@ -232,6 +232,9 @@ final class ModelClient {
         return touched.sorted()
     }
 
+    /// The requests that the app has sent since it was started.
+    var requests: [String] { transport?.requests ?? [] }
+
     /// The violations that the client and its network have found.
     var allViolations: [String] { violations + (transport?.violations ?? []) }
 }

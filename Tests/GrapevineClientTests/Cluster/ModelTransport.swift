@@ -19,6 +19,8 @@ final class ModelTransport: Transport {
     var told: () -> Void = {}
     /// The operations under way, by lane: no lane may have two.
     private var lanes: [String: Int] = [:]
+    /// The requests that the client has sent: the method and the path without its query.
+    private(set) var requests: [String] = []
     /// What the client did wrong.
     private(set) var violations: [String] = []
 
@@ -29,6 +31,8 @@ final class ModelTransport: Transport {
 
     func send(_ call: Call, to node: Int, answer: @escaping (Response?) -> Void) {
         guard !isMute else { return }
+        let path = call.request.path.prefix { $0 != "?" }
+        requests.append(call.request.method.rawValue + " " + path)
         let clock = cluster.clock
         let node = cluster.nodes[node]
         let lane = begin(call)
