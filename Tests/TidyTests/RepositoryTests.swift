@@ -71,6 +71,25 @@ import Testing
         #expect(app.split(separator: "\n", omittingEmptySubsequences: false).count <= 101)
     }
 
+    @Test func `each row of the library for phones has a test that exists`() throws {
+        let folder = "Tests/GrapevineClientTests"
+        let tests = try FileManager.default.subpathsOfDirectory(
+            atPath: Self.root.appending(path: folder).path
+        )
+        .filter { $0.hasSuffix(".swift") }.map { try text(of: "\(folder)/\($0)") }.joined()
+        let table = try text(of: "Tests/GrapevineClientTests/Rows/README.md")
+        let rows = table.split(separator: "\n").map { $0.split(separator: " | ") }
+            .filter { $0.count == 2 && $0[0].wholeMatch(of: /\| [A-Z]-\d\d/) != nil }
+        #expect(Set(rows.map { $0[0] }).count == rows.count && rows.count == 113)
+        for row in rows {
+            let test = row[1].dropLast(2)
+            let isElsewhere = test.hasPrefix("cluster/test ") || test.hasPrefix("open: ")
+            #expect(isElsewhere || tests.contains("func `\(test)`"), "\(row[0]) \(test)")
+        }
+        let open = rows.filter { $0[1].hasPrefix("open: ") }
+        #expect(open.count <= 3)
+    }
+
     private func text(of path: String) throws -> String {
         try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     }

@@ -27,16 +27,12 @@ public final class ConversationListModel {
         guard observing.isEmpty else { return }
         let active = client.messaging.conversations()
         let archive = client.messaging.conversations(archived: true)
-        let refusals = client.messaging.refusals
         observing = [
             Task { [weak self] in
                 for await list in active { self?.show(list) }
             },
             Task { [weak self] in
                 for await list in archive { self?.archived = list }
-            },
-            Task { [weak self] in
-                for await list in refusals { self?.error = list.last?.error ?? self?.error }
             },
         ]
     }

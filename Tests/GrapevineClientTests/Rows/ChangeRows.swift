@@ -101,9 +101,9 @@ import Testing
         #expect(try stage.ids(stage.alice) == left)
     }
 
-    @Test func `two hundred deletions are all executed`() throws {
+    @Test func `many deletions in a row are all executed`() throws {
         let stage = try Stage()
-        let ids = (0..<200).map { "b\($0)" }
+        let ids = (0..<60).map { "b\($0)" }
         for id in ids { try stage.alice.act(Stage.send(id)) }
         for id in ids { try stage.alice.act(.delete(conversation: chat, message: id)) }
         for _ in 0..<40 where stage.waiting(stage.alice) > 0 { try stage.settle() }

@@ -37,27 +37,83 @@ import Testing
         _ = call
     }
 
-    @Test func `a change without a sign-in is refused with the documents' sentence`() async throws {
+    /// Opens a client in a folder of its own, without a node that answers, and deletes the folder.
+    private func withClient(_ body: (GrapevineClient) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "surface-\(UUID().uuidString)")
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
         let node = try #require(URL(string: "http://127.0.0.1:1"))
-        let client = try await GrapevineClient.open(nodes: [node], directory: folder)
-        func expectRefusal(_ call: (MessagingService) async throws -> Void) async {
-            let error = await #expect(throws: GrapevineError.self) {
-                try await call(client.messaging)
+        try await body(GrapevineClient.open(nodes: [node], directory: folder))
+    }
+
+    @Test func `a change without a sign-in is refused with the documents' sentence`() async throws {
+        try await withClient { client in
+            func expectRefusal(_ call: (MessagingService) async throws -> Void) async {
+                let error = await #expect(throws: GrapevineError.self) {
+                    try await call(client.messaging)
+                }
+                #expect(error == .unauthorized && error?.message == "User not authenticated")
             }
-            #expect(error == .unauthorized && error?.message == "User not authenticated")
+            await expectRefusal { messaging in
+                try await messaging.deleteMessage(
+                    messageId: "m", conversationId: "c", deleteForEveryone: false)
+            }
+            await expectRefusal { messaging in
+                try await messaging.editMessage(
+                    messageId: "m", conversationId: "c", newText: "t")
+            }
+            await expectRefusal { messaging in try await messaging.archiveConversation("c") }
+            var states = client.connection.makeAsyncIterator()
+            #expect(await states.next() == .signedOut)
         }
-        await expectRefusal { messaging in
-            try await messaging.deleteMessage(
-                messageId: "m", conversationId: "c", deleteForEveryone: false)
+    }
+
+    @Test @MainActor func `a refused edit keeps its text and its message`() async throws {
+        try await withClient { client in
+            let model = ConversationModel(client: client, conversationId: "c")
+            let message = Message(id: "m", conversationId: "c", senderId: "u", text: "old")
+            model.edit(message)
+            model.draft = "new"
+            await model.submit()
+            #expect(model.error == .unauthorized)
+            #expect(model.draft == "new" && model.editing == message)
+            model.cancelEditing()
+            #expect(model.draft.isEmpty && model.editing == nil)
         }
-        await expectRefusal { messaging in
-            try await messaging.editMessage(messageId: "m", conversationId: "c", newText: "t")
+    }
+
+    @Test @MainActor func `a list that cannot be changed says why, and does not load on`()
+        async throws
+    {
+        try await withClient { client in
+            let model = ConversationListModel(client: client)
+            #expect(model.isLoading)
+            model.appear()
+            while model.isLoading { try await Task.sleep(for: .milliseconds(5)) }
+            await model.archive(Conversation(id: "c", participantIds: []))
+            #expect(model.error == .unauthorized && model.totalUnread == 0)
+            model.disappear()
         }
-        await expectRefusal { messaging in try await messaging.archiveConversation("c") }
-        var states = client.connection.makeAsyncIterator()
-        #expect(await states.next() == .signedOut)
+    }
+
+    @Test func `a decision about a notification is logged`() async throws {
+        try await withClient { client in
+            let message = Message(id: "m", conversationId: "c", senderId: "u", text: "Hi")
+            let context = NotificationContext(
+                userId: "me", isInForeground: true, viewedConversationId: "d")
+            var log = client.data.log().makeAsyncIterator()
+            let asking = Task {
+                while !Task.isCancelled {
+                    let decision = await client.data.notificationDecision(
+                        for: message, in: context)
+                    #expect(decision == .notify)
+                    await Task.yield()
+                }
+            }
+            let entry = await log.next()
+            asking.cancel()
+            let words = "notification message=m conversation=c viewed=d foreground=true"
+            #expect(entry?.text == words + " decision=notify")
+        }
     }
 }
