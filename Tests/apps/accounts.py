@@ -257,17 +257,21 @@ def addresses_are_compared_without_regard_to_case(cluster):
 @check
 def a_wrong_password_and_an_unknown_address_are_answered_alike(cluster):
     node = cluster.nodes[0]
-    known = [sign_up(node, f"known{number}").email for number in range(2)]
-    unknown = [f"unknown{number}@example.org" for number in range(2)]
 
     def seconds(email):
         began = time.monotonic()
         sign_in_refused(node, email, password("wrong"))
         return time.monotonic() - began
 
-    # In turns, so that what else the machine does meanwhile concerns both.
-    pairs = [(seconds(one), seconds(other)) for one, other in zip(known, unknown) for _ in range(3)]
-    times = sorted(min(times) for times in zip(*pairs))
+    # In turns, so that what else the machine does meanwhile concerns both; the least times count,
+    # of which a busy machine needs more.
+    pairs = []
+    for number in range(20):
+        known = sign_up(node, f"known{number}").email
+        pairs.append((seconds(known), seconds(f"unknown{number}@example.org")))
+        times = sorted(min(times) for times in zip(*pairs))
+        if len(pairs) >= 6 and times[0] > times[1] / 2:
+            break
     assert times[0] > times[1] / 2, f"the time tells which addresses are known: {times}"
 
 

@@ -127,7 +127,12 @@ extension Core {
 
     private func upload(_ file: String, of operation: Operation) {
         do throws(StoreError) {
-            let bytes = try store.file(file) ?? Data()
+            guard let bytes = try store.file(file) else {
+                // A store that was recovered has no files.
+                return take(nil) { (step: inout Step, _) throws(StoreError) in
+                    try self.settle(operation, .refused(.fileNotFound), &step)
+                }
+            }
             let request = Request.file(
                 file, in: operation.action.conversation ?? "", uploading: bytes)
             call(request) { (step: inout Step, response) throws(StoreError) in

@@ -24,6 +24,9 @@ public struct GrapevineError: Error, Hashable, Codable, Sendable {
     /// The message is not there, or this device does not know it.
     public static let messageNotFound = GrapevineError(
         code: 404, message: "Message not found", reason: "message_not_found")
+    /// The file is not there.
+    public static let fileNotFound = GrapevineError(
+        code: 404, message: "File not found", reason: "file_not_found")
     /// The text of a message has nothing but white space.
     public static let emptyMessage = GrapevineError(
         code: 400, message: "Message cannot be empty", reason: "empty_text")

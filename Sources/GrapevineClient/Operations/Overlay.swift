@@ -32,14 +32,14 @@ struct Overlay {
     /// - Parameter records: the confirmed messages from ``ConversationRecord/completeFrom`` on, in
     ///   any order.
     func messages(_ records: [MessageRecord]) -> [Message] {
-        shown(of: records).sorted(by: Self.precedes).map(message)
+        messages(shown(of: records).sorted(by: Self.precedes))
     }
 
     /// Returns the pinned messages that the user sees, the one that was pinned last first.
     func pins(_ records: [MessageRecord]) -> [Message] {
-        shown(of: records).filter { $0.record.pinnedBy != nil }
-            .sorted { ($0.record.pin.time ?? .zero) > ($1.record.pin.time ?? .zero) }
-            .map(message)
+        let pinned = shown(of: records).filter { $0.record.pinnedBy != nil }
+        return messages(
+            pinned.sorted { ($0.record.pin.time ?? .zero) > ($1.record.pin.time ?? .zero) })
     }
 
     /// Whether the user has archived the conversation.
@@ -206,18 +206,17 @@ struct Overlay {
         }
     }
 
-    private func message(_ laid: Laid) -> Message {
+    private func messages(_ laid: [Laid]) -> [Message] {
+        var readership = Readership(
+            marks: marks, participants: conversation.row?.participants ?? [])
+        return laid.map { message($0, &readership) }
+    }
+
+    private func message(_ laid: Laid, _ readership: inout Readership) -> Message {
         let record = laid.record
         let sender = record.content?.sender ?? ""
         let sent = record.sent ?? .zero
-        let readers = others(than: sender, whose: \.read, reaches: sent)
-        // Who has read a message has received it.
-        let receivers = readers.merging(others(than: sender, whose: \.delivered, reaches: sent)) {
-            read, delivered in delivered ?? read
-        }
-        let others = (conversation.row?.participants ?? []).filter { $0 != sender }
-        let isRead = !others.isEmpty && others.allSatisfy { readers[$0] != nil }
-        let isDelivered = !others.isEmpty && others.allSatisfy { receivers[$0] != nil }
+        let reach = readership.reach(ofMessageBy: sender, at: sent)
         var message = Message(
             id: record.id, conversationId: conversation.id, senderId: sender,
             text: record.deleted == nil ? record.text.value : Message.deletedText,
@@ -230,39 +229,26 @@ struct Overlay {
         message.pinnedBy = record.pinnedBy
         message.isPinned = record.pinnedBy != nil
         message.pinnedAt = record.pinnedBy == nil ? nil : record.pin.time.map(local)
-        message.readBy = readers.keys.sorted()
-        message.deliveredTo = receivers.keys.sorted()
-        message.isRead = isRead
-        message.readAt = isRead ? readers.values.compactMap { $0 }.max().map(local) : nil
-        message.isDelivered = isDelivered
-        message.deliveredAt =
-            isDelivered ? receivers.values.compactMap { $0 }.max().map(local) : nil
+        message.readBy = reach.readBy
+        message.deliveredTo = reach.deliveredTo
+        message.isRead = reach.isRead
+        message.readAt = reach.readAt.map(local)
+        message.isDelivered = reach.isDelivered
+        message.deliveredAt = reach.deliveredAt.map(local)
         message.actionItemId = record.content?.item
         message.fileId = record.content?.blob
         message.previewId = record.content?.preview
         message.editableUntil = local(sent).addingTimeInterval(editWindow)
-        message.status = status(of: laid, sender: sender, isRead: isRead, isDelivered: isDelivered)
+        message.status = status(of: laid, sender: sender, reach)
         return message
     }
 
     private func status(
-        of laid: Laid, sender: String, isRead: Bool, isDelivered: Bool
+        of laid: Laid, sender: String, _ reach: Readership.Reach
     ) -> MessageStatus {
         if laid.waits != nil { return .waiting }
         guard sender == user else { return .sent }
-        return isRead ? .read : isDelivered ? .delivered : .sent
-    }
-
-    /// Returns the participants other than the sender whose mark reaches a message, with the times
-    /// of their marks.
-    private func others(
-        than sender: String, whose mark: KeyPath<MarkRecord, MarkRecord.Position?>,
-        reaches sent: ExactTime
-    ) -> [String: ExactTime?] {
-        let others = marks.filter { $0.user != sender }
-            .filter { ($0[keyPath: mark]?.sent ?? .zero) >= sent }
-        return Dictionary(
-            others.map { ($0.user, $0[keyPath: mark]?.at) }, uniquingKeysWith: { $1 })
+        return reach.isRead ? .read : reach.isDelivered ? .delivered : .sent
     }
 
     /// Returns a time of nodes as this device's clock shows it.
