@@ -80,7 +80,9 @@ extension Core {
                 guard left == 0 else { return }
                 let told = answers.compactMap(\.self)
                 if worst == .told, told.count < paths.count { worst = .failed }
-                if let conversation, try step.turn.conversation(conversation).epoch != epoch {
+                if worst == .told, let conversation,
+                    try step.turn.conversation(conversation).epoch != epoch
+                {
                     worst = .failed
                 }
                 if worst == .told { try merge(&step, told) }
@@ -203,8 +205,7 @@ extension Core {
             let fields: Fields? = response?.object()
             try self.note(hiddenAt: fields?.hiddenAt, in: id, &step)
             let record = try step.turn.conversation(id)
-            let isTold = response?.status == 200 && fields != nil
-            guard isTold else {
+            guard response?.status == 200, fields != nil else {
                 return step.machines.reads.settle(
                     ask, self.result(of: response, ask), now: step.now)
             }

@@ -197,7 +197,12 @@ extension Core {
                 known.epoch < conversation.epoch
             {
                 // It was kept for the sake of the operation, or deleted since the user acted.
-                needHistory(of: conversation, &step)
+                if case .send = operation.action {
+                    // Other nodes may lack a new message yet.
+                    step.machines.awaited[id] = step.now + Self.echo
+                } else {
+                    needHistory(of: conversation, &step)
+                }
             }
         }
         remove(operation, &step)
