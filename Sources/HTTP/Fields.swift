@@ -49,8 +49,14 @@ public struct Fields: Hashable, Sendable {
     /// Returns the elements of the comma-separated lists in the header fields with a name, in lower
     /// case and without surrounding white space; empty elements are left out.
     public func elements(of name: String) -> [String] {
+        texts(of: name).map { $0.lowercased() }
+    }
+
+    /// Returns the elements of the comma-separated lists in the header fields with a name, without
+    /// surrounding white space; empty elements are left out (RFC 9110, section 5.6.1).
+    public func texts(of name: String) -> [String] {
         values(of: name).flatMap { parts(of: $0[...], between: .comma) }
-            .map { trimmed($0).lowercased() }.filter { !$0.isEmpty }
+            .map { String(trimmed($0)) }.filter { !$0.isEmpty }
     }
 }
 

@@ -20,7 +20,7 @@ import time
 
 import websockets
 
-from cluster import App, Cluster, token, until
+from cluster import App, Cluster, converge, cut_off, token, until
 from suite import Suite
 
 SUITE = Suite()
@@ -231,6 +231,33 @@ def a_token_carries_a_session_to_another_node(cluster):
         session = reader.session
     alice.get("chats", headers={"Grapevine-Token": "no token"}, status=400)
     alice.get("chats", headers={"Grapevine-Token": "bm8"}, status=400)
+
+
+@check
+def several_tokens_stand_for_what_each_of_them_does(cluster):
+    """An answer to a request with two tokens has the changes of both, and so has its token."""
+    alice, = chat(cluster, "sides", "alice")
+    first, second, third = cluster.nodes
+    converge(cluster)
+    with cut_off(cluster, third):
+        near, far = App(first, "alice"), App(third, "alice")
+        send(near, "sides", "near")
+        send(far, "sides", "far")
+        reader = App(second, "alice")
+        path = "conversations/sides/messages"
+        reader.get(path, headers={"Grapevine-Token": near.session})
+        for tokens in [f"{near.session}, {far.session}", f"{far.session},{near.session}"]:
+            reader.get(path, headers={"Grapevine-Token": tokens}, status=503)
+    reader = App(second, "alice")
+    answer = reader.get(path, headers={"Grapevine-Token": f"{near.session}, {far.session}"})
+    assert {each["text"] for each in answer.json["messages"]} == {"near", "far"}
+    for node in cluster.nodes:
+        other = App(node, "alice")
+        other.session = answer.token
+        assert set(texts(other, "sides")) == {"near", "far"}
+    for bad in [f"{answer.token} bm8", f"{answer.token}, bm8", ",".join([answer.token] * 7)]:
+        alice.get("chats", headers={"Grapevine-Token": bad}, status=400)
+    alice.get("chats", headers={"Grapevine-Token": ", ".join([answer.token] * 6)})
 
 
 @check

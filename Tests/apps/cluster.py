@@ -65,7 +65,7 @@ class Node:
 
     def ask(self, *lines):
         """Asks the line protocol; returns the lines of all replies."""
-        with socket.create_connection(("127.0.0.1", self.admin), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", self.admin), timeout=60) as line:
             line.sendall("".join(each + "\n" for each in lines).encode())
             line.shutdown(socket.SHUT_WR)
             return line.makefile(encoding="utf-8").read().splitlines()
@@ -171,7 +171,7 @@ class App:
         self.node, self.user = node, user
         self.bearer = token(user)
         self.session = None
-        self.connection = http.client.HTTPConnection("127.0.0.1", node.http, timeout=10)
+        self.connection = http.client.HTTPConnection("127.0.0.1", node.http, timeout=60)
 
     def request(self, method, path, body=None, headers=None, status=200):
         fields = {"Authorization": "Bearer " + self.bearer} if self.bearer else {}

@@ -38,7 +38,7 @@ extension AppConnection {
             source: AttemptSource(address: source(of: request.head)))
         let awaited = AwaitedAnswer(request)
         let carried = CarriedToken(
-            since: try AppRequest.sessionToken(request.head), on: executor)
+            since: try AppRequest.sessionTokens(request.head), on: executor)
         phase = .awaiting(awaited)
         // The time limit for signing in restarts, because `Accounts` limits sign-ins itself.
         host.renewArrival(of: id)
@@ -56,7 +56,7 @@ extension AppConnection {
             let body = try await accounts.answer(asked)
             host.onSignIn(id, as: asked.access?.user, from: asked.source.address)
             var response = AppResponse(.ok, body: [body])
-            response.token = await CarriedToken.current?.token?.text
+            response.token = await CarriedToken.current?.tokens.last?.text
             finish(awaited, response)
         } catch {
             finish(awaited, AppResponse(error))

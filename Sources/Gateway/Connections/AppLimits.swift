@@ -13,6 +13,9 @@ package enum AppLimits {
     /// header field `Grapevine-Token` precedes the body, and the field's value is known only once
     /// the body is complete.
     package static let answerBytesMax = 8 << 20
+    /// The maximum number of session tokens in the header field `Grapevine-Token` of a request
+    /// (400): the longest ones fit into a request's head.
+    package static let tokensMax = 6
     /// The maximum number of e-mail addresses in a request that creates a conversation (400).
     package static let emailsMax = 20
     /// The minimum size of a response body that is compressed, in bytes; a smaller body fits into

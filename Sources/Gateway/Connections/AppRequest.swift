@@ -42,18 +42,20 @@ struct AppRequest {
         }
     }
 
-    /// Returns the session token in the field `Grapevine-Token` of a request; nil if there is none.
-    static func sessionToken(_ head: RequestHead) throws(LineError) -> Token? {
-        try tokenText(head).map(sessionToken)
+    /// Returns the session tokens in the field `Grapevine-Token` of a request.
+    static func sessionTokens(_ head: RequestHead) throws(LineError) -> [Token] {
+        var tokens: [Token] = []
+        for text in try tokenTexts(head) { tokens.append(try sessionToken(text)) }
+        return tokens
     }
 
-    /// Returns the text of the header field `Grapevine-Token`, checked for length and characters;
-    /// nil if the request has no such field.
-    static func tokenText(_ head: RequestHead) throws(LineError) -> String? {
-        let values = head.fields.values(of: "grapevine-token")
-        guard let text = values.first else { return nil }
-        guard values.count == 1 else { throw .tokenBad }
-        return try checked(tokenText: text)
+    /// Returns the texts in the header field `Grapevine-Token`, which commas separate, checked for
+    /// length and characters.
+    static func tokenTexts(_ head: RequestHead) throws(LineError) -> [String] {
+        let texts = head.fields.texts(of: "grapevine-token")
+        guard texts.count <= AppLimits.tokensMax else { throw .tooManyTokens }
+        for text in texts { _ = try checked(tokenText: text) }
+        return texts
     }
 
     static func checked(tokenText text: String) throws(LineError) -> String {
@@ -104,6 +106,11 @@ struct AppRequest {
         guard case .object(let members) = value else { throw .notObject }
         return members
     }
+}
+
+extension LineError {
+    static let tooManyTokens = LineError(
+        400, "Grapevine-Token has at most \(AppLimits.tokensMax) tokens")
 }
 
 extension RequestHead {

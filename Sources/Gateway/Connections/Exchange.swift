@@ -1,4 +1,5 @@
 import Admin
+import CRDT
 import HTTP
 import JSON
 import LineProtocol
@@ -9,9 +10,11 @@ import Wire
 /// An HTTP request that a session executes, with the stage of its execution.
 final class Exchange {
     enum Stage {
-        /// The session has to accept the client's session token before it executes the request.
+        /// The session has to accept a session token of the client's before it gets another one or
+        /// the request.
         case since
-        /// The session has accepted the client's session token, and has yet to get the request.
+        /// The session has accepted the client's session tokens so far, and has yet to get another
+        /// one or the request.
         case taken
         case answer
         /// The response body is complete, in pieces, and its session token is still missing.
@@ -24,10 +27,13 @@ final class Exchange {
     private let newID: String?
     private let acceptsGzip: Bool
     var closes: Bool
-    var stage: Stage
+    var stage = Stage.taken
+    /// The client's session tokens that the session has yet to accept.
+    private var tokens: [Token]
 
+    /// - Parameter since: the client's session tokens.
     init(
-        _ request: TranslatedRequest, of resource: Resource, head: RequestHead, stage: Stage
+        _ request: TranslatedRequest, of resource: Resource, head: RequestHead, since: [Token]
     ) {
         self.request = request.request
         self.resource = resource
@@ -35,8 +41,11 @@ final class Exchange {
         isHead = head.method == .head
         closes = !head.keepsAlive
         acceptsGzip = head.fields.acceptsGzip
-        self.stage = stage
+        tokens = since
     }
+
+    /// Returns the session token that the session has to accept next; nil if it has accepted all.
+    func takeToken() -> Token? { tokens.isEmpty ? nil : tokens.removeFirst() }
 
     /// Returns the JSON body of the response to a request, in pieces.
     ///
@@ -94,7 +103,7 @@ extension AppConnection {
         with parameters: [JSONValue.Member]
     ) throws(LineError) {
         let resource = route.resource
-        let token = try AppRequest.tokenText(request.head)
+        let tokens = try AppRequest.sessionTokens(request.head)
         if resource.verb.name == "WATCH" {
             var parameters = parameters
             // A browser that reconnects sends `Last-Event-ID`, which is newer than the `since` in
@@ -108,22 +117,20 @@ extension AppConnection {
         }
         let translated = try route.translate(
             parameters, as: try request.head.operation, by: user, makeID: host.makeID)
-        let since = try token.map(AppRequest.sessionToken)
-        let exchange = Exchange(
-            translated, of: resource, head: request.head,
-            stage: since == nil ? .answer : .since)
+        let exchange = Exchange(translated, of: resource, head: request.head, since: tokens)
         if isDraining { exchange.closes = true }
         phase = .answering(exchange)
         openSession(of: user, signIn: signedIn?.access.signIn)
-        if let since {
-            submit(.since(since))
-        } else {
-            submit(exchange)
-        }
+        submit(exchange)
     }
 
-    /// Submits a client's request to the session, and after it a request for the session token.
+    /// Submits a client's next session token to the session or, after the last one, the client's
+    /// request and a request for the session token.
     private func submit(_ exchange: Exchange) {
+        if let token = exchange.takeToken() {
+            exchange.stage = .since
+            return submit(.since(token))
+        }
         exchange.stage = .answer
         let (request, traits) = (exchange.request, exchange.resource.traits)
         session?.assumeIsolated { $0.submit(request, traits, withToken: true) }

@@ -50,14 +50,14 @@ package actor OwnRequests {
     /// the first error.
     ///
     /// If the current task answers a client's request, the session first accepts the client's
-    /// session token, so that the requests read no older state than the token names.
+    /// session tokens, so that the requests read no older state than the tokens name.
     func ask(_ requests: [Request]) async -> Result<Response, LineError> {
         lastCall += 1
         let id = lastCall
         let carried = CarriedToken.current
         var requests = requests
         if let carried {
-            if let token = await carried.token { requests.insert(.since(token), at: 0) }
+            requests = await carried.tokens.map(Request.since) + requests
             requests.append(.token)
         }
         let session = host.openSession(replyingTo: CallOutput(of: id, at: self))

@@ -24,7 +24,7 @@ extension AppConnection {
                 try host.checkUpload(of: Int(length), by: user, counted: false)
                 promised = length
             }
-            let since = try AppRequest.sessionToken(request.head)
+            let since = try AppRequest.sessionTokens(request.head)
             let query = try AppRequest.members(of: request.head.target.query)
             var file = route.file ?? FileID(checked: host.makeID())
             for member in query {
@@ -123,9 +123,7 @@ extension AppConnection {
         let download = Download(route, file, by: user, request)
         phase = .downloading(download)
         openSession(of: user)
-        if let since = try AppRequest.sessionToken(request.head) {
-            submit(.since(since))
-        }
+        for token in try AppRequest.sessionTokens(request.head) { submit(.since(token)) }
         submit(download.firstRequest, Download.traitsOfShow)
         submit(.token)
     }

@@ -46,16 +46,16 @@ final class Upload {
     private var isEnding = false
     private(set) var failure: LineError?
 
-    /// - Parameter since: the session token that the client sent; nil for none.
+    /// - Parameter since: the session tokens that the client sent.
     init(
-        to conversation: ConversationID, as file: FileID, by user: UserID, since: Token?,
+        to conversation: ConversationID, as file: FileID, by user: UserID, since: [Token],
         now: UInt64
     ) {
         self.conversation = conversation
         self.file = file
         self.user = user
         began = now
-        if let since { ask(.since(since)) }
+        for token in since { ask(.since(token)) }
     }
 
     var heldBytes: Int { unsent.count + requestsBytes }

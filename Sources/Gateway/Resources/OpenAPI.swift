@@ -194,10 +194,13 @@ enum OpenAPI {
             $0.object("Token") {
                 $0.pair("name", "Grapevine-Token")
                 $0.pair("in", "header")
-                $0.pair("description", "The token of an earlier answer: nothing older is shown")
+                $0.pair(
+                    "description",
+                    "The tokens of earlier answers, separated by commas: nothing older is shown")
                 $0.object("schema") {
+                    let token = "[A-Za-z0-9_-]{1,\(LineLimits.tokenBytesMax)}"
                     $0.pair("type", "string")
-                    $0.pair("pattern", "^[A-Za-z0-9_-]{1,\(LineLimits.tokenBytesMax)}$")
+                    $0.pair("pattern", "^\(token)(, *\(token)){0,\(AppLimits.tokensMax - 1)}$")
                 }
             }
             $0.object("Times") {

@@ -141,9 +141,9 @@ extension AppConnection {
         guard let key else {
             return refuse(head, HTTPError(.upgradeRequired, "This path is a WebSocket"))
         }
-        let since: String?
+        let since: [String]
         do throws(LineError) {
-            since = try sinceToken(head)
+            since = try sinceTokens(head)
         } catch {
             return respond(AppResponse(error), isHead: false)
         }
@@ -160,8 +160,7 @@ extension AppConnection {
         openSession(of: access.user, signIn: access.signIn)
         // The client may have sent frames before it got this response.
         if !backlog.isEmpty { askForTurn() }
-        guard let since else { return }
-        takeToken(since, of: socket)
+        for token in since { takeToken(token, of: socket) }
     }
 
     /// Lets the session wait until every replica that answers it contains the writes that the
@@ -198,16 +197,16 @@ extension AppConnection {
     }
 
     /// Returns the session token in the query of the handshake's URL or, if the URL has no query,
-    /// in the header field `Grapevine-Token`; nil if both are missing.
-    private func sinceToken(_ head: RequestHead) throws(LineError) -> String? {
+    /// those in the header field `Grapevine-Token`.
+    private func sinceTokens(_ head: RequestHead) throws(LineError) -> [String] {
         let query = head.target.query
         guard query.count <= 1, query.allSatisfy({ $0.name == "since" }) else {
             throw LineError(400, "Unknown key; the keys of this request are: since")
         }
         if let parameter = query.first {
-            return try AppRequest.checked(tokenText: parameter.value)
+            return [try AppRequest.checked(tokenText: parameter.value)]
         }
-        return try AppRequest.tokenText(head)
+        return try AppRequest.tokenTexts(head)
     }
 
     private static func accept(_ key: String) -> String {
