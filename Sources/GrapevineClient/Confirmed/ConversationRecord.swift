@@ -18,9 +18,18 @@ struct ConversationRecord: Equatable, Codable, Sendable {
         var unread: Int
     }
 
+    /// A creation or a leaving of the user's.
+    struct Written: Equatable, Codable, Sendable {
+        /// The token of the answer: an answer that includes it includes the change.
+        let token: String
+        let hasLeft: Bool
+    }
+
     let id: String
     /// Nil if the list does not show the conversation.
     var row: Row?
+    /// Whether the row is to be read again.
+    var isStale = false
     /// Whether the user has archived the conversation.
     var archived = Register(Flag.no)
     /// The time at which the user last hid or left the conversation.
@@ -40,11 +49,9 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     /// The time at which the user last hid the conversation since the last invitation: a node that
     /// tells an earlier one, or none, lacks the hiding.
     private(set) var hidden: ExactTime?
-    /// The time of an accepted creation or leaving of which nothing has told yet: until then a node
-    /// may answer as if nothing had happened.
-    var awaited: ExactTime?
-    /// The time of the last event about the user's hiding or about participants.
-    private var toldAt: ExactTime?
+    /// An accepted creation or leaving that the nodes which answer reads may lack; nil if there is
+    /// none.
+    var written: Written?
 
     init(id: String) {
         self.id = id
@@ -66,23 +73,10 @@ struct ConversationRecord: Equatable, Codable, Sendable {
         return true
     }
 
-    /// Notes that a node has accepted the user's creation or leaving, of which an event may have
-    /// told before.
-    mutating func awaitEvent(of time: ExactTime) {
-        guard toldAt ?? .zero < time else { return }
-        awaited = later(awaited, time)
-    }
-
-    /// Notes an event about the user's hiding or about participants.
-    mutating func noteEvent(at time: ExactTime) {
-        toldAt = later(toldAt, time)
-        if let awaited, awaited <= time { self.awaited = nil }
-    }
-
     /// Notes that the events since some time are not told: what is known may have changed.
     mutating func doubt() {
         epoch += 1
-        awaited = nil
+        written = nil
     }
 
     /// Whether an answer is of a node that knows the user's last hiding: an answer of another one

@@ -26,8 +26,12 @@ final class Core {
     /// Users whose profiles are to be read, and users whose profiles have been.
     var wantedProfiles: Set<String> = []
     var askedProfiles: Set<String> = []
-    /// How often nodes that lack a message have refused an operation on it.
-    var misses: [UInt64: Int] = [:]
+    /// The rows of the list of chats that were read since the list was last asked for.
+    var newerRows: Set<String> = []
+    /// Operations that were refused by nodes which may lack what they are about.
+    var misses: [UInt64: Miss] = [:]
+    /// The tokens of the operations that nodes have accepted last, the latest last.
+    var accepted: [(lane: Lane, token: String)] = []
     /// The files of waiting operations that nodes have.
     var uploaded: Set<String> = []
     private var waiters: [UInt64: (Result<Void, GrapevineError>) -> Void] = [:]
@@ -37,6 +41,13 @@ final class Core {
     var connectedAt: Int64?
     var later: [(at: Int64, action: () -> Void)] = []
     private(set) var isEnded = false
+
+    /// The refusals of an operation by nodes that may lack what it is about.
+    struct Miss {
+        var count: Int
+        /// What the node has to include that answers the next attempt.
+        var tokens: [String]
+    }
 
     /// The most bytes of all files that wait: what nodes accept of a user's unsent files.
     static let fileBytesMax = 100 << 20
@@ -77,10 +88,10 @@ final class Core {
                 deviceTime: clock.deviceTime, elapsed: now, lastStamp: known?.lastStamp ?? 0),
             signIn: signIn)
         machines.token = try store.token()
-        machines.floor = try store.floor()
+        machines.floors = try store.floors()
         machines.isLoaded = try store.isLoaded()
         try step { (step: inout Step) throws(StoreError) in
-            for record in try store.conversations() where record.awaited != nil {
+            for record in try store.conversations() where record.isStale {
                 step.machines.reads.need(.row(record.id), now: now)
             }
         }
@@ -163,9 +174,7 @@ final class Core {
         }
         guard step.machines.link.isConnected else { return step.machines.typing.clear() }
         sendOperations(&step)
-        let held = step.machines.awaited
-        let asks = step.machines.reads.begin(now: step.now) { held[$0] != nil }
-        step.effects += asks.map(Step.Effect.ask)
+        step.effects += step.machines.reads.begin(now: step.now).map(Step.Effect.ask)
         step.effects += step.machines.marks.due(now: step.now).map(Step.Effect.mark)
     }
 
@@ -226,7 +235,6 @@ final class Core {
     /// done by time.
     var deadline: Int64? {
         var times = [machines.link.deadline, machines.typing.deadline, later.map(\.at).min()]
-        times.append(machines.awaited.values.min())
         if machines.link.isConnected {
             times += [
                 machines.outbox.deadline, machines.reads.deadline, machines.marks.deadline,
@@ -241,12 +249,7 @@ final class Core {
         let due = later.filter { $0.at <= now }
         later.removeAll { $0.at <= now }
         for entry in due { entry.action() }
-        take(nil) { (step: inout Step, _) throws(StoreError) in
-            for (id, end) in step.machines.awaited where end <= now {
-                // Of an operation that a later one has overtaken, no event tells.
-                try self.awaitNoLonger(id, &step)
-            }
-        }
+        take(nil) { (_: inout Step, _) in }
     }
 
     // MARK: What the app and the user do

@@ -68,9 +68,9 @@ extension Core {
             if let id = event.id, event.name != "watching" { step.machines.token = id }
         }
         guard step.machines.token != token else { return }
-        if step.machines.isFloorReached { step.machines.floor = nil }
+        step.machines.tokenNode = step.machines.link.node
         step.turn.add(.token(step.machines.token))
-        step.turn.add(.floor(step.machines.floor))
+        step.turn.add(.floors(step.machines.floors))
     }
 
     /// Decodes the events of a step as one list, which takes a third of the time.
@@ -103,7 +103,7 @@ extension Core {
         let isResumed = isResumed && step.machines.token != nil
         if !isResumed {
             step.machines.token = greeting.token
-            step.machines.floor = nil
+            step.machines.floors = Floors()
         }
         if !isResumed || !step.machines.isLoaded {
             step.machines.reads.need(.lists, now: step.now - Reads.gathering)
@@ -121,21 +121,27 @@ extension Core {
     /// Merges what an event tells, and notes what it tells only in part.
     private func apply(_ event: Fields, _ step: inout Step) throws(StoreError) {
         if let at = event.at { step.machines.time.note(shown: at, elapsed: step.now) }
-        guard let update = event.update(for: user) else { return }
+        guard var update = event.update(for: user) else { return }
         switch update {
         case .item: step.tell(.items)
         case .profile(let record):
             // An event of a resumed stream may lack the times of a profile's values.
             if event.nameChanged == nil { need(profiles: [record.user], &step, anew: true) }
             step.tell(.profiles)
-        case .message(let record, let id):
+        case .message(var record, let id):
             let conversation = try step.turn.conversation(id)
             let known = try step.turn.message(record.id, in: id)
             let isSure = known.map { $0.content == nil || $0.epoch >= conversation.epoch }
             if conversation.isCleared(record.sent), isSure != true {
                 // It is shown only if an answer has it.
                 step.machines.reads.need(.history(id), now: step.now)
-                return step.machines.reads.need(.row(id), now: step.now)
+                return try needRow(of: id, &step)
+            }
+            if record.deleted != nil, known?.content == nil {
+                // The user may have deleted it before: it is shown only if an answer has it.
+                record.content = nil
+                update = .message(record, conversation: id)
+                needHistory(of: conversation, &step)
             }
         default: break
         }
@@ -162,18 +168,13 @@ extension Core {
     /// Notes what is to be read again, since an event tells it only in part.
     private func noteStale(_ event: Fields, _ step: inout Step) throws(StoreError) {
         guard let id = event.conversation else { return }
-        var conversation = try step.turn.conversation(id)
-        if event.kind == "hide" || event.kind == "member", let at = event.at {
-            conversation.noteEvent(at: at)
-            step.turn.set(conversation)
-            if conversation.awaited == nil { step.machines.awaited[id] = nil }
-        }
+        let conversation = try step.turn.conversation(id)
         switch event.kind {
         case "archive", "unarchive", "delivered": return
         case "hide":
             needHistory(of: conversation, &step)
-            return step.machines.reads.need(.row(id), now: step.now)
-        case "member": return step.machines.reads.need(.row(id), now: step.now)
+            return try needRow(of: id, &step)
+        case "member": return try needRow(of: id, &step)
         case "pin":
             if let message = event.id, try step.turn.message(message, in: id)?.content == nil {
                 step.machines.reads.need(.pins(id), now: step.now)
@@ -187,7 +188,19 @@ extension Core {
         let isOld = (event.sent ?? .zero) <= conversation.row?.lastSent ?? .zero
         let isKnown = conversation.isComplete(after: read) && event.id != conversation.row?.last
         guard conversation.row == nil || isOld && !isKnown else { return }
-        step.machines.reads.need(.row(id), now: step.now)
+        try needRow(of: id, &step)
+    }
+
+    /// Has the row of a conversation read, also if the app ends before.
+    func needRow(
+        of id: String, _ step: inout Step, pause: Int64 = 0
+    ) throws(StoreError) {
+        var record = try step.turn.conversation(id)
+        if !record.isStale {
+            record.isStale = true
+            step.turn.set(record)
+        }
+        step.machines.reads.need(.row(id), now: step.now + pause)
     }
 
     /// Has the messages of a conversation read, if they were before, or are shown.
@@ -198,13 +211,13 @@ extension Core {
 
     /// Has the state read anew, since the cluster does not know the token of the last event.
     private func doubt(_ step: inout Step) throws(StoreError) {
+        step.machines.doubts += 1
         step.machines.token = nil
-        step.machines.floor = nil
+        step.machines.floors = Floors()
         step.machines.isLoaded = false
-        step.machines.awaited = [:]
         step.machines.reads.clear()
         step.turn.add(.token(nil))
-        step.turn.add(.floor(nil))
+        step.turn.add(.floors(Floors()))
         step.turn.add(.loaded(false))
         step.turn.add(.deleteItems)
         for var record in try store.conversations() {

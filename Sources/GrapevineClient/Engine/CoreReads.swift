@@ -24,7 +24,7 @@ extension Core {
     private static let profilesMax = 50
     /// Milliseconds before lists of which a part was missing are read again.
     private static let partPause: Int64 = 5_000
-    /// Milliseconds before a node is asked again that lacks a hiding.
+    /// Milliseconds before nodes are asked again after one lacked a change.
     private static let lagPause: Int64 = 2_000
 
     /// Reads what was found to be stale.
@@ -33,6 +33,7 @@ extension Core {
             switch ask.target {
             case .lists: try readLists(ask)
             case .row(let id): try readRow(id, ask)
+            case .message(let message, let id): try readMessage(message, in: id, ask)
             case .history(let id):
                 try judge(id, ask) { [weak self] isSure throws(StoreError) in
                     try self?.readHistory(id, ask, isSure: isSure)
@@ -59,19 +60,20 @@ extension Core {
     /// - Parameters:
     ///   - conversation: a conversation whose hiding makes the answers worthless.
     ///   - merge: merges the answers of which each has status 200.
-    ///   - refused: merges that nodes do not show it to the user.
     private func gather(
         _ paths: [String], _ ask: Reads.Ask, of conversation: String? = nil,
-        refused: @escaping (inout Step) throws(StoreError) -> Void = { _ in },
         merge: @escaping (inout Step, [Lists]) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let token = ask.isSure ? machines.readToken : nil
-        let epoch = try conversation.map { id throws(StoreError) in try store.epoch(of: id) }
+        let known = try conversation.flatMap { id throws(StoreError) in
+            try store.conversation(id)
+        }
+        let (epoch, tokens) = (known?.epoch ?? 0, tokens(for: ask, and: known?.written?.token))
+        let doubts = machines.doubts
         var answers = [Lists?](repeating: nil, count: paths.count)
         var left = paths.count
         var worst = Reads.Result.told
         for (index, path) in paths.enumerated() {
-            call(Request(method: .get, path: path).exact, token: token) {
+            call(Request(method: .get, path: path).exact, tokens: tokens) {
                 (step: inout Step, response) throws(StoreError) in
                 answers[index] = response?.object()
                 let result = self.result(of: response, ask)
@@ -80,13 +82,17 @@ extension Core {
                 guard left == 0 else { return }
                 let told = answers.compactMap(\.self)
                 if worst == .told, told.count < paths.count { worst = .failed }
+                if step.machines.doubts != doubts { worst = .failed }
                 if worst == .told, let conversation,
                     try step.turn.conversation(conversation).epoch != epoch
                 {
                     worst = .failed
                 }
                 if worst == .told { try merge(&step, told) }
-                if worst == .refused { try refused(&step) }
+                if worst == .refused, let conversation {
+                    // The row tells whether anything of it is to be shown.
+                    try self.needRow(of: conversation, &step)
+                }
                 step.machines.reads.settle(ask, worst, now: step.now)
             }
         }
@@ -96,16 +102,20 @@ extension Core {
         switch response?.status {
         case 200: .told
         case 503 where ask.isSure: .behind
+        case 400 where response?.error?.isOfToken == true: .failed
         case 400, 403, 404: .refused
         default: .failed
         }
     }
 
     private func readLists(_ ask: Reads.Ask) throws(StoreError) {
+        newerRows = []
         try gather(["/v1/chats?show=all", "/v1/items"], ask) {
             (step: inout Step, answers) throws(StoreError) in
             let rows = answers[0].chats ?? []
-            for fields in rows { try self.merge(row: fields, isSure: ask.isSure, &step) }
+            for fields in rows where fields.id.map(self.newerRows.contains) == false {
+                try self.merge(row: fields, isSure: ask.isSure, isListed: true, &step)
+            }
             for item in answers[1].items ?? [] {
                 if let record = item.itemRecord { try step.turn.merge(.item(record)) }
             }
@@ -125,33 +135,39 @@ extension Core {
 
     /// Removes the rows that a list of all chats lacks, but for those that an event has told since.
     private func dropRows(except told: Set<String>, _ step: inout Step) throws(StoreError) {
-        for stored in try store.conversations() where !told.contains(stored.id) {
+        for stored in try store.conversations()
+        where !told.contains(stored.id) && !newerRows.contains(stored.id) {
             var record = try step.turn.conversation(stored.id)
-            let isNewer = step.machines.reads.isStale(.row(record.id)) || record.awaited != nil
+            let isNewer = step.machines.reads.isStale(.row(record.id)) || record.written != nil
             guard record.row != nil, !isNewer else { continue }
             record.row = nil
             step.turn.set(record)
+            try needRow(of: record.id, &step)
         }
     }
 
     /// Merges a row of the list of chats, unless an event has changed the chat since it was asked
     /// for: then it is read again.
-    private func merge(row fields: Fields, isSure: Bool, _ step: inout Step) throws(StoreError) {
+    ///
+    /// - Parameter isListed: whether it was read with others, and not for itself.
+    private func merge(
+        row fields: Fields, isSure: Bool, isListed: Bool = false, _ step: inout Step
+    ) throws(StoreError) {
         guard let id = fields.id else { return }
         try note(hiddenAt: fields.hiddenAt, in: id, &step)
         var record = try step.turn.conversation(id)
-        guard !step.machines.reads.isStale(.row(id)), step.machines.awaited[id] == nil else {
-            return
+        guard !step.machines.reads.isStale(.row(id)) else { return }
+        if isListed, record.written != nil {
+            return try needRow(of: id, &step)
         }
         // An answer from before the last hiding or leaving does not bring the chat back.
-        let isOfNow = isSure && (record.awaited == nil || record.cleared == nil)
-        guard isOfNow || record.cleared == nil || record.row != nil,
+        guard isSure || record.cleared == nil || record.row != nil,
             record.isKnown(to: fields.hiddenAt)
         else {
-            return step.machines.reads.need(.row(id), now: step.now + Self.lagPause)
+            return try needRow(of: id, &step, pause: Self.lagPause)
         }
         record.row = fields.row
-        if record.cleared == nil { record.awaited = nil }
+        record.isStale = !isSure
         record.archived.merge(Register(.yes, at: fields.archivedAt))
         record.archived.merge(Register(.no, at: fields.unarchivedAt))
         step.turn.set(record)
@@ -170,21 +186,79 @@ extension Core {
         needHistory(of: try step.turn.conversation(id), &step)
     }
 
+    /// Reads a row of the list of chats.
+    ///
+    /// After a creation or a leaving of the user's, only the answer of a node that has it counts.
     private func readRow(_ id: String, _ ask: Reads.Ask) throws(StoreError) {
-        let request = Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
+        let known = try store.conversation(id)
+        let tokens = tokens(for: ask, and: known?.written?.token)
+        call(Self.row(of: id), tokens: tokens) { (step: inout Step, response) throws(StoreError) in
+            let record = try step.turn.conversation(id)
+            let isOfNow = record.epoch == known?.epoch ?? 0 && record.written == known?.written
+            let result = isOfNow ? self.result(of: response, ask) : .failed
+            if response?.error?.isOfToken == true {
+                try self.forgetWritten(id, &step)
+            } else if result == .told || result == .refused, ask.isSure || record.written == nil {
+                try self.forgetWritten(id, &step)
+                try self.take(row: response, of: id, isSure: ask.isSure, &step)
+            }
+            step.machines.reads.settle(ask, result, now: step.now)
+        }
+    }
+
+    private static func row(of id: String) -> Request {
+        Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
+    }
+
+    /// Returns what an answer has to include.
+    private func tokens(for ask: Reads.Ask, and written: String? = nil) -> [String] {
+        ask.isSure ? machines.readTokens + [written].compactMap(\.self) : []
+    }
+
+    private func forgetWritten(_ id: String, _ step: inout Step) throws(StoreError) {
+        var record = try step.turn.conversation(id)
+        guard record.written != nil else { return }
+        record.written = nil
+        step.turn.set(record)
+        needHistory(of: record, &step)
+    }
+
+    /// Takes in a row, or that nodes show none.
+    private func take(
+        row response: Response?, of id: String, isSure: Bool, _ step: inout Step
+    ) throws(StoreError) {
+        newerRows.insert(id)
+        if response?.status == 200 {
+            guard let fields: Fields = response?.object() else { return }
+            return try merge(row: fields, isSure: isSure, &step)
+        }
+        if isSure { try step.turn.remove(conversation: id) }
+    }
+
+    /// Reads a message that a node has accepted an operation on, and that another one did not show:
+    /// only the answer of a node that has the operation tells whether the message is gone.
+    private func readMessage(
+        _ message: String, in id: String, _ ask: Reads.Ask
+    ) throws(StoreError) {
+        guard let written = try store.message(message, in: id)?.written, ask.isSure else {
+            return settle(ask, .refused)
+        }
         let epoch = try store.epoch(of: id)
-        call(request, token: ask.isSure ? machines.readToken : nil) {
+        let path = "/v1/conversations/" + encoded(id) + "/messages/" + encoded(message)
+        let request = Request(method: .get, path: path).exact
+        call(request, tokens: tokens(for: ask, and: written)) {
             (step: inout Step, response) throws(StoreError) in
-            var result = self.result(of: response, ask)
-            let isOfNow = try step.turn.conversation(id).epoch == epoch
-            if result == .told, !isOfNow { result = .failed }
-            if result == .told, let fields: Fields = response?.object() {
-                try self.merge(row: fields, isSure: ask.isSure, &step)
+            let present = try step.turn.message(message, in: id)?.written
+            let isOfNow = try step.turn.conversation(id).epoch == epoch && present == written
+            let result = isOfNow ? self.result(of: response, ask) : .failed
+            if response?.error?.isOfToken == true {
+                try step.turn.forgetWritten(message, in: id)
             } else if result == .refused {
-                var record = try step.turn.conversation(id)
-                record.row = nil
-                if record.cleared != nil { record.awaited = nil }
-                step.turn.set(record)
+                try step.turn.remove(message, in: id)
+            } else if result == .told, let fields: Fields = response?.object(),
+                let told = fields.messageRecord
+            {
+                try step.turn.merge(.message(told, conversation: id))
             }
             step.machines.reads.settle(ask, result, now: step.now)
         }
@@ -198,9 +272,9 @@ extension Core {
     private func judge(
         _ id: String, _ ask: Reads.Ask, _ body: @escaping (Bool) throws(StoreError) -> Void
     ) throws(StoreError) {
-        guard try store.conversation(id)?.hidden != nil else { return try body(ask.isSure) }
-        let request = Request(method: .get, path: "/v1/chats/" + encoded(id)).exact
-        call(request, token: ask.isSure ? machines.readToken : nil) {
+        let known = try store.conversation(id)
+        guard known?.hidden != nil else { return try body(ask.isSure) }
+        call(Self.row(of: id), tokens: tokens(for: ask, and: known?.written?.token)) {
             (step: inout Step, response) throws(StoreError) in
             let fields: Fields? = response?.object()
             try self.note(hiddenAt: fields?.hiddenAt, in: id, &step)
@@ -236,9 +310,10 @@ extension Core {
             let messages = (answers[0].messages ?? []).compactMap(\.messageRecord)
             let isCut = messages.count >= limit || answers[0].next != nil
             let first = isCut ? messages.first?.sent ?? .zero : .zero
-            try step.turn.merge(
+            let doubtful = try step.turn.merge(
                 answer: messages, in: id, isSure: isSure, from: first,
                 keeping: kept.union(self.messagesOfOperations))
+            self.need(doubtful, in: id, &step)
             var record = try step.turn.conversation(id)
             let older = known.filter { ($0.sent ?? .zero) < first }
             let isOlderKnown = !older.isEmpty && older.allSatisfy { $0.epoch >= record.epoch }
@@ -253,8 +328,14 @@ extension Core {
             }
             let shown = record.row?.participants ?? []
             if shown.count < record.row?.participantCount ?? 0 {
-                step.machines.reads.need(.row(id), now: step.now)
+                try self.needRow(of: id, &step)
             }
+        }
+    }
+
+    private func need(_ messages: [String], in id: String, _ step: inout Step) {
+        for message in messages {
+            step.machines.reads.need(.message(message, conversation: id), now: step.now)
         }
     }
 
@@ -338,9 +419,10 @@ extension Core {
                 let messages = (lists.messages ?? []).compactMap(\.messageRecord)
                 let isCut = messages.count >= Self.pageCount || lists.next != nil
                 let start = isCut ? messages.first?.sent ?? sent : .zero
-                try step.turn.merge(
+                let doubtful = try step.turn.merge(
                     answer: messages, in: id, isSure: isSure, from: start, to: sent,
                     keeping: kept.union(self.messagesOfOperations))
+                self.need(doubtful, in: id, &step)
                 record = try step.turn.conversation(id)
                 record.completeFrom = start
                 step.turn.set(record)

@@ -57,12 +57,10 @@ extension Answer {
 // MARK: Requests
 
 extension Core {
-    /// How often an operation on a message that a node has shown is sent again after other nodes
-    /// have answered that it is not there.
+    /// The most operations whose tokens are kept after a node has accepted them.
+    private static let acceptedMax = 16
+    /// How often an operation is sent again after nodes have answered that its files are not there.
     private static let missesMax = 10
-    /// Milliseconds in which the event of an accepted operation arrives: after that, nodes are
-    /// asked, whose answers do not bring back what is hidden until it comes.
-    private static let echo: Int64 = 10_000
 
     /// Milliseconds without a byte after which an upload is given up.
     private static let uploadPatience: Int64 = 60_000
@@ -70,16 +68,16 @@ extension Core {
     /// Sends a request with the access token.
     ///
     /// - Parameters:
-    ///   - token: what the answer has to include.
+    ///   - tokens: what the answer has to include.
     ///   - answer: gets nil if no answer came.
     func call(
-        _ request: Request, operation: String? = nil, token: String? = nil,
+        _ request: Request, operation: String? = nil, tokens: [String] = [],
         answer: @escaping (inout Step, Response?) throws(StoreError) -> Void
     ) {
         let (node, sentAt) = (machines.link.node, clock.elapsed)
         let accessToken = machines.signIn.accessToken
         let call = Call(
-            request: request, accessToken: accessToken, operation: operation, token: token,
+            request: request, accessToken: accessToken, operation: operation, tokens: tokens,
             patience: request.file == nil ? machines.link.requestPatience : Self.uploadPatience)
         transport.send(call, to: node) { [weak self] response in
             self?.take(response) { (step: inout Step, response) throws(StoreError) in
@@ -88,10 +86,9 @@ extension Core {
                     step.follow(
                         step.machines.link.requestAnswered(
                             after: step.now - sentAt, now: step.now))
-                    if response.status == 200, let token, token == step.machines.floor,
-                        node == step.machines.link.node, step.machines.link.state == .online
-                    {
-                        step.machines.isFloorReached = true
+                    if response.status == 200, !tokens.isEmpty, let token = response.token {
+                        step.machines.floors.note(answer: token, including: tokens)
+                        step.turn.add(.floors(step.machines.floors))
                     }
                 } else {
                     step.follow(step.machines.link.requestUnanswered(node: node, now: step.now))
@@ -119,9 +116,11 @@ extension Core {
         if let file = operation.action.files.first(where: { !uploaded.contains($0) }) {
             return upload(file, of: operation)
         }
-        call(operation.action.request.exact, operation: operation.stamp?.description) {
-            (step: inout Step, response) throws(StoreError) in
-            try self.settle(operation, Answer(response), &step)
+        call(
+            operation.action.request.exact, operation: operation.stamp?.description,
+            tokens: misses[operation.number]?.tokens ?? []
+        ) { (step: inout Step, response) throws(StoreError) in
+            try self.settle(operation, Answer(response), token: response?.token, &step)
         }
     }
 
@@ -151,16 +150,23 @@ extension Core {
     }
 
     private func settle(
-        _ operation: Operation, _ told: Answer, _ step: inout Step
+        _ operation: Operation, _ told: Answer, token: String? = nil, _ step: inout Step
     ) throws(StoreError) {
         var answer = told
-        if case .refused(let error) = told, error.code == 404,
+        if case .refused = told, let time = try timeOfDeletion(by: operation, &step) {
+            answer = .accepted(at: time)
+        } else if case .refused(let error) = told, error.isOfToken {
+            misses[operation.number]?.tokens = []
+            answer = .unknown(retryAfter: nil)
+        } else if case .refused(let error) = told,
+            error.code == 404 || error.reason == GrapevineError.notParticipant,
             try isMissed(operation, &step)
         {
             answer = .unknown(retryAfter: nil)
         }
         switch step.machines.outbox.settle(operation.number, answer, now: step.now) {
-        case .accepted(let operation, let at): try accept(operation, at: at, &step)
+        case .accepted(let operation, let at):
+            try accept(operation, at: at, token: token, &step)
         case .refused(let operation, let dependents, let error):
             for gone in [operation] + dependents {
                 remove(gone, &step)
@@ -179,31 +185,40 @@ extension Core {
         }
     }
 
+    /// Returns the time of a deletion of the user's of which nodes have told: one that is repeated is
+    /// refused where what it deletes is not there.
+    private func timeOfDeletion(
+        by operation: Operation, _ step: inout Step
+    ) throws(StoreError) -> ExactTime? {
+        guard let time = operation.stamp?.time else { return nil }
+        switch operation.action {
+        case .delete, .deleteForEveryone, .hide, .leave, .deleteItem:
+            let consequence = operation.action.consequence(at: time, user: user)
+            return try step.turn.includes(consequence) ? time : nil
+        default: return nil
+        }
+    }
+
     /// Merges what an accepted operation has changed, in the step that deletes it.
     private func accept(
-        _ operation: Operation, at: ExactTime?, _ step: inout Step
+        _ operation: Operation, at: ExactTime?, token: String?, _ step: inout Step
     ) throws(StoreError) {
         if let consequence = operation.consequence(user: user, answered: at) {
-            step.machines.time.note(shown: at ?? .zero, elapsed: step.now)
-            for target in try step.turn.accept(consequence, of: operation.epoch) {
-                step.machines.reads.need(target, now: step.now)
+            if let at, operation.action.isTimedByNodes {
+                step.machines.time.note(accepted: at, elapsed: step.now)
             }
-        }
-        if let id = operation.action.conversation {
-            let conversation = try step.turn.conversation(id)
-            if conversation.awaited != nil { step.machines.awaited[id] = step.now + Self.echo }
-            if let message = operation.action.message,
-                let known = try step.turn.message(message, in: id), known.content != nil,
-                known.epoch < conversation.epoch
-            {
-                // It was kept for the sake of the operation, or deleted since the user acted.
-                if case .send = operation.action {
-                    // Other nodes may lack a new message yet.
-                    step.machines.awaited[id] = step.now + Self.echo
+            step.machines.time.note(shown: at ?? .zero, elapsed: step.now)
+            let epoch = operation.epoch
+            for target in try step.turn.accept(consequence, of: epoch, token: token) {
+                if case .row(let id) = target {
+                    try needRow(of: id, &step)
                 } else {
-                    needHistory(of: conversation, &step)
+                    step.machines.reads.need(target, now: step.now)
                 }
             }
+        }
+        if let token {
+            accepted = accepted.suffix(Self.acceptedMax - 1) + [(operation.action.lane, token)]
         }
         remove(operation, &step)
         log(.info, "synced \(words(operation))", &step)
@@ -240,7 +255,7 @@ extension Core {
             let consequence = operation.action.consequence(at: time, user: user)
             if try step.turn.includes(consequence) {
                 step.machines.outbox.forget(operation)
-                return try accept(operation, at: time, &step)
+                return try accept(operation, at: time, token: nil, &step)
             }
         } else if !isFarAhead {
             return
@@ -251,34 +266,51 @@ extension Core {
         step.turn.add(.operation(bare))
     }
 
-    /// Whether a node may answer "not found" because it lacks a message that another one has shown,
-    /// or a file that was uploaded to another one, or too long ago.
+    /// Whether a node may refuse an operation because it lacks what another one has shown or
+    /// accepted, or a file that was uploaded to another one, or too long ago.
+    ///
+    /// The operation is sent again with the tokens of all that, and then the refusal counts.
     private func isMissed(
         _ operation: Operation, _ step: inout Step
     ) throws(StoreError) -> Bool {
         let files = operation.action.files
-        guard try isKnown(operation, &step) || !files.isEmpty else { return false }
+        let isKnown = try isSubjectKnown(of: operation.action, &step)
         uploaded.subtract(files)
-        misses[operation.number, default: 0] += 1
-        return misses[operation.number, default: 0] <= Self.missesMax
+        let count = (misses[operation.number]?.count ?? 0) + 1
+        let tokens = isKnown ? try tokens(for: operation.action, &step) : []
+        misses[operation.number] = Miss(count: count, tokens: tokens)
+        return count <= (files.isEmpty ? tokens.isEmpty ? 0 : 1 : Self.missesMax)
     }
 
-    /// Whether the message of an operation was shown, and is not known to be gone.
-    private func isKnown(
-        _ operation: Operation, _ step: inout Step
+    /// Whether what an action is about was shown or made by this user, and is not known to be gone.
+    private func isSubjectKnown(
+        of action: Action, _ step: inout Step
     ) throws(StoreError) -> Bool {
-        guard let id = operation.action.message, let conversation = operation.action.conversation,
-            let known = try step.turn.message(id, in: conversation), known.content != nil,
-            known.deleted == nil,
-            known.epoch >= (try step.turn.conversation(conversation).epoch)
-        else { return false }
-        return true
+        if let item = action.item { return try store.item(item)?.isDeleted == false }
+        guard let id = action.conversation else { return false }
+        let conversation = try step.turn.conversation(id)
+        guard conversation.row != nil else { return false }
+        guard let message = action.message else { return true }
+        if case .send = action { return true }
+        let known = try step.turn.message(message, in: id)
+        guard let known, known.content != nil, known.deleted == nil else { return false }
+        return known.written != nil || known.epoch >= conversation.epoch
     }
 
-    func awaitNoLonger(_ id: String, _ step: inout Step) throws(StoreError) {
-        step.machines.awaited[id] = nil
-        step.machines.reads.need(.row(id), now: step.now)
-        needHistory(of: try step.turn.conversation(id), &step)
+    /// Returns the tokens of all that an action may be about: what was shown, and what nodes have
+    /// accepted of the lane.
+    private func tokens(
+        for action: Action, _ step: inout Step
+    ) throws(StoreError) -> [String] {
+        var tokens = step.machines.readTokens
+        if let id = action.conversation {
+            tokens += [try step.turn.conversation(id).written?.token].compactMap(\.self)
+            if let message = action.message, let known = try step.turn.message(message, in: id) {
+                tokens += [known.written].compactMap(\.self)
+            }
+        }
+        let lane = accepted.filter { $0.lane == action.lane }.map(\.token)
+        return tokens + lane.suffix(max(0, Call.tokensMax - tokens.count))
     }
 
     /// Sends a mark of the user.
@@ -343,7 +375,7 @@ extension Core {
                 try repeated(&step, after: .noAnswer)
             }
         }
-        call(request, token: isSure ? machines.readToken : nil) {
+        call(request, tokens: isSure ? machines.readTokens : []) {
             (step: inout Step, response) throws(StoreError) in
             guard let response else { return try repeated(&step, after: .noAnswer) }
             guard response.status >= 400 else { return try done(&step, .success(response)) }
@@ -399,8 +431,7 @@ extension Core {
         else { return }
         machines.pendingStream = nil
         let token = machines.token
-        if machines.floor == nil { machines.floor = token }
-        machines.isFloorReached = false
+        if let token { machines.floors.note(token, of: machines.tokenNode) }
         let path = "/v1/events?heartbeat=\(Link.heartbeatSeconds)"
         let since = token.map { "&since=" + encoded($0) } ?? ""
         let call = Call(

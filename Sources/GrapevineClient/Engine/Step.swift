@@ -12,22 +12,20 @@ struct Machines {
     var isRenewing = false
     /// The stream that is to be opened as soon as there is an access token.
     var pendingStream: (node: Int, stream: Int)?
+    /// The node whose stream has told ``token``; nil if that is not known.
+    var tokenNode: Int?
     /// The token of the last event; nil if the state is to be read anew.
     var token: String?
-    /// What sure answers have to include, if it is not ``token``: a stream that goes on at a node
-    /// that lags begins with earlier tokens.
-    var floor: String?
-    /// Whether the node of the stream has the floor: its next token includes it then.
-    var isFloorReached = false
+    var floors = Floors()
+    /// How often the cluster did not know the token: answers from before do not count.
+    var doubts = 0
     /// Whether the lists have been read wholly since the token was last nil.
     var isLoaded = false
     /// The name of the node's event stream, for typing.
     var streamName: String?
-    /// The times until which the event of an accepted operation is waited for, by conversation.
-    var awaited: [String: Int64] = [:]
 
     /// What sure answers have to include.
-    var readToken: String? { floor ?? token }
+    var readTokens: [String] { [token].compactMap(\.self) + floors.tokens }
 
     /// Whether requests can be sent with the access token.
     func hasAccess(deviceTime: Int64) -> Bool {

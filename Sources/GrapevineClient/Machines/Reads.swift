@@ -25,16 +25,11 @@ struct Reads: Equatable, Sendable {
         case history(String)
         /// The pinned messages of a conversation.
         case pins(String)
+        /// A new message of the user's that a node did not show.
+        case message(String, conversation: String)
         /// The profiles of users that are not known, or not wholly.
         case profiles
 
-        /// The conversation that it is about.
-        var conversation: String? {
-            switch self {
-            case .row(let id), .history(let id), .pins(let id): id
-            case .lists, .profiles: nil
-            }
-        }
     }
 
     /// A read that is under way.
@@ -83,27 +78,21 @@ struct Reads: Equatable, Sendable {
         self = Reads()
     }
 
-    /// The time at which ``begin(now:isHeld:)`` is to be called; nil if nothing is to be read.
+    /// The time at which ``begin(now:)`` is to be called; nil if nothing is to be read.
     var deadline: Int64? {
         guard let next, !stale.isEmpty || !doubtful.isEmpty else { return nil }
         return stale.isEmpty ? max(next, behindUntil) : next
     }
 
     /// Returns the reads that are to be made now.
-    ///
-    /// - Parameter isHeld: whether a conversation waits for the event of an accepted operation:
-    ///   until then a node may answer as if nothing had happened.
-    mutating func begin(now: Int64, isHeld: (String) -> Bool) -> [Ask] {
+    mutating func begin(now: Int64) -> [Ask] {
         guard let next, now >= next else { return [] }
         let isBehind = now < behindUntil
         if !isBehind {
             stale.formUnion(doubtful)
             doubtful = []
         }
-        let ready = stale.filter { target in
-            !underWay.contains(target) && !(target.conversation.map(isHeld) ?? false)
-        }
-        let begun = ready.sorted { Self.order($0) < Self.order($1) }
+        let begun = stale.subtracting(underWay).sorted { Self.order($0) < Self.order($1) }
             .prefix(max(0, Self.underWayMax - underWay.count))
         stale.subtract(begun)
         underWay.formUnion(begun)
@@ -115,8 +104,7 @@ struct Reads: Equatable, Sendable {
     mutating func settle(_ ask: Ask, _ result: Result, now: Int64) {
         underWay.remove(ask.target)
         switch result {
-        case .refused: break
-        case .told:
+        case .told, .refused:
             guard !ask.isSure else { break }
             doubtful.insert(ask.target)
             next = min(next ?? .max, max(now, behindUntil))
@@ -138,7 +126,8 @@ struct Reads: Equatable, Sendable {
         case .history(let id): "1" + id
         case .pins(let id): "2" + id
         case .row(let id): "3" + id
-        case .profiles: "4"
+        case .message(let message, let id): "4" + id + message
+        case .profiles: "5"
         }
     }
 }

@@ -27,6 +27,8 @@ public struct GrapevineError: Error, Hashable, Codable, Sendable {
     /// The file is not there.
     public static let fileNotFound = GrapevineError(
         code: 404, message: "File not found", reason: "file_not_found")
+    /// The user does not take part in the conversation.
+    static let notParticipant = "not_participant"
     /// The text of a message has nothing but white space.
     public static let emptyMessage = GrapevineError(
         code: 400, message: "Message cannot be empty", reason: "empty_text")
@@ -48,6 +50,9 @@ public struct GrapevineError: Error, Hashable, Codable, Sendable {
     static func notStored(_ error: StoreError) -> GrapevineError {
         GrapevineError(code: 507, message: error.description, reason: "not_stored")
     }
+
+    /// Whether the cluster does not know the token of the request.
+    var isOfToken: Bool { reason.hasPrefix("token_") }
 
     /// Whether the same request would be answered in the same way again.
     public var isFinal: Bool { [400, 403, 404, 405, 409, 413].contains(code) }

@@ -16,8 +16,11 @@ struct Call: Equatable, Sendable {
     var accessToken: String?
     /// The identity and the time of a write.
     var operation: String?
-    /// The token that the answer has to include.
-    var token: String?
+    /// The tokens that the answer has to include; at most ``tokensMax``.
+    var tokens: [String] = []
+
+    /// The most tokens that a node takes with a request.
+    static let tokensMax = 6
     /// The milliseconds within which the answer has to come.
     var patience: Int64
 }

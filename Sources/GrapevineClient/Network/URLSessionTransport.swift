@@ -90,7 +90,8 @@ final class URLSessionTransport: Transport {
         request.httpMethod = call.request.method.rawValue
         request.timeoutInterval = Double(call.patience) / 1_000
         var headers: [String: String?] = [
-            "Grapevine-Operation": call.operation, "Grapevine-Token": call.token,
+            "Grapevine-Operation": call.operation,
+            "Grapevine-Token": call.tokens.isEmpty ? nil : call.tokens.joined(separator: ", "),
         ]
         headers["Authorization"] = call.accessToken.map { "Bearer " + $0 }
         if let content = call.request.content {

@@ -48,10 +48,12 @@ struct Turn {
     ///
     /// A hiding of which an event has told clears nothing that was read since.
     ///
-    /// - Parameter epoch: the epoch of the conversation in which the user acted.
+    /// - Parameters:
+    ///   - epoch: the epoch of the conversation in which the user acted.
+    ///   - token: the token of the node's answer.
     /// - Returns: what is to be read again.
     mutating func accept(
-        _ consequence: Update, of epoch: Int? = nil
+        _ consequence: Update, of epoch: Int? = nil, token: String? = nil
     ) throws(StoreError) -> [Reads.Target] {
         if case .cleared(let time, let through, _, let id) = consequence,
             let known = try conversation(id).cleared, known >= time
@@ -67,28 +69,41 @@ struct Turn {
         }
         if case .message(let record, let id) = consequence {
             _ = try merge(record, in: id, epoch: epoch)
-        } else {
-            try awaitEvent(of: consequence)
-            try merge(consequence)
+            return try note(token: token, of: record.id, in: id) ? [.history(id)] : []
         }
-        return []
+        try merge(consequence)
+        switch consequence {
+        case .created(_, let id): return try note(token: token, hasLeft: false, in: id)
+        case .cleared(_, _, hasLeft: true, let id):
+            return try note(token: token, hasLeft: true, in: id)
+        default: return []
+        }
     }
 
-    /// Notes that a node may answer as if nothing had happened, until something tells of an
-    /// accepted creation or leaving.
-    private mutating func awaitEvent(of consequence: Update) throws(StoreError) {
-        switch consequence {
-        case .cleared(let time, _, hasLeft: true, let id):
-            var record = try conversation(id)
-            record.awaitEvent(of: time)
-            set(record)
-        case .created(let row, let id):
-            var record = try conversation(id)
-            guard record.row == nil else { return }
-            record.awaitEvent(of: row.created)
-            set(record)
-        default: break
+    /// Notes the token of an accepted creation or leaving, without which a node may answer as if
+    /// nothing had happened.
+    private mutating func note(
+        token: String?, hasLeft: Bool, in id: String
+    ) throws(StoreError) -> [Reads.Target] {
+        var record = try conversation(id)
+        record.written = token.map { ConversationRecord.Written(token: $0, hasLeft: hasLeft) }
+        set(record)
+        return [.row(id)]
+    }
+
+    /// Notes the token of an accepted operation on a message, until nodes tell of the message again.
+    ///
+    /// - Returns: whether the message may be gone, so that the messages are to be read again.
+    private mutating func note(
+        token: String?, of message: String, in id: String
+    ) throws(StoreError) -> Bool {
+        let conversation = try conversation(id)
+        guard var record = try self.message(message, in: id), record.content != nil else {
+            return false
         }
+        record.written = token
+        put(record, in: id)
+        return record.epoch < conversation.epoch && conversation.completeFrom != nil
     }
 
     /// Whether nodes have told of a consequence, or of something later that has overtaken it: then
@@ -132,18 +147,48 @@ struct Turn {
     ///   - first: the time of its first message, or zero if there are none before.
     ///   - end: the time before which it has all messages; nil if there is no such end.
     ///   - kept: the ids of messages that are not removed.
+    /// - Returns: the ids of own messages that the answer may lack because its node does.
     mutating func merge(
         answer: [MessageRecord], in id: String, isSure: Bool, from first: ExactTime,
         to end: ExactTime? = nil, keeping kept: Set<String> = []
-    ) throws(StoreError) {
+    ) throws(StoreError) -> [String] {
         let conversation = try merge(told: answer, in: id, isSure: isSure)
-        guard isSure, conversation.awaited == nil else { return }
+        guard isSure else { return [] }
+        var doubtful: [String] = []
         for record in try known(in: id, store.messages(in: id, from: first))
         where record.epoch < conversation.epoch && isGone(record, unless: kept) {
             let sent = record.sent ?? .zero
             guard sent >= first, end.map({ sent < $0 }) ?? true else { continue }
-            remove(record, in: id)
+            if record.written != nil, !conversation.isCleared(sent) {
+                doubtful.append(record.id)
+            } else {
+                remove(record, in: id)
+            }
         }
+        return doubtful
+    }
+
+    /// Notes that the cluster does not know the token of an accepted operation on a message.
+    mutating func forgetWritten(_ message: String, in id: String) throws(StoreError) {
+        guard var record = try self.message(message, in: id) else { return }
+        record.written = nil
+        put(record, in: id)
+    }
+
+    /// Removes a conversation that nodes do not show to the user, but for deletions.
+    mutating func remove(conversation id: String) throws(StoreError) {
+        var record = try conversation(id)
+        record.row = nil
+        record.isStale = false
+        record.completeFrom = nil
+        set(record)
+        try removeMessages(of: id, through: .distantFuture)
+    }
+
+    /// Removes an own message that a node which has it does not show.
+    mutating func remove(_ message: String, in id: String) throws(StoreError) {
+        guard let record = try self.message(message, in: id) else { return }
+        remove(record, in: id)
     }
 
     /// Merges the list of all pinned messages: known ones that it lacks, and that were last told in
@@ -152,10 +197,10 @@ struct Turn {
         pins: [MessageRecord], in id: String, isSure: Bool, keeping kept: Set<String> = []
     ) throws(StoreError) {
         let conversation = try merge(told: pins, in: id, isSure: isSure)
-        guard isSure, conversation.awaited == nil else { return }
+        guard isSure else { return }
         for record in try known(in: id, store.pins(in: id))
         where record.epoch < conversation.epoch && isGone(record, unless: kept) {
-            if record.pinnedBy != nil { remove(record, in: id) }
+            if record.pinnedBy != nil, record.written == nil { remove(record, in: id) }
         }
     }
 
@@ -167,7 +212,6 @@ struct Turn {
         told answer: [MessageRecord], in id: String, isSure: Bool
     ) throws(StoreError) -> ConversationRecord {
         let conversation = try conversation(id)
-        let isSure = isSure && conversation.awaited == nil
         for record in answer where isSure || !conversation.isCleared(record.sent) {
             _ = try merge(record, in: id, epoch: conversation.epoch - (isSure ? 0 : 1))
         }
@@ -238,8 +282,9 @@ struct Turn {
                 put(later, in: id)
             }
             // What the node that hid the conversation may have lacked stays in view until an answer
-            // tells.
-            try removeMessages(of: id, through: hasLeft || !isLoaded ? time : through ?? .zero)
+            // tells; of a conversation that was left nothing does.
+            let end = hasLeft ? ExactTime.distantFuture : isLoaded ? through ?? .zero : time
+            try removeMessages(of: id, through: end)
         case .created(let row, let id):
             var record = try conversation(id)
             record.row = record.row ?? row
@@ -260,6 +305,7 @@ struct Turn {
         let known = try message(told.id, in: conversation)
         var merged = known ?? told
         merged.merge(told)
+        if merged.epoch >= present { merged.written = nil }
         touched.insert(conversation)
         guard merged != known else { return false }
         put(merged, in: conversation)

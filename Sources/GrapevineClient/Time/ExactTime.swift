@@ -6,6 +6,8 @@ struct ExactTime: Comparable, Hashable, Sendable {
 
     /// The time before all others.
     static let zero = ExactTime(bits: 0)
+    /// A time after all others.
+    static let distantFuture = ExactTime(bits: UInt64(Int64.max) - 1)
 
     init(bits: UInt64) {
         self.bits = bits

@@ -40,6 +40,13 @@ struct ServerTime: Sendable {
         isTold = true
     }
 
+    /// Notes the time that a node has given to what it has just accepted: the node's own time is no
+    /// earlier, though what it has told before may have been under way for long.
+    mutating func note(accepted time: ExactTime, elapsed: Int64) {
+        let told = time.milliseconds - elapsed
+        if told > lead, told < lead + Self.slow { lead = told }
+    }
+
     /// Notes a time at which something has changed, which is shown by a node: the times of later
     /// operations are later.
     ///

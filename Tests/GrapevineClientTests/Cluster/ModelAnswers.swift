@@ -43,14 +43,19 @@ extension ModelCluster {
         guard let user = access(call.accessToken)?.user else {
             return .refused(401, "The access token is not valid")
         }
-        let token = call.token.map(Self.vector) ?? []
+        let token = call.tokens.map(Self.vector)
+            .reduce(node.vector.map { _ in 0 }) { zip($0, $1).map(max) }
+        if call.tokens.count > Call.tokensMax { return .refused(400, "Too many tokens") }
         if zip(token, node.vector).contains(where: { $0 > $1 }) {
             return .refused(503, "This node has not seen that yet")
         }
-        let response = answer(node, user, call, asked)
+        var response = answer(node, user, call, asked)
+        let told = zip(node.vector, token).map(max)
+        response.token = "[" + told.map(String.init).joined(separator: ",") + "]"
         trace(
             "n\(node.index) \(user) \(call.request.method.rawValue) \(call.request.path) "
-                + "\(call.operation ?? "") \(call.token ?? "") \(response.status) \(node.vector)")
+                + "\(call.operation ?? "") \(call.tokens.joined(separator: " ")) \(response.status) \(node.vector)"
+        )
         return response
     }
 
@@ -61,7 +66,8 @@ extension ModelCluster {
         case "chats": return answerChat(node, user, call, asked)
         case "items": return Response(ModelJSON(["items": .objects([])]))
         case "profiles": return profiles(asked)
-        case "conversations" where call.request.method == .get: return list(node, user, asked)
+        case "conversations" where call.request.method == .get:
+            return node.refusal(of: asked[1] ?? "", to: user) ?? list(node, user, asked)
         case "conversations": return write(node, user, call, asked)
         default: return .refused(404, "No such path")
         }
@@ -100,7 +106,7 @@ extension ModelCluster {
         for row in rows {
             if case .text(id)? = row["id"] { return Response(row) }
         }
-        return .refused(503, "Not here yet")
+        return node.refusal(of: id, to: user) ?? .refused(503, "Not here yet")
     }
 
     private func list(_ node: ModelNode, _ user: String, _ asked: Asked) -> Response {
@@ -114,6 +120,10 @@ extension ModelCluster {
             let users = Set(marks.map(\.user)).sorted()
             let list = users.map { told($0, marks) }
             return Response(ModelJSON(["marks": .objects(list)]))
+        case "messages" where asked[3] != nil:
+            let message = node.shown(conversation, user).first { $0.id == asked[3] }
+            return message.map { Response(told($0)) }
+                ?? .refused(404, "Message not found", reason: "message_not_found")
         default:
             var all = node.messages(conversation, user)
             if let before = asked.query["before"] {
@@ -153,6 +163,15 @@ extension ModelCluster {
             kind: .message, by: user, conversation: asked[1] ?? "", id: asked[3] ?? "",
             text: text(call, "text"), operation: call.operation)
         switch (asked[0], asked[2]) {
+        case ("conversations", nil):
+            change.kind = .create
+            change.conversation = text(call, "id")
+            change.text = text(call, "title")
+            change.users = [user]
+            if case .list(let emails)? = call.request.body["emails"] {
+                change.users += emails.map { String($0.prefix { $0 != "@" }) }
+            }
+        case ("conversations", "leave"): change.kind = .leave
         case ("chats", "archive"): change.kind = method == .put ? .archive : .unarchive
         case ("chats", _): change.kind = .hide
         case (_, "pins"): change.kind = method == .put ? .pin : .unpin
@@ -184,7 +203,8 @@ extension ModelCluster {
         guard let change = change(user, call, asked) else {
             return .refused(404, "No such path")
         }
-        let isStamped = change.kind != .message && !change.kind.isMark
+        let isStamped =
+            change.kind != .message && change.kind != .create && !change.kind.isMark
         if isStamped {
             let content = "\(change.kind) \(change.conversation) \(change.id) \(change.text)"
             journal.note(call.operation, content, lane: change.conversation)
@@ -203,6 +223,12 @@ extension ModelCluster {
 
     private func execute(_ change: ModelChange, _ stamp: ExactTime?, _ node: ModelNode) -> Response
     {
+        if change.kind == .create {
+            if let known = node.creation(of: change.conversation) { return done(known.at) }
+            if happens(3) { return .refused(503, "Not now") }
+            return done(node.accept(change, stamp: nil, now: clock.now).at)
+        }
+        if let refusal = node.refusal(of: change.conversation, to: change.by) { return refusal }
         let known = node.messages(change.conversation, change.by).first { $0.id == change.id }
         if change.kind == .message, let known { return done(known.at) }
         // In a real cluster a node that lacks a message asks one that has it.

@@ -4,6 +4,7 @@
 struct ModelChange: Equatable {
     enum Kind: String {
         case create
+        case leave
         case message
         case edit
         case delete

@@ -25,6 +25,7 @@ extension ModelRun {
         guard ids.count == messages.count else {
             throw fail("\(client.name) shows a message twice")
         }
+        try checkListed(client, conversation)
         let wishes = client.memory.wishes.filter { $0.key.conversation == conversation }
         for (key, wish) in wishes.sorted(by: { $0.value.number < $1.value.number }) {
             try check(wish, key, messages.first { $0.id == key.message }, client)
@@ -34,6 +35,25 @@ extension ModelRun {
         }
         if let wrong { throw fail("\(wrong) at \(client.name)") }
         if let wrong = client.allViolations.first { throw fail(wrong) }
+    }
+
+    /// A conversation that a user has created is listed until the user leaves or hides it, and one
+    /// that the user has left is not.
+    private func checkListed(
+        _ client: ModelClient, _ conversation: String
+    ) throws(ModelFailure) {
+        let isListed = try reading { () throws(StoreError) in try client.lists(conversation) }
+        if isListed, client.memory.left.contains(conversation) {
+            throw fail("\(client.name) lists \(conversation), which the user has left")
+        }
+        guard !isListed, client.memory.created.contains(conversation) else { return }
+        let isUndone = cluster.nodes.contains { node in
+            node.hasLeft(client.user, conversation)
+                || node.lastHiding(conversation, client.user) != nil
+        }
+        if !isUndone {
+            throw fail("\(client.name) does not list \(conversation), which the user has created")
+        }
     }
 
     /// Reads from a store, which does not fail in the model.
@@ -85,6 +105,7 @@ extension ModelRun {
         }
         if key.field == .visible, value == "no",
             isCleared(key, client.user)
+                || cluster.nodes.contains(where: { $0.hasLeft(client.user, key.conversation) })
                 || all.contains(where: { $0.kind == .retract && $0.by == client.user })
         {
             return true
@@ -163,7 +184,7 @@ extension ModelRun {
         guard let core = client.core else { return }
         let snapshot = try reading { () throws(StoreError) in try core.snapshot(of: conversation) }
         let actual = snapshot.messages.map(SeenMessage.init)
-        if client.shown[conversation] != actual {
+        if client.shown[conversation] ?? [] != actual {
             throw fail("\(client.name) was not told of a change: \(actual)")
         }
         let all = cluster.nodes[0].shown(conversation, client.user)
@@ -214,6 +235,7 @@ extension ModelRun {
         }
         let node = cluster.nodes[0]
         let expected = conversations.compactMap { id -> String? in
+            guard node.isMember(client.user, of: id) else { return nil }
             let shown = node.shown(id, client.user)
             if shown.isEmpty, node.lastHiding(id, client.user) != nil { return nil }
             let last = shown.last { $0.deletedAt == nil }
@@ -234,14 +256,18 @@ extension ModelRun {
         let name = try reading { () throws(StoreError) in try client.operationName(number) }
         let log = cluster.nodes[0].log
         let isExecuted: Bool
-        if case .send(_, let message, _) = action {
+        if case .create(let conversation, _, _) = action {
+            isExecuted = cluster.nodes[0].creation(of: conversation) != nil
+        } else if case .send(_, let message, _) = action {
             isExecuted = log.contains { $0.kind == .message && $0.id == message }
         } else {
             isExecuted = log.contains { $0.operation?.hasPrefix(name + ".") ?? false }
         }
         let isRefused = isRefused(client, number, action)
         if cluster.journal.expired(name) != nil { return }
-        if isExecuted == isRefused {
+        let hasLeft = action.conversation.map { cluster.nodes[0].hasLeft(client.user, $0) } ?? false
+        // A repetition after the user has left is refused.
+        if isExecuted == isRefused, !(hasLeft && isRefused) {
             throw fail("\(action) of \(client.name) is \(isExecuted ? "both" : "lost"): \(number)")
         }
     }

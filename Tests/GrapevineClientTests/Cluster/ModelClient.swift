@@ -213,6 +213,10 @@ final class ModelClient {
         try core?.snapshot(of: conversation).messages.map(SeenMessage.init) ?? []
     }
 
+    func lists(_ conversation: String) throws(StoreError) -> Bool {
+        try core?.listed(conversation) != nil
+    }
+
     /// The time at which the last confirmed message that the user sees was sent.
     func lastSent(_ conversation: String) throws(StoreError) -> ExactTime? {
         var last: ExactTime?

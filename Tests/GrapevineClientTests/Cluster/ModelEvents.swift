@@ -15,11 +15,19 @@ extension ModelNode {
             event["user"] = .text(user)
             event["change"] = .text("added")
             return event
+        case .leave:
+            guard creation(of: change.conversation)?.users.contains(user) == true else {
+                return nil
+            }
+            event["kind"] = .text("member")
+            event["user"] = .text(change.by)
+            event["change"] = .text("left")
+            return event
         case .hide:
             event["at"] = lastHiding(change.conversation, user).map(ModelJSON.Value.time)
             return isOwn ? event : nil
         case .archive, .unarchive: return isOwn ? event : nil
-        case .read, .delivered: return markEvent(change)
+        case .read, .delivered: return markEvent(change, for: user)
         default: break
         }
         guard let message = message(change.id, in: change.conversation, for: user),
@@ -65,7 +73,8 @@ extension ModelNode {
         return told
     }
 
-    private func markEvent(_ change: ModelChange) -> ModelJSON? {
+    private func markEvent(_ change: ModelChange, for user: String) -> ModelJSON? {
+        guard isMember(user, of: change.conversation) else { return nil }
         let mark = marks(change.conversation).first {
             $0.user == change.by && $0.kind == change.kind
         }
@@ -107,7 +116,7 @@ extension ModelNode {
         var events: [ModelJSON] = []
         var done: Set<String> = []
         for change in missed {
-            if change.kind == .create || change.kind == .hide {
+            if [.create, .hide, .leave].contains(change.kind) {
                 if let event = event(of: change, for: user) { events.append(event) }
             } else if done.insert(key(of: change)).inserted {
                 events += replayed(change, missed, for: user)
@@ -125,6 +134,7 @@ extension ModelNode {
         _ change: ModelChange, _ missed: [ModelChange], for user: String
     ) -> [ModelJSON] {
         if change.kind.isMark {
+            guard isMember(user, of: change.conversation) else { return [] }
             return marks(change.conversation)
                 .filter { $0.user == change.by && $0.kind == change.kind }
                 .map { event(of: $0, in: change.conversation) }

@@ -26,6 +26,9 @@ final class ModelMemory {
 
     let user: String
     private(set) var wishes: [Key: Wish] = [:]
+    /// The conversations that the user has created here and not hidden or left, and those left.
+    private(set) var created: Set<String> = []
+    private(set) var left: Set<String> = []
     /// Messages that were shown as deleted for everyone.
     private var retracted: Set<String> = []
     /// The times of texts that were shown.
@@ -52,7 +55,13 @@ final class ModelMemory {
         case .restore: set(.visible, action, nil)
         case .pin: set(.pin, action, Wish(number: number, value: user))
         case .unpin: set(.pin, action, Wish(number: number, value: ""))
+        case .create(let conversation, _, _): created.insert(conversation)
+        case .leave(let conversation):
+            created.remove(conversation)
+            left.insert(conversation)
+            wishes = wishes.filter { $0.key.conversation != conversation }
         case .hide(let conversation, _):
+            created.remove(conversation)
             for (key, wish) in wishes
             where key.conversation == conversation && key.field == .visible
                 && wish.value == "yes"
@@ -72,6 +81,7 @@ final class ModelMemory {
     /// Forgets what an operation was to do, since nodes have refused it.
     func forget(_ operation: Operation) {
         wishes = wishes.filter { $0.value.number != operation.number }
+        if case .leave(let conversation) = operation.action { left.remove(conversation) }
         guard case .send(_, let message, _) = operation.action else { return }
         // What needs the message goes with it.
         wishes = wishes.filter { $0.key.message != message }

@@ -108,6 +108,10 @@ final class ModelNode {
                 file: change.file)
         }
         for change in changes { found[change.id]?.apply(change, for: user) }
+        for id in found.keys where !isMember(user, of: conversation) {
+            found[id]?.isHidden = true
+            found[id]?.isCleared = true
+        }
         let hidings = changes.filter { $0.kind == .hide && $0.by == user }
         for (id, all) in copies {
             let isCleared = all.allSatisfy { copy in
@@ -177,9 +181,36 @@ extension ModelNode {
         }
     }
 
+    /// The first creation of a conversation; two nodes may have executed one.
+    func creation(of conversation: String) -> ModelChange? {
+        log.filter { $0.kind == .create && $0.conversation == conversation }
+            .min { ($0.at, $0.node) < ($1.at, $1.node) }
+    }
+
+    func hasLeft(_ user: String, _ conversation: String) -> Bool {
+        log.contains {
+            $0.kind == .leave && $0.by == user && $0.conversation == conversation
+        }
+    }
+
+    func isMember(_ user: String, of conversation: String) -> Bool {
+        creation(of: conversation)?.users.contains(user) == true && !hasLeft(user, conversation)
+    }
+
+    /// Why a node does not show a conversation to a user; nil if it does.
+    func refusal(of conversation: String, to user: String) -> Response? {
+        guard creation(of: conversation) != nil else {
+            return .refused(404, "Conversation not found", reason: "conversation_not_found")
+        }
+        return isMember(user, of: conversation)
+            ? nil : .refused(403, "You are no participant", reason: "not_participant")
+    }
+
     /// The rows of a user's list of chats.
     func rows(_ user: String) -> [ModelJSON] {
-        log.filter { $0.kind == .create && $0.users.contains(user) }.map { row($0, user) }
+        Set(log.filter { $0.kind == .create }.map(\.conversation)).sorted()
+            .filter { isMember(user, of: $0) }
+            .compactMap { creation(of: $0).map { row($0, user) } }
     }
 
     private func row(_ created: ModelChange, _ user: String) -> ModelJSON {

@@ -12,7 +12,8 @@ final class ModelRun {
 
     let clock = VirtualClock()
     let cluster: ModelCluster
-    let conversations: [String]
+    /// The conversations that there are from the beginning, and those that users have created.
+    private(set) var conversations: [String]
     private(set) var clients: [ModelClient] = []
     var random: SplitMix64
     private var count = 0
@@ -79,6 +80,7 @@ final class ModelRun {
         for client in clients {
             client.line.isUp = true
             if client.core == nil { try client.start(conversations) }
+            for id in conversations { client.core?.open(id) }
             client.core?.set(.connected)
             client.arm()
         }
@@ -86,6 +88,25 @@ final class ModelRun {
             cluster.replicate()
             try pass(1_000)
         }
+    }
+
+    /// The most conversations of a run.
+    private static let conversationsMax = 5
+
+    /// Has a user create a conversation with another user, or leave one that a user has created.
+    private func join(_ client: ModelClient, _ conversation: String) throws {
+        if random.chance(60), conversations.count < Self.conversationsMax {
+            count += 1
+            let id = "chat\(count)"
+            conversations.append(id)
+            let other = client.user == "alice" ? "bob" : "alice"
+            try act(
+                client, .create(conversation: id, title: id, emails: [other + "@example.org"]))
+            client.core?.open(id)
+        } else if conversation.hasPrefix("chat"), try client.lists(conversation) {
+            try act(client, .leave(conversation: conversation))
+        }
+        client.arm()
     }
 
     // MARK: Actions
@@ -99,7 +120,13 @@ final class ModelRun {
             note("starts \(client.name)")
             try client.start(conversations)
         } else {
-            try act(client, in: random.pick(conversations))
+            let conversation = random.pick(conversations)
+            if random.chance(4) {
+                try join(client, conversation)
+            } else if try client.lists(conversation) {
+                client.core?.open(conversation)
+                try act(client, in: conversation)
+            }
         }
         try checkAll()
         if random.chance(6) {
