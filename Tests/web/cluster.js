@@ -3,7 +3,7 @@ import { eventOf, ModelNode, replay } from "./model.js";
 /** @typedef {import("../../Sources/Web/client/types.js").Call} Call */
 /** @typedef {import("../../Sources/Web/client/types.js").Transport} Transport */
 /** @typedef {import("../../Sources/Web/client/types.js").SocketEvents} SocketEvents */
-/** @typedef {{status: number, body: any}} ModelAnswer */
+/** @typedef {{status: number, body: any, token?: string}} ModelAnswer */
 
 /** Seconds that an access token lives, fewer than in reality, so that many are renewed. */
 const TOKEN_SECONDS = 120;
@@ -180,16 +180,20 @@ export class ModelCluster {
         if (call.path === "/v1/sessions/refresh") return this.#refresh(body);
         const user = this.user(call.accessToken ?? "");
         if (!user) return error(401, "The access token is not valid");
-        const token = call.token ? JSON.parse(call.token) : [];
-        if (
-            token.some((/** @type {number} */ count, /** @type {number} */ index) =>
-                count > node.vector[index]
-            )
-        ) {
+        /** @type {number[][]} */
+        const tokens = (call.token ?? "").split(", ").filter(Boolean).map((text) =>
+            JSON.parse(text)
+        );
+        if (tokens.some((token) => token.some((count, index) => count > node.vector[index]))) {
             return error(503, "This node has not seen that yet");
         }
         if (call.path === "/v1/account") return { status: 200, body: { user } };
-        return this.answer(node, user, call.method, call.path, call.body);
+        const { body: asked, method, operation, path } = call;
+        const answer = this.answer(node, user, method, path, asked, operation);
+        const vector = node.vector.map((count, index) =>
+            Math.max(count, ...tokens.map((token) => token[index] ?? 0))
+        );
+        return { ...answer, token: JSON.stringify(vector) };
     }
 
     /** @param {{refreshToken: string, id: string}} body */
@@ -274,8 +278,7 @@ export class ModelCluster {
         const done = node.log.find((change) => operation && change.operation === operation);
         if (done) return { status: 200, body: { id: done.id, at: done.at } };
         if (kind === "message" && known) return { status: 200, body: { at: known.at } };
-        // In a real cluster a node that lacks a message asks one that has it.
-        if (kind !== "message" && !known) return error(503, "Not here yet");
+        if (kind !== "message" && !known) return error(404, "Message not found");
         if (!this.isCalm && this.random() < 0.03) return error(503, "Not now");
         if (kind === "pin" && known.id.charCodeAt(0) % 3 === 0) return error(409, "Not this one");
         const text = body?.text;

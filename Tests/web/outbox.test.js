@@ -120,16 +120,20 @@ Deno.test("a node that does not have the message yet refuses nothing", async () 
     let misses = 0;
     const scene = new Scene(() => {
         misses += 1;
-        return Promise.resolve({ status: misses < 4 ? 404 : 200, body: {} });
+        return Promise.resolve({ status: misses < 40 ? 404 : 200, body: {} });
     });
     await scene.open();
     scene.isKnown = true;
     scene.add({ kind: "edit", message: "m", text: "x" });
-    await scene.pass(10_000);
+    await scene.pass(50_000);
     assertEquals([scene.accepted.length, scene.refused], [1, []]);
     misses = -100;
     scene.add({ kind: "edit", message: "m", text: "y" });
-    await scene.pass(30_000);
+    await scene.pass(10_000);
+    assertEquals([scene.accepted.length, scene.refused], [1, []]);
+    // An event tells that the message is gone.
+    scene.isKnown = false;
+    await scene.pass(2_000);
     assertEquals([scene.accepted.length, scene.refused], [1, [404]]);
 });
 

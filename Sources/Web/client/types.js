@@ -45,7 +45,7 @@
  * An error with the HTTP status code and the message of a node. Code 0 means that no node answered,
  * or that this device could not store the user's change.
  *
- * @typedef {{code: number, message: string}} Failure
+ * @typedef {{code: number, message: string, reason?: string}} Failure
  */
 
 /** @typedef {"signedOut" | "connecting" | "online" | "offline"} Connection */
@@ -153,7 +153,7 @@
  *
  * @typedef {{
  *   method: string, path: string, body?: unknown, blob?: Blob, wantsBlob?: boolean,
- *   accessToken?: string, token?: string,
+ *   accessToken?: string, token?: string, operation?: string,
  * }} Call
  */
 

@@ -80,6 +80,7 @@ function headers(call) {
     const headers = new Headers();
     if (call.accessToken) headers.set("Authorization", `Bearer ${call.accessToken}`);
     if (call.token) headers.set("Grapevine-Token", call.token);
+    if (call.operation) headers.set("Grapevine-Operation", call.operation);
     if (call.body !== undefined) headers.set("Content-Type", "application/json");
     return headers;
 }

@@ -8,7 +8,7 @@ import { noAnswer } from "./failures.js";
 /**
  * The start of an event stream: its token, the edit window in milliseconds, and the node's time.
  *
- * @typedef {{token: string, editWindow: number, now: string}} Watching
+ * @typedef {{token: string, editWindow: number, now: string, node: string}} Watching
  */
 
 /** Milliseconds between two checks for timed-out requests and for a silent node. */
@@ -165,7 +165,7 @@ export class Connection {
         if (answer.status === 400 && since !== undefined) return this.#watch(undefined);
         if (answer.status !== 200) return this.#fail();
         this.#onlineAt = this.#parts.clock.elapsed();
-        this.#parts.onWatching(answer.body, since !== undefined);
+        this.#parts.onWatching({ ...answer.body, node: this.#node }, since !== undefined);
         this.#setStatus("online");
     }
 
@@ -186,7 +186,7 @@ export class Connection {
         if (this.#heardAt - request.sentAt < PATIENCE_MILLISECONDS / 2) {
             this.#patience = PATIENCE_MILLISECONDS;
         }
-        request.settle(message);
+        request.settle({ ...message, retryAfterSeconds: message.retryAfter });
     }
 
     /** @param {number} code */

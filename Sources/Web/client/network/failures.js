@@ -20,13 +20,14 @@ export function isFinal(code) {
 /** Returns a response's error. @param {number} status @param {unknown} body @returns {Failure} */
 export function failure(status, body) {
     const error = /** @type {{error?: Failure} | undefined} */ (body)?.error;
-    return { code: status, message: error?.message ?? `The node answered ${status}` };
+    return { message: `The node answered ${status}`, ...error, code: status };
 }
 
 /** @param {unknown} error @returns {Failure} */
 export function asFailure(error) {
-    const { code, message } = /** @type {Failure} */ (error ?? {});
-    return typeof code === "number" && typeof message === "string" ? { code, message } : noAnswer;
+    const failure = /** @type {Failure} */ (error ?? {});
+    const { code, message } = failure;
+    return typeof code === "number" && typeof message === "string" ? failure : noAnswer;
 }
 
 /** @param {number | undefined} retryAfterSeconds @returns {number} milliseconds to wait */

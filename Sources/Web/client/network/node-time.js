@@ -26,6 +26,17 @@ export class NodeTime {
         this.#isTold = true;
     }
 
+    /**
+     * Notes the time that a node has given to what it has just accepted: the node's own time is no
+     * earlier, though what it has told before may have been under way for long.
+     *
+     * @param {string} at
+     */
+    onAccepted(at) {
+        const lead = parsed(at) - this.#elapsed;
+        if (lead > this.#lead && lead < this.#lead + SLOW_MILLISECONDS) this.#lead = lead;
+    }
+
     /** @param {string | undefined} now the time of a node that has refused a time of this device */
     onRefusal(now) {
         this.#isTold = false;

@@ -4,6 +4,9 @@ import { requestOf } from "./actions.js";
 /** @import { SendAnswer } from "./sender.js" */
 /** @import { Operation } from "../types.js" */
 
+/** The actions after which reads have to include what they have changed. */
+const actionsOfChats = new Set(["create", "hide", "leave"]);
+
 /** The sender of one user operation to a node; a message is sent after its files are uploaded. */
 export class Delivery {
     #engine;
@@ -23,8 +26,8 @@ export class Delivery {
             if (preview) await files.upload(conversation, preview);
             if (blob) await files.upload(conversation, blob);
         }
-        if (action.kind !== "create") return connection.request(method, path, body, stamp);
-        // Conversations are created by HTTP requests, where nodes look up users by e-mail address.
-        return calls.send({ method, path, body }, session);
+        if (!actionsOfChats.has(action.kind)) return connection.request(method, path, body, stamp);
+        // The answer to an HTTP request has a token; and nodes look up users by e-mail address.
+        return calls.send({ method, path, body, operation: stamp }, session);
     }
 }

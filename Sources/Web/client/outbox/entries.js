@@ -5,7 +5,7 @@
  * The end of an operation: accepted, with its time at nodes, or rejected. An `isQuiet` rejection is
  * not told, since the rejection of another operation implies it.
  *
- * @typedef {{at: string} | {failure: Failure, isQuiet: boolean}} Outcome
+ * @typedef {{at: string, token?: string} | {failure: Failure, isQuiet: boolean}} Outcome
  */
 
 /**

@@ -22,8 +22,12 @@ import { isStamped, timeOf } from "./stamps.js";
 
 /** The most operations of the user that may be pending; further operations are rejected. */
 const OPERATIONS_MAX = 1_000;
-/** The most attempts at nodes that do not have the message of an operation. */
-const MISSES_MAX = 10;
+/** The most attempts, a second apart, at nodes that do not have what an operation is about. */
+const MISSES_MAX = 600;
+/** The kinds of actions that take something away. */
+const deletions = new Set(["delete", "retract", "hide", "leave", "deleteItem"]);
+/** The same for what is deleted that this tab does not know, and for the files of a message. */
+const FEW_MISSES_MAX = 10;
 /** Milliseconds between two checks for pending operations that closed browser tabs left behind. */
 const LOOK_MILLISECONDS = 5_000;
 
@@ -51,12 +55,13 @@ export class Outbox {
      *   isIncluded: (consequence: StateUpdate) => boolean | undefined,
      *   isKnown: (action: Action) => boolean,
      *   stamps: Stamps, send: (operation: Operation) => Promise<SendAnswer>,
-     *   onChange: (operation: Operation) => void, onAccepted: (consequence: StateUpdate) => void,
+     *   onChange: (operation: Operation) => void,
+     *   onAccepted: (consequence: StateUpdate, token?: string) => void,
      *   onRefused: (operation: Operation, failure: Failure) => void, onUnavailable: () => void,
      *   onOver: (writes: Write[]) => Promise<void>, onSender: () => Promise<void>,
      * }} parts `isIncluded` tells whether nodes have told of a consequence or of what has overtaken
-     *   it, undefined before they have told everything; `isKnown` tells whether a node has shown the
-     *   message of an action; `onOver` removes an operation from the local store and stores the confirmed data
+     *   it, undefined before they have told everything; `isKnown` tells whether a node has shown
+     *   what an action is about; `onOver` removes an operation from the local store and stores the confirmed data
      *   with its consequence in one transaction, so that a crash cannot separate the two writes
      */
     constructor(parts) {
@@ -265,9 +270,17 @@ export class Outbox {
         if (this.#entries.get(operation.id) !== entry) {
             // The user has signed out meanwhile.
         } else if (answer.status === 200) {
-            this.#settle(entry, { at: timeOf(operation) ?? answer.body.at });
-        } else if (answer.status === 404 && this.#isMissed(entry)) {
-            this.#sender.postpone(operation.lane, answer);
+            const stamped = timeOf(operation);
+            if (!stamped) this.#parts.nodeTime.onAccepted(answer.body.at);
+            this.#settle(entry, { at: stamped ?? answer.body.at, token: answer.token });
+        } else if (isFinal(answer.status) && this.#isDone(operation)) {
+            this.#settle(entry, { at: timeOf(operation) ?? "" });
+        } else if (this.#isMissed(entry, answer)) {
+            // Another node may have it.
+            this.#sender.postpone(operation.lane, {
+                ...answer,
+                status: entry.misses > 1 ? 503 : 404,
+            });
         } else if (isFinal(answer.status)) {
             this.#refuse(entry, failure(answer.status, answer.body));
         } else {
@@ -278,14 +291,31 @@ export class Outbox {
     }
 
     /**
-     * Whether a node may answer "not found" because it does not have a message yet that another one
-     * has shown; after `MISSES_MAX` such answers the message counts as gone.
+     * Whether a node may refuse an operation because it does not have what another one has shown,
+     * or a file that was uploaded to another one. Of what is gone, an event tells.
      *
-     * @param {Entry} entry
+     * @param {Entry} entry @param {SendAnswer} answer
      */
-    #isMissed(entry) {
+    #isMissed(entry, { body, status }) {
+        const reason = body?.error?.reason;
+        if (status !== 404 && reason !== "not_participant") return false;
         entry.misses += 1;
-        return entry.misses <= MISSES_MAX && this.#parts.isKnown(entry.operation.action);
+        const { action } = entry.operation;
+        const isKnown = this.#parts.isKnown(action);
+        const max = isKnown && reason !== "file_not_found" ? MISSES_MAX : FEW_MISSES_MAX;
+        return entry.misses <= max && (isKnown || deletions.has(action.kind));
+    }
+
+    /**
+     * Whether nodes have told of a deletion of the user's: one that is repeated is refused where
+     * what it deletes is not there.
+     *
+     * @param {Operation} operation
+     */
+    #isDone(operation) {
+        const [{ action }, at] = [operation, timeOf(operation)];
+        if (!at || !deletions.has(action.kind)) return false;
+        return this.#parts.isIncluded(consequenceOf(action, at, "")) === true;
     }
 
     /**
@@ -359,7 +389,8 @@ export class Outbox {
         const { isOwn, operation, settled } = entry;
         const { onAccepted, onRefused, user } = this.#parts;
         if ("at" in outcome) {
-            onAccepted(consequenceOf(operation.action, outcome.at, user() ?? ""));
+            const consequence = consequenceOf(operation.action, outcome.at, user() ?? "");
+            onAccepted(consequence, outcome.token);
             settled.resolve();
         } else {
             settled.reject(outcome.failure);

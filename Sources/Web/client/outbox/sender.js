@@ -5,7 +5,7 @@ import { asFailure, noAnswer, pause } from "../network/failures.js";
 /** @import { Clock, Operation, Tabs } from "../types.js" */
 
 /** @typedef {import("./entries.js").Entry} Entry */
-/** @typedef {{status: number, body: any, retryAfterSeconds?: number}} SendAnswer */
+/** @typedef {{status: number, body: any, retryAfterSeconds?: number, token?: string}} SendAnswer */
 
 const LOCK = "grapevine-outbox";
 /** The most lanes (conversations, action items, profile) with an operation in flight at a time. */
@@ -31,8 +31,8 @@ export class Sender {
     /**
      * @param {{
      *   entries: Entries, clock: Clock, tabs: Tabs, isOnline: () => boolean,
-     *   send: (operation: Operation) => Promise<SendAnswer>, onTurn: () => Promise<void>,
-     *   onActive: () => void, stamp: (entry: Entry) => Promise<void>,
+     *   send: (operation: Operation) => Promise<SendAnswer>,
+     *   onTurn: () => Promise<void>,   onActive: () => void, stamp: (entry: Entry) => Promise<void>,
      *   onAnswer: (entry: Entry, answer: SendAnswer) => void, onUnavailable: () => void,
      * }} parts `onTurn` reads the stored operations before this tab begins to send, and `stamp`
      *   gives an operation its identity and time before it is first sent

@@ -1,6 +1,7 @@
 import { ConversationState } from "./conversation.js";
 import { itemOf, profileOf, updateOf } from "./events.js";
 import { joinFields } from "./fields.js";
+import { Floors } from "./floors.js";
 import { later } from "./message.js";
 
 /** @typedef {import("./conversation.js").Update} Update */
@@ -39,6 +40,11 @@ export class ConfirmedState {
     profiles = new Map();
     /** The token of the last event, for resuming the event stream. @type {string | undefined} */
     token;
+    floors = new Floors();
+    /** The node of the stream. @type {string | undefined} */
+    #node;
+    /** The node whose stream has told the token. @type {string | undefined} */
+    #tokenNode;
     /** Whether the lists of chats and action items have been loaded completely. */
     isLoaded = false;
     /**
@@ -69,7 +75,10 @@ export class ConfirmedState {
 
     /** @param {any} event @returns {{isNew: boolean}} whether the event added a new message */
     apply(event) {
-        if (event.token) this.token = event.token;
+        if (event.token) {
+            this.token = event.token;
+            this.#tokenNode = this.#node;
+        }
         const update = updateOf(event, this.user);
         if (!update) return { isNew: false };
         if (!("conversation" in update)) {
@@ -88,6 +97,12 @@ export class ConfirmedState {
         return told;
     }
 
+    /** Notes which node tells the events from here on. @param {string} node */
+    onStream(node) {
+        if (this.token) this.floors.add(this.token, this.#tokenNode);
+        this.#node = node;
+    }
+
     /** @param {StateUpdate} update @returns {{isNew: boolean}} whether a message is new */
     merge(update) {
         if ("item" in update) this.#mergeItem(update.item);
@@ -103,13 +118,12 @@ export class ConfirmedState {
     /**
      * Merges an action of the user that a node has accepted.
      *
-     * @param {StateUpdate} update
-     * @returns {ConversationState | undefined} the conversation whose event is awaited, if any
+     * @param {StateUpdate} update @param {string} [token] the token of the node's answer
      */
-    accept(update) {
+    accept(update, token) {
         if (!("conversation" in update)) return void this.merge(update);
         const conversation = this.conversation(update.conversation);
-        const { changes, clearedAt, row } = conversation;
+        const { clearedAt } = conversation;
         if (update.clearedAt && update.clearedAt <= clearedAt) {
             // An event has told of it already: the row that was read since then stays.
             conversation.removeThrough(update.through ?? "");
@@ -120,16 +134,28 @@ export class ConfirmedState {
             return void this.staleHistories.add(conversation.id);
         }
         this.merge(update);
-        if (!update.clearedAt && (row || !update.row || changes.length > 0)) return undefined;
-        conversation.awaited = update.clearedAt ?? update.row?.createdAt;
-        return conversation;
-    }
-
-    /** Ends the wait for an accepted action's event. @param {ConversationState} conversation */
-    awaitNoLonger(conversation) {
-        conversation.awaited = undefined;
+        if (!update.clearedAt && !update.row) return;
+        conversation.written = token;
         this.staleRows.add(conversation.id);
         this.staleHistories.add(conversation.id);
+    }
+
+    /** Notes that an answer includes what the user has done. @param {ConversationState} conversation */
+    onIncluded(conversation) {
+        if (conversation.written) this.floors.add(conversation.written);
+        conversation.written = undefined;
+    }
+
+    /**
+     * Returns what an answer has to include: all that events have told, and what the user has
+     * created, hidden or left.
+     *
+     * @param {string} [id] the conversation that is asked for
+     */
+    tokens(id) {
+        const written = id && this.conversations.get(id)?.written;
+        const all = new Set([this.token, ...this.floors.list.map(({ token }) => token), written]);
+        return [...all].filter(Boolean).join(", ") || undefined;
     }
 
     /**
@@ -141,7 +167,7 @@ export class ConfirmedState {
      */
     mergeRow(row, isSure) {
         const conversation = this.conversation(row.id);
-        if (this.staleRows.has(row.id) || conversation.awaited) return;
+        if (this.staleRows.has(row.id) || conversation.written) return;
         if (!isSure && conversation.clearedAt && !conversation.row) return;
         const { archivedAt, hidden, unarchivedAt, ...told } = row;
         // A row is marked as hidden if the user hid the chat and no message has arrived since.
@@ -168,14 +194,17 @@ export class ConfirmedState {
     }
 
     /**
-     * Whether a node has shown the message of an action.
+     * Whether nodes have shown what an action is about, and none has told that it is gone.
      *
      * @param {import("../types.js").Action} action
      */
     knows(action) {
-        if (!("conversation" in action) || !("message" in action)) return false;
-        const message = this.conversation(action.conversation).messages.get(action.message);
-        return message?.from !== undefined && !message.isUnsure && !message.deletedAt;
+        if ("item" in action) return this.items.get(action.item)?.deleted === undefined;
+        if (!("conversation" in action)) return false;
+        const { messages, row } = this.conversation(action.conversation);
+        if (!("message" in action) || action.kind === "send") return row !== undefined;
+        const { deletedAt, from } = messages.get(action.message) ?? {};
+        return from !== undefined && !deletedAt;
     }
 
     /** Removes a chat from the list, since nodes do not show it to the user. @param {string} id */
@@ -205,8 +234,6 @@ export class ConfirmedState {
      */
     #noteStale(conversation, event) {
         const { id, row } = conversation;
-        const isOfChat = event.kind === "hide" || event.kind === "member";
-        if (isOfChat && event.at >= (conversation.awaited ?? "")) conversation.awaited = undefined;
         switch (event.kind) {
             case "archive":
             case "unarchive":

@@ -56,11 +56,11 @@ export class ConversationState {
      */
     clearedAt = "";
     /**
-     * The time of the user's accepted creation, hiding or leaving of the conversation of which no
-     * event has told yet: until then, a node may answer as if nothing had happened.
+     * The token of the user's accepted creation, hiding or leaving of the conversation, until an
+     * answer includes it: another one may be as if nothing had happened.
      * @type {string | undefined}
      */
-    awaited;
+    written;
     /** @type {string | undefined} */
     archivedAt;
     /** @type {string | undefined} */
@@ -104,7 +104,13 @@ export class ConversationState {
         if (this.#record?.version !== this.version) {
             const { archivedAt, changes, clearedAt, completeFrom, row, unarchivedAt } = this;
             const times = { archivedAt, unarchivedAt, clearedAt, completeFrom };
-            const value = { ...times, row, changes, marks: [...this.marks.values()] };
+            const value = {
+                ...times,
+                written: this.written,
+                row,
+                changes,
+                marks: [...this.marks.values()],
+            };
             this.#record = { version: this.version, value };
         }
         return this.#record.value;

@@ -58,6 +58,7 @@ export class Persistence {
         // Another user's snapshot is ignored, and overwritten later.
         if (whole?.user !== user || whole.form !== FORM) return confirmed;
         confirmed.token = whole.token;
+        confirmed.floors.list = whole.floors ?? [];
         confirmed.isLoaded = whole.isLoaded;
         const [rows, histories, pins] = whole.stale;
         confirmed.staleRows = new Set(rows);
@@ -152,11 +153,18 @@ export class Persistence {
 function entriesOf(confirmed) {
     /** @type {Map<string, unknown>} */
     const entries = new Map();
-    const { user, token, isLoaded } = confirmed;
+    const { floors, isLoaded, token, user } = confirmed;
     // The ids of stale conversations are stored, so that the client reloads them after a restart.
     const { staleHistories, stalePins, staleRows } = confirmed;
     const stale = [[...staleRows], [...staleHistories], [...stalePins]];
-    entries.set(`${PREFIX}whole`, { form: FORM, user, token, isLoaded, stale });
+    entries.set(`${PREFIX}whole`, {
+        form: FORM,
+        user,
+        token,
+        floors: floors.list,
+        isLoaded,
+        stale,
+    });
     for (const conversation of confirmed.conversations.values()) {
         const chat = `${PREFIX}chat/${conversation.id}`;
         entries.set(chat, conversation.record);

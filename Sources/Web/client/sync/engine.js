@@ -126,9 +126,10 @@ export class Engine {
             send: async (operation) => this.#shown(await delivery.send(operation)),
             onChange: (operation) => this.feed.onOperation(operation),
             isIncluded: (consequence) =>
-                this.feed.isCaughtUp ? this.persistence.confirmed.includes(consequence) : undefined,
+                this.persistence.confirmed.includes(consequence) ||
+                (this.feed.isCaughtUp ? false : undefined),
             isKnown: (action) => this.persistence.confirmed.knows(action),
-            onAccepted: (consequence) => this.feed.onAccepted(consequence),
+            onAccepted: (...accepted) => this.feed.onAccepted(...accepted),
             onRefused: (operation, error) => {
                 this.changes.add({ kind: "refused", operation, error });
             },
@@ -145,10 +146,12 @@ export class Engine {
             confirmed: () => this.persistence.confirmed,
             isOnline: () => connection.isOnline,
             request: async (method, path) => this.#shown(await connection.request(method, path)),
-            readSince: async (path) => {
-                const { token } = this.persistence.confirmed;
-                const call = { method: "GET", path, token };
-                return this.#shown(await calls.send(call, session, SINCE_TRIES));
+            readSince: async (path, conversation) => {
+                const { confirmed } = this.persistence;
+                const call = { method: "GET", path, token: confirmed.tokens(conversation) };
+                const answer = await calls.send(call, session, SINCE_TRIES);
+                if (answer.token) confirmed.floors.onAnswer(answer.token, call.token ?? "");
+                return this.#shown(answer);
             },
             isOpen: (id) => this.screen.isOpen(id),
             onChange: (id) => this.feed.onLoaded(id),

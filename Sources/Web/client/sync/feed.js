@@ -8,8 +8,6 @@ import { ITEMS } from "../outbox/lanes.js";
 const MESSAGES_MAX = 1_000;
 /** The edit window in milliseconds until a node has told its own. */
 const EDIT_MILLISECONDS = 15 * 60_000;
-/** Milliseconds in which the event of an accepted action arrives; after that, nodes are asked. */
-const ECHO_MILLISECONDS = 10_000;
 
 /**
  * The dispatcher of events and responses from the cluster. An event is applied to the confirmed
@@ -63,7 +61,7 @@ export class Feed {
     }
 
     /** @param {Watching} watching @param {boolean} isResumed */
-    onWatching({ editWindow, token }, isResumed) {
+    onWatching({ editWindow, node, token }, isResumed) {
         const { loader, persistence, screen } = this.#engine;
         this.editWindow = editWindow;
         this.isCaughtUp = false;
@@ -72,6 +70,7 @@ export class Feed {
             if (this.#confirmed.token !== undefined) persistence.reset(this.#user);
             this.#confirmed.token = token;
         }
+        this.#confirmed.onStream(node);
         queueMicrotask(() => {
             loader.schedule();
             if (!this.#confirmed.isLoaded) loader.loadLists();
@@ -115,18 +114,14 @@ export class Feed {
         else this.#onConversation(lane);
     }
 
-    /** Merges an action of the user that a node has accepted. @param {StateUpdate} consequence */
-    onAccepted(consequence) {
-        const { clock, loader } = this.#engine;
-        const confirmed = this.#confirmed;
-        const conversation = confirmed.accept(consequence);
-        const awaited = conversation?.awaited;
-        if (!conversation || !awaited) return;
-        clock.setTimer(ECHO_MILLISECONDS, () => {
-            // Of an action that a later one had overtaken, no event tells.
-            if (conversation.awaited === awaited) confirmed.awaitNoLonger(conversation);
-            loader.schedule();
-        });
+    /**
+     * Merges an action of the user that a node has accepted.
+     *
+     * @param {StateUpdate} consequence @param {string} [token] the token of the node's answer
+     */
+    onAccepted(consequence, token) {
+        this.#confirmed.accept(consequence, token);
+        this.#engine.loader.schedule();
     }
 
     /** @param {string} conversation */

@@ -46,9 +46,10 @@ export class Loader {
      *   clock: import("../types.js").Clock, confirmed: () => ConfirmedState,
      *   isOnline: () => boolean,
      *   request: (method: string, path: string) => Promise<{status: number, body: any}>,
-     *   readSince: (path: string) => Promise<{body: any}>,
+     *   readSince: (path: string, conversation?: string) => Promise<{body: any}>,
      *   isOpen: (conversation: string) => boolean, onChange: (conversation?: string) => void,
-     * }} parts `readSince` reads data that includes the effect of the last received event
+     * }} parts `readSince` reads data that includes the effect of the last received event, and of
+     *   what the user has done to a conversation
      */
     constructor(parts) {
         this.#parts = parts;
@@ -64,7 +65,8 @@ export class Loader {
                 if (!chats.isSure) this.#doubt(`row ${row.id}`, confirmed.staleRows, row.id);
             }
             for (const item of items.body.items) confirmed.merge({ item });
-            confirmed.isLoaded = !chats.body.partial;
+            confirmed.isLoaded = !chats.body.partial && chats.isSure;
+            if (!chats.isSure) this.#doubtful.add("lists");
             this.#parts.onChange();
             // A partial response lacks data of unreachable shards; the lists are loaded again.
             if (!chats.body.partial) return;
@@ -76,7 +78,7 @@ export class Loader {
         };
         return this.#once(
             "lists",
-            (confirmed) => this.#readAll(paths, (reads) => merge(confirmed, reads)),
+            (confirmed) => this.#readAll("", paths, (reads) => merge(confirmed, reads)),
         );
     }
 
@@ -95,13 +97,12 @@ export class Loader {
             `history ${id}`,
             async (confirmed) => {
                 const [conversation, path] = this.#conversation(id);
-                if (conversation.awaited) return void confirmed.staleHistories.add(id);
                 // Any loaded message may be stale, so all loaded messages are read again.
                 const count = conversation.isLoaded ? conversation.stretch.length + PAGE_COUNT : 0;
                 const limit = Math.min(Math.max(count, PAGE_COUNT), ANSWER_MAX);
                 const parts = [`messages?limit=${limit}`, "pins", "marks", "changes?limit=100"];
                 const paths = parts.map((part) => `${path}/${part}`);
-                await this.#readAll(paths, ([history, pins, marks, changes]) => {
+                await this.#readAll(id, paths, ([history, pins, marks, changes]) => {
                     const { messages, next } = history.body;
                     const { isLoaded, stretch: [oldest] } = conversation;
                     conversation.mergeAnswer(messages, history.isSure);
@@ -138,7 +139,7 @@ export class Loader {
             const first = conversation.stretch[0];
             if (!conversation.hasEarlier || !first) return;
             const query = `before=${encodeURIComponent(first.id)}&limit=${PAGE_COUNT}`;
-            await this.#readAll([`${path}/messages?${query}`], ([{ body, isSure }]) => {
+            await this.#readAll(id, [`${path}/messages?${query}`], ([{ body, isSure }]) => {
                 const { messages, next } = body;
                 // The messages that follow the answer may have been trimmed meanwhile.
                 if (conversation.stretch[0]?.id !== first.id) return;
@@ -157,7 +158,7 @@ export class Loader {
             `pins ${id}`,
             async (confirmed) => {
                 const [conversation, path] = this.#conversation(id);
-                await this.#readAll([`${path}/pins`], ([{ body, isSure }]) => {
+                await this.#readAll(id, [`${path}/pins`], ([{ body, isSure }]) => {
                     conversation.mergeAnswer(body.messages, isSure);
                     if (!isSure) this.#doubt(`history ${id}`, confirmed.staleHistories, id);
                     this.#parts.onChange(id);
@@ -207,15 +208,15 @@ export class Loader {
 
     #drain() {
         const confirmed = this.#parts.confirmed();
-        if (!confirmed.isLoaded && !this.#isPartial) this.loadLists();
+        const isToLoad = !confirmed.isLoaded && !this.#isPartial;
+        if (isToLoad && !this.#isDoubtful("lists")) this.loadLists();
         for (const id of confirmed.staleRows) {
-            const { awaited } = confirmed.conversation(id);
-            if (!awaited && !this.#isDoubtful(`row ${id}`)) this.#loadRow(id);
+            if (!this.#isDoubtful(`row ${id}`)) this.#loadRow(id);
         }
         for (const id of confirmed.staleHistories) {
-            const { awaited, isLoaded } = confirmed.conversation(id);
+            const { isLoaded } = confirmed.conversation(id);
             if (!isLoaded && !this.#parts.isOpen(id)) confirmed.staleHistories.delete(id);
-            else if (!awaited && !this.#isDoubtful(`history ${id}`)) this.loadConversation(id);
+            else if (!this.#isDoubtful(`history ${id}`)) this.loadConversation(id);
         }
         for (const id of confirmed.stalePins) {
             if (confirmed.conversation(id).isLoaded) this.loadPins(id);
@@ -242,12 +243,19 @@ export class Loader {
             `row ${id}`,
             async (confirmed) => {
                 const path = `/v1/chats/${encodeURIComponent(id)}`;
-                await this.#readAll([path], ([{ body, isSure }]) => {
+                const conversation = confirmed.conversation(id);
+                const { written } = conversation;
+                await this.#readAll(id, [path], ([{ body, isSure }]) => {
+                    if (isSure && conversation.written === written) {
+                        confirmed.onIncluded(conversation);
+                    }
                     confirmed.mergeRow(body, isSure);
                     if (!isSure) this.#doubt(`row ${id}`, confirmed.staleRows, id);
                 }).catch((error) => {
                     const { code } = asFailure(error);
                     if (code !== 403 && code !== 404) throw error;
+                    if (conversation.written !== written) return;
+                    confirmed.onIncluded(conversation);
                     confirmed.dropRow(id);
                 });
                 this.#parts.onChange(id);
@@ -268,13 +276,14 @@ export class Loader {
      * conversation meanwhile: no answer from before brings back what is hidden. Nothing is merged
      * if another state has replaced the one for which the resources were read.
      *
+     * @param {string} id the conversation, if the resources are of one
      * @param {string[]} paths @param {(reads: Read[]) => void} merge
      */
-    async #readAll(paths, merge) {
+    async #readAll(id, paths, merge) {
         const confirmed = this.#parts.confirmed();
         for (;;) {
             const { epoch } = confirmed;
-            const reads = await Promise.all(paths.map((path) => this.#read(path)));
+            const reads = await Promise.all(paths.map((path) => this.#read(path, id)));
             if (confirmed !== this.#parts.confirmed()) return;
             if (confirmed.epoch === epoch) return merge(reads);
         }
@@ -310,12 +319,16 @@ export class Loader {
      * switched to another node by then does not get this event: its resume token already includes
      * it.
      *
-     * @param {string} path @returns {Promise<Read>} @throws {import("../types.js").Failure}
+     * @param {string} path @param {string} id @returns {Promise<Read>}
+     * @throws {import("../types.js").Failure}
      */
-    async #read(path) {
+    async #read(path, id) {
         if (!this.#isBehind) {
             try {
-                return { body: (await this.#parts.readSince(exactly(path))).body, isSure: true };
+                return {
+                    body: (await this.#parts.readSince(exactly(path), id)).body,
+                    isSure: true,
+                };
             } catch (error) {
                 if (asFailure(error).code !== 503) throw error;
             }
@@ -328,7 +341,13 @@ export class Loader {
             }
             this.#isBehind = true;
         }
-        return { body: await this.#get(path), isSure: false };
+        try {
+            return { body: await this.#get(path), isSure: false };
+        } catch (error) {
+            // The node may not have what is asked for yet.
+            const { code, ...failure } = asFailure(error);
+            throw { ...failure, code: code === 403 || code === 404 ? 503 : code };
+        }
     }
 
     /**
