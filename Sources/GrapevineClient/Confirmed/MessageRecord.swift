@@ -28,8 +28,8 @@ struct MessageRecord: Equatable, Codable, Sendable {
     /// The epoch of the conversation in which the message was last told: if it is an earlier one
     /// than the present, the message may be hidden or deleted without an event that tells of it.
     var epoch = 0
-    /// The token of the answer that has accepted an operation of the user's, until nodes tell of the
-    /// message again: an answer without the token may lack the message.
+    /// The token of the answer that has accepted an operation of the user's, until an event tells
+    /// of the message: an answer without the token may lack the message.
     var written: String?
 
     init(id: String, sent: ExactTime? = nil, content: Content? = nil) {

@@ -28,10 +28,8 @@ final class Core {
     var askedProfiles: Set<String> = []
     /// The rows of the list of chats that were read since the list was last asked for.
     var newerRows: Set<String> = []
-    /// Operations that were refused by nodes which may lack what they are about.
-    var misses: [UInt64: Miss] = [:]
-    /// The tokens of the operations that nodes have accepted last, the latest last.
-    var accepted: [(lane: Lane, token: String)] = []
+    /// How often nodes that may lack what an operation is about have refused it.
+    var misses: [UInt64: Int] = [:]
     /// The files of waiting operations that nodes have.
     var uploaded: Set<String> = []
     private var waiters: [UInt64: (Result<Void, GrapevineError>) -> Void] = [:]
@@ -41,13 +39,6 @@ final class Core {
     var connectedAt: Int64?
     var later: [(at: Int64, action: () -> Void)] = []
     private(set) var isEnded = false
-
-    /// The refusals of an operation by nodes that may lack what it is about.
-    struct Miss {
-        var count: Int
-        /// What the node has to include that answers the next attempt.
-        var tokens: [String]
-    }
 
     /// The most bytes of all files that wait: what nodes accept of a user's unsent files.
     static let fileBytesMax = 100 << 20
@@ -88,7 +79,7 @@ final class Core {
                 deviceTime: clock.deviceTime, elapsed: now, lastStamp: known?.lastStamp ?? 0),
             signIn: signIn)
         machines.token = try store.token()
-        machines.floors = try store.floors()
+        machines.sessionTokens = try store.sessionTokens()
         machines.isLoaded = try store.isLoaded()
         try step { (step: inout Step) throws(StoreError) in
             for record in try store.conversations() where record.isStale {

@@ -70,7 +70,7 @@ extension Core {
         guard step.machines.token != token else { return }
         step.machines.tokenNode = step.machines.link.node
         step.turn.add(.token(step.machines.token))
-        step.turn.add(.floors(step.machines.floors))
+        step.turn.add(.sessionTokens(step.machines.sessionTokens))
     }
 
     /// Decodes the events of a step as one list, which takes a third of the time.
@@ -103,7 +103,7 @@ extension Core {
         let isResumed = isResumed && step.machines.token != nil
         if !isResumed {
             step.machines.token = greeting.token
-            step.machines.floors = Floors()
+            step.machines.sessionTokens = SessionTokens()
         }
         if !isResumed || !step.machines.isLoaded {
             step.machines.reads.need(.lists, now: step.now - Reads.gathering)
@@ -213,11 +213,11 @@ extension Core {
     private func doubt(_ step: inout Step) throws(StoreError) {
         step.machines.doubts += 1
         step.machines.token = nil
-        step.machines.floors = Floors()
+        step.machines.sessionTokens = SessionTokens()
         step.machines.isLoaded = false
         step.machines.reads.clear()
         step.turn.add(.token(nil))
-        step.turn.add(.floors(Floors()))
+        step.turn.add(.sessionTokens(SessionTokens()))
         step.turn.add(.loaded(false))
         step.turn.add(.deleteItems)
         for var record in try store.conversations() {

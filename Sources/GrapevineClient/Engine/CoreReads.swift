@@ -217,7 +217,8 @@ extension Core {
 
     private func forgetWritten(_ id: String, _ step: inout Step) throws(StoreError) {
         var record = try step.turn.conversation(id)
-        guard record.written != nil else { return }
+        guard let written = record.written else { return }
+        step.machines.sessionTokens.add(written.token)
         record.written = nil
         step.turn.set(record)
         needHistory(of: record, &step)
@@ -258,6 +259,7 @@ extension Core {
             } else if result == .told, let fields: Fields = response?.object(),
                 let told = fields.messageRecord
             {
+                step.machines.sessionTokens.add(written)
                 try step.turn.merge(.message(told, conversation: id))
             }
             step.machines.reads.settle(ask, result, now: step.now)

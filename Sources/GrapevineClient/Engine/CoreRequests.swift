@@ -57,10 +57,11 @@ extension Answer {
 // MARK: Requests
 
 extension Core {
-    /// The most operations whose tokens are kept after a node has accepted them.
-    private static let acceptedMax = 16
-    /// How often an operation is sent again after nodes have answered that its files are not there.
-    private static let missesMax = 10
+    /// How often an operation is sent again after nodes have answered that what it is about is not
+    /// there, at least 0.8 s apart.
+    private static let missesMax = 600
+    /// The same where its files are not there.
+    private static let fewMissesMax = 10
 
     /// Milliseconds without a byte after which an upload is given up.
     private static let uploadPatience: Int64 = 60_000
@@ -87,8 +88,8 @@ extension Core {
                         step.machines.link.requestAnswered(
                             after: step.now - sentAt, now: step.now))
                     if response.status == 200, !tokens.isEmpty, let token = response.token {
-                        step.machines.floors.note(answer: token, including: tokens)
-                        step.turn.add(.floors(step.machines.floors))
+                        step.machines.sessionTokens.note(answer: token, including: tokens)
+                        step.turn.add(.sessionTokens(step.machines.sessionTokens))
                     }
                 } else {
                     step.follow(step.machines.link.requestUnanswered(node: node, now: step.now))
@@ -117,8 +118,7 @@ extension Core {
             return upload(file, of: operation)
         }
         call(
-            operation.action.request.exact, operation: operation.stamp?.description,
-            tokens: misses[operation.number]?.tokens ?? []
+            operation.action.request.exact, operation: operation.stamp?.description
         ) { (step: inout Step, response) throws(StoreError) in
             try self.settle(operation, Answer(response), token: response?.token, &step)
         }
@@ -155,9 +155,6 @@ extension Core {
         var answer = told
         if case .refused = told, let time = try timeOfDeletion(by: operation, &step) {
             answer = .accepted(at: time)
-        } else if case .refused(let error) = told, error.isOfToken {
-            misses[operation.number]?.tokens = []
-            answer = .unknown(retryAfter: nil)
         } else if case .refused(let error) = told,
             error.code == 404 || error.reason == GrapevineError.notParticipant,
             try isMissed(operation, &step)
@@ -185,8 +182,8 @@ extension Core {
         }
     }
 
-    /// Returns the time of a deletion of the user's of which nodes have told: one that is repeated is
-    /// refused where what it deletes is not there.
+    /// Returns the time of a deletion of the user's of which nodes have told: one that is repeated
+    /// is refused where what it deletes is not there.
     private func timeOfDeletion(
         by operation: Operation, _ step: inout Step
     ) throws(StoreError) -> ExactTime? {
@@ -216,9 +213,6 @@ extension Core {
                     step.machines.reads.need(target, now: step.now)
                 }
             }
-        }
-        if let token {
-            accepted = accepted.suffix(Self.acceptedMax - 1) + [(operation.action.lane, token)]
         }
         remove(operation, &step)
         log(.info, "synced \(words(operation))", &step)
@@ -269,17 +263,16 @@ extension Core {
     /// Whether a node may refuse an operation because it lacks what another one has shown or
     /// accepted, or a file that was uploaded to another one, or too long ago.
     ///
-    /// The operation is sent again with the tokens of all that, and then the refusal counts.
+    /// Of what is gone, an event tells.
     private func isMissed(
         _ operation: Operation, _ step: inout Step
     ) throws(StoreError) -> Bool {
         let files = operation.action.files
-        let isKnown = try isSubjectKnown(of: operation.action, &step)
         uploaded.subtract(files)
-        let count = (misses[operation.number]?.count ?? 0) + 1
-        let tokens = isKnown ? try tokens(for: operation.action, &step) : []
-        misses[operation.number] = Miss(count: count, tokens: tokens)
-        return count <= (files.isEmpty ? tokens.isEmpty ? 0 : 1 : Self.missesMax)
+        misses[operation.number, default: 0] += 1
+        let isKnown = try isSubjectKnown(of: operation.action, &step)
+        let max = isKnown && files.isEmpty ? Self.missesMax : Self.fewMissesMax
+        return misses[operation.number, default: 0] <= max && (isKnown || !files.isEmpty)
     }
 
     /// Whether what an action is about was shown or made by this user, and is not known to be gone.
@@ -287,30 +280,13 @@ extension Core {
         of action: Action, _ step: inout Step
     ) throws(StoreError) -> Bool {
         if let item = action.item { return try store.item(item)?.isDeleted == false }
-        guard let id = action.conversation else { return false }
-        let conversation = try step.turn.conversation(id)
-        guard conversation.row != nil else { return false }
+        guard let id = action.conversation, try step.turn.conversation(id).row != nil else {
+            return false
+        }
         guard let message = action.message else { return true }
         if case .send = action { return true }
         let known = try step.turn.message(message, in: id)
-        guard let known, known.content != nil, known.deleted == nil else { return false }
-        return known.written != nil || known.epoch >= conversation.epoch
-    }
-
-    /// Returns the tokens of all that an action may be about: what was shown, and what nodes have
-    /// accepted of the lane.
-    private func tokens(
-        for action: Action, _ step: inout Step
-    ) throws(StoreError) -> [String] {
-        var tokens = step.machines.readTokens
-        if let id = action.conversation {
-            tokens += [try step.turn.conversation(id).written?.token].compactMap(\.self)
-            if let message = action.message, let known = try step.turn.message(message, in: id) {
-                tokens += [known.written].compactMap(\.self)
-            }
-        }
-        let lane = accepted.filter { $0.lane == action.lane }.map(\.token)
-        return tokens + lane.suffix(max(0, Call.tokensMax - tokens.count))
+        return known?.content != nil && known?.deleted == nil
     }
 
     /// Sends a mark of the user.
@@ -431,7 +407,7 @@ extension Core {
         else { return }
         machines.pendingStream = nil
         let token = machines.token
-        if let token { machines.floors.note(token, of: machines.tokenNode) }
+        if let token { machines.sessionTokens.add(token, of: machines.tokenNode) }
         let path = "/v1/events?heartbeat=\(Link.heartbeatSeconds)"
         let since = token.map { "&since=" + encoded($0) } ?? ""
         let call = Call(

@@ -16,7 +16,7 @@ struct Machines {
     var tokenNode: Int?
     /// The token of the last event; nil if the state is to be read anew.
     var token: String?
-    var floors = Floors()
+    var sessionTokens = SessionTokens()
     /// How often the cluster did not know the token: answers from before do not count.
     var doubts = 0
     /// Whether the lists have been read wholly since the token was last nil.
@@ -25,7 +25,7 @@ struct Machines {
     var streamName: String?
 
     /// What sure answers have to include.
-    var readTokens: [String] { [token].compactMap(\.self) + floors.tokens }
+    var readTokens: [String] { [token].compactMap(\.self) + sessionTokens.texts }
 
     /// Whether requests can be sent with the access token.
     func hasAccess(deviceTime: Int64) -> Bool {

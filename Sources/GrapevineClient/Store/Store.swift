@@ -139,7 +139,7 @@ final class Store {
                 "DELETE FROM own_mark WHERE conversation = ? AND kind = ?", .text(conversation),
                 .text(kind.rawValue))
         case .token(let token): try set("token", try token.map(json))
-        case .floors(let floors): try set("floors", try json(floors))
+        case .sessionTokens(let sessionTokens): try set("sessionTokens", try json(sessionTokens))
         case .signIn(let signIn): try set("signIn", try signIn.map(json))
         case .loaded(let isLoaded): try set("loaded", try isLoaded ? json(true) : nil)
         case .deleteItems: try database.run("DELETE FROM item")
@@ -198,7 +198,9 @@ final class Store {
         try records(database.rows("SELECT record FROM refusal ORDER BY number"))
     }
 
-    func floors() throws(StoreError) -> Floors { try meta("floors") ?? Floors() }
+    func sessionTokens() throws(StoreError) -> SessionTokens {
+        try meta("sessionTokens") ?? SessionTokens()
+    }
 
     func operations() throws(StoreError) -> [Operation] {
         try records(database.rows("SELECT record FROM operation ORDER BY number"))

@@ -20,7 +20,7 @@ enum StoreChange: Equatable, Sendable {
     /// anew.
     case token(String?)
     /// What sure answers have to include, if it is not the token.
-    case floors(Floors)
+    case sessionTokens(SessionTokens)
     case signIn(SignIn?)
     /// Whether the lists have been read wholly.
     case loaded(Bool)

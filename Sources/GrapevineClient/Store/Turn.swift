@@ -91,7 +91,7 @@ struct Turn {
         return [.row(id)]
     }
 
-    /// Notes the token of an accepted operation on a message, until nodes tell of the message again.
+    /// Notes the token of an accepted operation on a message, until an event tells of the message.
     ///
     /// - Returns: whether the message may be gone, so that the messages are to be read again.
     private mutating func note(
@@ -305,7 +305,7 @@ struct Turn {
         let known = try message(told.id, in: conversation)
         var merged = known ?? told
         merged.merge(told)
-        if merged.epoch >= present { merged.written = nil }
+        if epoch == nil { merged.written = nil }
         touched.insert(conversation)
         guard merged != known else { return false }
         put(merged, in: conversation)

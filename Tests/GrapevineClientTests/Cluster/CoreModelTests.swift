@@ -7,7 +7,8 @@ import Testing
 @Suite struct CoreModelTests {
     /// Seeds that found something once, and are kept.
     private static let kept: [UInt64] = [
-        2, 721_522_734, 722_069_030, 722_069_108, 728_920_502, 738_104_386,
+        2, 721_522_734, 722_069_030, 722_069_108, 728_920_502, 738_104_386, 742_481_513,
+        743_011_000, 743_254_553, 743_254_670, 743_807_351, 744_242_753,
     ]
 
     @Test func `a message is sent and told`() throws {

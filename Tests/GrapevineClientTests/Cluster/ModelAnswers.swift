@@ -54,7 +54,8 @@ extension ModelCluster {
         response.token = "[" + told.map(String.init).joined(separator: ",") + "]"
         trace(
             "n\(node.index) \(user) \(call.request.method.rawValue) \(call.request.path) "
-                + "\(call.operation ?? "") \(call.tokens.joined(separator: " ")) \(response.status) \(node.vector)"
+                + "\(call.operation ?? "") \(call.tokens.joined(separator: " ")) "
+                + "\(response.status) \(node.vector)"
         )
         return response
     }

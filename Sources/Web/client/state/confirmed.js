@@ -1,8 +1,8 @@
 import { ConversationState } from "./conversation.js";
 import { itemOf, profileOf, updateOf } from "./events.js";
 import { joinFields } from "./fields.js";
-import { Floors } from "./floors.js";
 import { later } from "./message.js";
+import { SessionTokens } from "./session-tokens.js";
 
 /** @typedef {import("./conversation.js").Update} Update */
 /** @typedef {import("../types.js").Profile} Profile */
@@ -40,7 +40,7 @@ export class ConfirmedState {
     profiles = new Map();
     /** The token of the last event, for resuming the event stream. @type {string | undefined} */
     token;
-    floors = new Floors();
+    sessionTokens = new SessionTokens();
     /** The node of the stream. @type {string | undefined} */
     #node;
     /** The node whose stream has told the token. @type {string | undefined} */
@@ -99,7 +99,7 @@ export class ConfirmedState {
 
     /** Notes which node tells the events from here on. @param {string} node */
     onStream(node) {
-        if (this.token) this.floors.add(this.token, this.#tokenNode);
+        if (this.token) this.sessionTokens.add(this.token, this.#tokenNode);
         this.#node = node;
     }
 
@@ -142,7 +142,7 @@ export class ConfirmedState {
 
     /** Notes that an answer includes what the user has done. @param {ConversationState} conversation */
     onIncluded(conversation) {
-        if (conversation.written) this.floors.add(conversation.written);
+        if (conversation.written) this.sessionTokens.add(conversation.written);
         conversation.written = undefined;
     }
 
@@ -154,7 +154,11 @@ export class ConfirmedState {
      */
     tokens(id) {
         const written = id && this.conversations.get(id)?.written;
-        const all = new Set([this.token, ...this.floors.list.map(({ token }) => token), written]);
+        const all = new Set([
+            this.token,
+            ...this.sessionTokens.list.map(({ token }) => token),
+            written,
+        ]);
         return [...all].filter(Boolean).join(", ") || undefined;
     }
 

@@ -58,7 +58,7 @@ export class Persistence {
         // Another user's snapshot is ignored, and overwritten later.
         if (whole?.user !== user || whole.form !== FORM) return confirmed;
         confirmed.token = whole.token;
-        confirmed.floors.list = whole.floors ?? [];
+        confirmed.sessionTokens.list = whole.sessionTokens ?? [];
         confirmed.isLoaded = whole.isLoaded;
         const [rows, histories, pins] = whole.stale;
         confirmed.staleRows = new Set(rows);
@@ -153,7 +153,7 @@ export class Persistence {
 function entriesOf(confirmed) {
     /** @type {Map<string, unknown>} */
     const entries = new Map();
-    const { floors, isLoaded, token, user } = confirmed;
+    const { sessionTokens, isLoaded, token, user } = confirmed;
     // The ids of stale conversations are stored, so that the client reloads them after a restart.
     const { staleHistories, stalePins, staleRows } = confirmed;
     const stale = [[...staleRows], [...staleHistories], [...stalePins]];
@@ -161,7 +161,7 @@ function entriesOf(confirmed) {
         form: FORM,
         user,
         token,
-        floors: floors.list,
+        sessionTokens: sessionTokens.list,
         isLoaded,
         stale,
     });

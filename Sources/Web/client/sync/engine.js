@@ -150,7 +150,7 @@ export class Engine {
                 const { confirmed } = this.persistence;
                 const call = { method: "GET", path, token: confirmed.tokens(conversation) };
                 const answer = await calls.send(call, session, SINCE_TRIES);
-                if (answer.token) confirmed.floors.onAnswer(answer.token, call.token ?? "");
+                if (answer.token) confirmed.sessionTokens.onAnswer(answer.token, call.token ?? "");
                 return this.#shown(answer);
             },
             isOpen: (id) => this.screen.isOpen(id),

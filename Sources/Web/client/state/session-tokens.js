@@ -1,15 +1,15 @@
 /** The most tokens that are kept beside that of the last event. */
 const COUNT_MAX = 4;
 
-/** The token of a node's stream or, without a node, of an answer. @typedef {{node?: string, token: string}} Floor */
+/** The token of a node's stream or, without a node, of an answer. @typedef {{node?: string, token: string}} Entry */
 
 /**
  * What answers have to include beside what the token of the last event stands for: what earlier
  * answers have shown, and what earlier streams have told, since a stream that goes on at a node
  * which lags begins with earlier tokens.
  */
-export class Floors {
-    /** @type {Floor[]} */
+export class SessionTokens {
+    /** @type {Entry[]} */
     list = [];
 
     /**
@@ -19,7 +19,7 @@ export class Floors {
      * @param {string} token @param {string} [node]
      */
     add(token, node) {
-        const others = this.list.filter((floor) => node === undefined || floor.node !== node);
+        const others = this.list.filter((entry) => node === undefined || entry.node !== node);
         this.list = [...others, { node, token }].slice(-COUNT_MAX);
     }
 
@@ -29,6 +29,6 @@ export class Floors {
      * @param {string} token @param {string} included
      */
     onAnswer(token, included) {
-        if (this.list.every((floor) => included.includes(floor.token))) this.list = [{ token }];
+        if (this.list.every((entry) => included.includes(entry.token))) this.list = [{ token }];
     }
 }
