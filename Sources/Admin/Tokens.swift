@@ -45,11 +45,18 @@ extension ConnectionState {
 
     /// Replaces the session vector of a shard by a replica that contains all of the vector, or all
     /// of the vector that still exists.
+    ///
+    /// A replica that a second token of the client names may lack what the first one names: then
+    /// the next request waits for a replica with both.
     package mutating func level(_ observation: Observation) {
+        noteAwaiting(observation)
+        let shown = sessionVectors[observation.shard]?.vector ?? Vector()
+        if isStrict, observation.vector?.covers(shown) != true {
+            return sessionVectors.recordObservation(observation)
+        }
         // Changes that the replica lacks may exist on unreachable nodes, so tokens keep them.
         if !isStrict { noteMissed(by: observation) }
         sessionVectors.replace(observation)
-        noteAwaiting(observation)
     }
 
     private mutating func noteMissed(by observation: Observation) {

@@ -181,15 +181,30 @@ import Wire
         _ = token(of: client)
     }
 
-    @Test func `it stands for what was read, even where a later replica lacks it`() {
-        func vector(_ seqs: [UInt64: ClosedRange<UInt64>]) -> Vector {
-            var vector = Vector()
-            for (replica, seqs) in seqs {
-                let id = RandomID(high: 0, low: replica)
-                for seq in seqs { vector.insert(Dot(replica: id, seq: seq)) }
-            }
-            return vector
+    private func vector(_ seqs: [UInt64: ClosedRange<UInt64>]) -> Vector {
+        var vector = Vector()
+        for (replica, seqs) in seqs {
+            let id = RandomID(high: 0, low: replica)
+            for seq in seqs { vector.insert(Dot(replica: id, seq: seq)) }
         }
+        return vector
+    }
+
+    @Test func `a second token does not undo the first one`() {
+        var connection = ConnectionState(ackLevel: .majority)
+        let shard = ShardID(1)
+        connection.level(Observation(shard, vector([1: 1...3]), by: .member(channel: 1)))
+        connection.isStrict = true
+        // Another replica has what the second token names, and lacks what the first one names.
+        connection.level(Observation(shard, vector([2: 1...5]), by: .member(channel: 2)))
+        let both = vector([1: 1...3, 2: 1...5])
+        #expect(connection.sessionVectors[shard] == SessionVector(vector: both, replica: nil))
+        // A replica with both is the one to read from.
+        connection.level(Observation(shard, both, by: .here))
+        #expect(connection.sessionVectors[shard] == SessionVector(vector: both, replica: .here))
+    }
+
+    @Test func `it stands for what was read, even where a later replica lacks it`() {
         var connection = ConnectionState(ackLevel: .majority)
         let shard = ShardID(1)
         connection.recordObservations([
