@@ -231,3 +231,7 @@ import Testing
         #expect(create.lane == send.lane)
     }
 }
+
+extension Overlay {
+    func messages(_ records: [MessageRecord]) -> [Message] { messages(laid(records)) }
+}

@@ -32,6 +32,10 @@ final class Core {
     var misses: [UInt64: Int] = [:]
     /// The files of waiting operations that nodes have.
     var uploaded: Set<String> = []
+    /// The lines of the list of chats as they are stored, without names of users.
+    private(set) var lines: [String: Conversation] = [:]
+    /// The messages of the conversations that the last step has touched and that are shown.
+    var laid: [String: [Overlay.Laid]] = [:]
     private var waiters: [UInt64: (Result<Void, GrapevineError>) -> Void] = [:]
     /// Gets the entries of the log; nil if nobody reads it.
     var logger: ((LogEntry) -> Void)?
@@ -81,6 +85,8 @@ final class Core {
         machines.token = try store.token()
         machines.sessionTokens = try store.sessionTokens()
         machines.isLoaded = try store.isLoaded()
+        lines = Dictionary(
+            try store.lines().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         try step { (step: inout Step) throws(StoreError) in
             for record in try store.conversations() where record.isStale {
                 step.machines.reads.need(.row(record.id), now: now)
@@ -97,8 +103,19 @@ final class Core {
             machines: machines, turn: Turn(store: store, user: user), now: clock.elapsed)
         try body(&step)
         advance(&step)
-        let touched = step.turn.touched
-        try step.turn.commit()
+        let (touched, machines) = (step.turn.touched, step.machines)
+        var changed: [String: Conversation?] = [:]
+        do {
+            try step.turn.commit { () throws(StoreError) in
+                changed = try changedLines(of: touched, with: machines)
+                return changed.map { StoreChange.line($0.value, conversation: $0.key) }
+            }
+        } catch {
+            laid = [:]
+            throw error
+        }
+        lines.merge(changed.compactMapValues(\.self)) { _, new in new }
+        for (id, line) in changed where line == nil { lines[id] = nil }
         finish(step, touched)
     }
 
@@ -111,6 +128,7 @@ final class Core {
         } catch {
             return  // It has read from the store, which fails.
         }
+        laid = [:]
         finish(step, [])
     }
 

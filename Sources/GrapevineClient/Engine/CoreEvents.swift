@@ -68,7 +68,9 @@ extension Core {
             if let id = event.id, event.name != "watching" { step.machines.token = id }
         }
         guard step.machines.token != token else { return }
-        step.machines.tokenNode = step.machines.link.node
+        // Before the node has caught up, its tokens may not include those of its earlier streams.
+        let isCaughtUp = step.machines.link.state == .online
+        step.machines.tokenNode = isCaughtUp ? step.machines.link.node : nil
         step.turn.add(.token(step.machines.token))
         step.turn.add(.sessionTokens(step.machines.sessionTokens))
     }
@@ -174,7 +176,9 @@ extension Core {
         case "hide":
             needHistory(of: conversation, &step)
             return try needRow(of: id, &step)
-        case "member": return try needRow(of: id, &step)
+        case "member":
+            needHistory(of: conversation, &step)
+            return try needRow(of: id, &step)
         case "pin":
             if let message = event.id, try step.turn.message(message, in: id)?.content == nil {
                 step.machines.reads.need(.pins(id), now: step.now)

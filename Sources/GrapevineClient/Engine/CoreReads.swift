@@ -102,7 +102,7 @@ extension Core {
         switch response?.status {
         case 200: .told
         case 503 where ask.isSure: .behind
-        case 400 where response?.error?.isOfToken == true: .failed
+        case 400 where response?.error?.isOfToken == true: ask.isSure ? .behind : .failed
         case 400, 403, 404: .refused
         default: .failed
         }
@@ -197,8 +197,10 @@ extension Core {
             let isOfNow = record.epoch == known?.epoch ?? 0 && record.written == known?.written
             let result = isOfNow ? self.result(of: response, ask) : .failed
             if response?.error?.isOfToken == true {
-                try self.forgetWritten(id, &step)
-            } else if result == .told || result == .refused, ask.isSure || record.written == nil {
+                try self.forgetWritten(id, isIncluded: false, &step)
+            } else if result == .told || result == .refused && response?.status != 400,
+                ask.isSure || record.written == nil
+            {
                 try self.forgetWritten(id, &step)
                 try self.take(row: response, of: id, isSure: ask.isSure, &step)
             }
@@ -215,13 +217,20 @@ extension Core {
         ask.isSure ? machines.readTokens + [written].compactMap(\.self) : []
     }
 
-    private func forgetWritten(_ id: String, _ step: inout Step) throws(StoreError) {
+    private func forgetWritten(
+        _ id: String, isIncluded: Bool = true, _ step: inout Step
+    ) throws(StoreError) {
         var record = try step.turn.conversation(id)
         guard let written = record.written else { return }
-        step.machines.sessionTokens.add(written.token)
+        if isIncluded { add(written.token, &step) }
         record.written = nil
         step.turn.set(record)
         needHistory(of: record, &step)
+    }
+
+    private func add(_ token: String, _ step: inout Step) {
+        step.machines.sessionTokens.add(token)
+        step.turn.add(.sessionTokens(step.machines.sessionTokens))
     }
 
     /// Takes in a row, or that nodes show none.
@@ -233,7 +242,9 @@ extension Core {
             guard let fields: Fields = response?.object() else { return }
             return try merge(row: fields, isSure: isSure, &step)
         }
-        if isSure { try step.turn.remove(conversation: id) }
+        // An event that has come since is newer than the answer.
+        guard isSure, !step.machines.reads.isStale(.row(id)) else { return }
+        try step.turn.remove(conversation: id)
     }
 
     /// Reads a message that a node has accepted an operation on, and that another one did not show:
@@ -259,7 +270,7 @@ extension Core {
             } else if result == .told, let fields: Fields = response?.object(),
                 let told = fields.messageRecord
             {
-                step.machines.sessionTokens.add(written)
+                self.add(written, &step)
                 try step.turn.merge(.message(told, conversation: id))
             }
             step.machines.reads.settle(ask, result, now: step.now)

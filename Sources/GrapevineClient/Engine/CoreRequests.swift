@@ -58,7 +58,7 @@ extension Answer {
 
 extension Core {
     /// How often an operation is sent again after nodes have answered that what it is about is not
-    /// there, at least 0.8 s apart.
+    /// there: at pauses of 0.8 s, but for the first ones.
     private static let missesMax = 600
     /// The same where its files are not there.
     private static let fewMissesMax = 10
@@ -75,7 +75,7 @@ extension Core {
         _ request: Request, operation: String? = nil, tokens: [String] = [],
         answer: @escaping (inout Step, Response?) throws(StoreError) -> Void
     ) {
-        let (node, sentAt) = (machines.link.node, clock.elapsed)
+        let (node, sentAt, doubts) = (machines.link.node, clock.elapsed, machines.doubts)
         let accessToken = machines.signIn.accessToken
         let call = Call(
             request: request, accessToken: accessToken, operation: operation, tokens: tokens,
@@ -87,9 +87,8 @@ extension Core {
                     step.follow(
                         step.machines.link.requestAnswered(
                             after: step.now - sentAt, now: step.now))
-                    if response.status == 200, !tokens.isEmpty, let token = response.token {
-                        step.machines.sessionTokens.note(answer: token, including: tokens)
-                        step.turn.add(.sessionTokens(step.machines.sessionTokens))
+                    if !tokens.isEmpty, step.machines.doubts == doubts {
+                        step.noteTokens(of: response, including: tokens)
                     }
                 } else {
                     step.follow(step.machines.link.requestUnanswered(node: node, now: step.now))
@@ -157,7 +156,7 @@ extension Core {
             answer = .accepted(at: time)
         } else if case .refused(let error) = told,
             error.code == 404 || error.reason == GrapevineError.notParticipant,
-            try isMissed(operation, &step)
+            try isMissed(operation, error, &step)
         {
             answer = .unknown(retryAfter: nil)
         }
@@ -175,7 +174,7 @@ extension Core {
         case .untimely(let operation, let isExpired, let now):
             try restamp(operation, isExpired: isExpired, now: now, &step)
         case .waits:
-            if case .unknown = told {
+            if case .unknown = answer {
                 step.follow(step.machines.link.leave(now: step.now))
             }
         case .needsToken, nil: break
@@ -189,7 +188,7 @@ extension Core {
     ) throws(StoreError) -> ExactTime? {
         guard let time = operation.stamp?.time else { return nil }
         switch operation.action {
-        case .delete, .deleteForEveryone, .hide, .leave, .deleteItem:
+        case .delete, .deleteForEveryone, .deleteItem:
             let consequence = operation.action.consequence(at: time, user: user)
             return try step.turn.includes(consequence) ? time : nil
         default: return nil
@@ -265,14 +264,16 @@ extension Core {
     ///
     /// Of what is gone, an event tells.
     private func isMissed(
-        _ operation: Operation, _ step: inout Step
+        _ operation: Operation, _ error: GrapevineError, _ step: inout Step
     ) throws(StoreError) -> Bool {
-        let files = operation.action.files
-        uploaded.subtract(files)
         misses[operation.number, default: 0] += 1
+        let count = misses[operation.number, default: 0]
+        if error.reason == GrapevineError.fileNotFound.reason {
+            uploaded.subtract(operation.action.files)
+            return count <= Self.fewMissesMax
+        }
         let isKnown = try isSubjectKnown(of: operation.action, &step)
-        let max = isKnown && files.isEmpty ? Self.missesMax : Self.fewMissesMax
-        return misses[operation.number, default: 0] <= max && (isKnown || !files.isEmpty)
+        return isKnown && count <= Self.missesMax
     }
 
     /// Whether what an action is about was shown or made by this user, and is not known to be gone.

@@ -27,11 +27,14 @@ extension Core {
 
     /// Returns the messages of a conversation.
     func snapshot(of id: String) throws(StoreError) -> ConversationSnapshot {
-        let overlay = try overlay(of: id)
+        let overlay = try overlay(of: id, with: machines)
         let record = overlay.conversation
         var snapshot = ConversationSnapshot()
-        snapshot.messages = overlay.messages(
-            try store.messages(in: id, from: record.completeFrom ?? .zero))
+        if let laid = laid[id] {
+            snapshot.messages = overlay.messages(laid)
+        } else {
+            snapshot.messages = overlay.messages(overlay.laid(try messages(of: record)))
+        }
         snapshot.pins = overlay.pins(try store.pins(in: id))
         snapshot.typingUsers = machines.typing.users(in: id)
         snapshot.hasEarlier = record.completeFrom.map { $0 > .zero } ?? false
@@ -39,22 +42,66 @@ extension Core {
         return snapshot
     }
 
+    private func messages(
+        of conversation: ConversationRecord
+    ) throws(StoreError) -> [MessageRecord] {
+        try store.messages(in: conversation.id, from: conversation.completeFrom ?? .zero)
+    }
+
+    /// Returns the lines of conversations that are not as they are stored: nil for those that the
+    /// list does not show.
+    func changedLines(
+        of ids: Set<String>, with machines: Machines
+    ) throws(StoreError) -> [String: Conversation?] {
+        laid = [:]
+        var changed: [String: Conversation?] = [:]
+        for id in ids {
+            let line = try line(of: id, with: machines)
+            if line != lines[id] { changed[id] = .some(line) }
+        }
+        return changed
+    }
+
+    /// Derives the line of a conversation in the list of chats, without names of users.
+    func line(of id: String, with machines: Machines) throws(StoreError) -> Conversation? {
+        let overlay = try overlay(of: id, with: machines, isNamed: false)
+        let records = try messages(of: overlay.conversation)
+        let laid = overlay.laid(records)
+        if opened.contains(id) { self.laid[id] = laid }
+        return overlay.listed(laid, of: records)
+    }
+
     /// Returns a conversation as the list of chats shows it; nil if the list does not.
     func listed(_ id: String) throws(StoreError) -> Conversation? {
-        let overlay = try overlay(of: id)
-        let from = overlay.conversation.completeFrom ?? .zero
-        return overlay.listed(try store.messages(in: id, from: from))
+        guard let line = lines[id] else { return nil }
+        return named(line, try profiles(of: line.participantIds))
     }
 
     /// Returns all conversations of the user, the one with the last message first.
     func conversations() throws(StoreError) -> [Conversation] {
-        var ids = Set(try store.conversations().filter { $0.row != nil }.map(\.id))
-        ids.formUnion(machines.outbox.operations.compactMap(\.action.conversation))
-        var list: [Conversation] = []
-        for id in ids {
-            if let conversation = try listed(id) { list.append(conversation) }
+        let profiles = Dictionary(
+            try store.profiles().map { ($0.user, $0) }, uniquingKeysWith: { first, _ in first })
+        return lines.values.map { named($0, profiles) }
+            .sorted { ($1.updatedAt, $0.id) < ($0.updatedAt, $1.id) }
+    }
+
+    private func named(
+        _ line: Conversation, _ profiles: [String: ProfileRecord]
+    ) -> Conversation {
+        var line = line
+        for user in line.participantIds {
+            line.participantNames[user] = profiles[user]?.name.value.text
+            line.participantPhotos[user] = profiles[user]?.photo.value.text
         }
-        return list.sorted { ($1.updatedAt, $0.id) < ($0.updatedAt, $1.id) }
+        return line
+    }
+
+    private func profiles(
+        of users: [String]
+    ) throws(StoreError) -> [String: ProfileRecord] {
+        var profiles: [String: ProfileRecord] = [:]
+        for user in users { profiles[user] = try store.profile(of: user) }
+        return profiles
     }
 
     /// Returns the action items of the user; those that are to be done first are first.
@@ -95,8 +142,8 @@ extension Core {
     /// Returns a message as the user sees it; nil if the user sees none.
     func message(_ id: String, in conversation: String) throws(StoreError) -> Message? {
         let record = try store.message(id, in: conversation)
-        return try overlay(of: conversation).messages([record].compactMap(\.self))
-            .first { $0.id == id }
+        let overlay = try overlay(of: conversation, with: machines)
+        return overlay.messages(overlay.laid([record].compactMap(\.self))).first { $0.id == id }
     }
 
     /// Returns the message of an action as the user sees it; nil if the user sees none.
@@ -109,17 +156,17 @@ extension Core {
         }
     }
 
-    private func overlay(of id: String) throws(StoreError) -> Overlay {
+    private func overlay(
+        of id: String, with machines: Machines, isNamed: Bool = true
+    ) throws(StoreError) -> Overlay {
         let record = try store.conversation(id) ?? ConversationRecord(id: id)
         var overlay = Overlay(
             user: user, conversation: record, marks: try store.marks(in: id),
             operations: machines.outbox.operations.filter { $0.action.conversation == id })
-        for user in record.row?.participants ?? [] {
-            overlay.profiles[user] = try store.profile(of: user)
-        }
+        if isNamed { overlay.profiles = try profiles(of: record.row?.participants ?? []) }
         let marks = machines.marks.all.filter { $0.conversation == id && $0.kind == .read }
         overlay.ownMark = marks.first?.sent
-        overlay.deviceLead = deviceLead
+        overlay.deviceLead = clock.deviceTime - machines.time.now(elapsed: clock.elapsed)
         overlay.editWindow = editWindow
         return overlay
     }

@@ -60,6 +60,18 @@ struct Step {
         effects += directives.map(Effect.link)
     }
 
+    /// Notes the token of an answer that had to include others, or that nodes do not know one.
+    mutating func noteTokens(of response: Response, including tokens: [String]) {
+        if response.status == 200, let token = response.token {
+            machines.sessionTokens.note(answer: token, including: tokens)
+        } else if response.error?.isOfToken == true {
+            machines.sessionTokens = SessionTokens()
+        } else {
+            return
+        }
+        turn.add(.sessionTokens(machines.sessionTokens))
+    }
+
     mutating func tell(_ news: News) {
         effects.append(.tell(news))
     }

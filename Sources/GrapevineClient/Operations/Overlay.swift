@@ -21,18 +21,19 @@ struct Overlay {
     var editWindow: TimeInterval = Message.editWindow
 
     /// A message with the operations of the user laid over it.
-    private struct Laid {
+    struct Laid {
         var record: MessageRecord
         /// The number of the operation that sends the message, if none has sent it yet.
         var waits: UInt64?
     }
 
-    /// Returns the messages that the user sees, in order; those that wait are last.
+    /// Returns the messages that the user sees with the operations over them, in order; those that
+    /// wait are last.
     ///
     /// - Parameter records: the confirmed messages from ``ConversationRecord/completeFrom`` on, in
     ///   any order.
-    func messages(_ records: [MessageRecord]) -> [Message] {
-        messages(shown(of: records).sorted(by: Self.precedes))
+    func laid(_ records: [MessageRecord]) -> [Laid] {
+        shown(of: records).sorted(by: Self.precedes)
     }
 
     /// Returns the pinned messages that the user sees, the one that was pinned last first.
@@ -55,8 +56,10 @@ struct Overlay {
 
     /// Returns the conversation as the list of chats shows it: nil if the list does not.
     ///
-    /// - Parameter records: the confirmed messages from ``ConversationRecord/completeFrom`` on.
-    func listed(_ records: [MessageRecord]) -> Conversation? {
+    /// - Parameters:
+    ///   - shown: what ``laid(_:)`` makes of the records.
+    ///   - records: the confirmed messages from ``ConversationRecord/completeFrom`` on.
+    func listed(_ shown: [Laid], of records: [MessageRecord]) -> Conversation? {
         var row = conversation.row
         var isCleared = false
         for operation in operations {
@@ -67,7 +70,6 @@ struct Overlay {
             default: break
             }
         }
-        let shown = shown(of: records).sorted(by: Self.precedes)
         guard var row, !isCleared || !shown.isEmpty else { return nil }
         if isCleared {
             // What is counted in the row of a chat that the user has hidden is hidden.
@@ -206,7 +208,8 @@ struct Overlay {
         }
     }
 
-    private func messages(_ laid: [Laid]) -> [Message] {
+    /// Returns what the user sees of messages.
+    func messages(_ laid: [Laid]) -> [Message] {
         var readership = Readership(
             marks: marks, participants: conversation.row?.participants ?? [])
         return laid.map { message($0, &readership) }

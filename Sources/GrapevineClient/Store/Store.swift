@@ -67,6 +67,7 @@ final class Store {
         "CREATE TABLE operation (number INTEGER PRIMARY KEY, record BLOB)",
         "CREATE TABLE file (id TEXT PRIMARY KEY, bytes BLOB)",
         "CREATE TABLE refusal (number INTEGER PRIMARY KEY, record BLOB)",
+        "CREATE TABLE line (conversation TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         """
         CREATE TABLE own_mark (conversation TEXT, kind TEXT, record BLOB,
             PRIMARY KEY (conversation, kind)) WITHOUT ROWID
@@ -76,11 +77,19 @@ final class Store {
     // MARK: Changes
 
     /// Stores the changes of a turn as one.
-    func commit(_ changes: [StoreChange]) throws(StoreError) {
-        guard !changes.isEmpty else { return }
+    ///
+    /// - Parameter more: returns what follows from the changes, which the store shows already.
+    func commit(
+        _ changes: [StoreChange], _ more: () throws(StoreError) -> [StoreChange] = { [] }
+    ) throws(StoreError) {
+        guard !changes.isEmpty else {
+            let rest = try more()
+            return rest.isEmpty ? () : try commit(rest)
+        }
         do {
             try database.transaction { () throws(StoreError) in
                 for change in changes { try store(change) }
+                for change in try more() { try store(change) }
             }
         } catch {
             cache = MessageCache()
@@ -142,6 +151,10 @@ final class Store {
         case .sessionTokens(let sessionTokens): try set("sessionTokens", try json(sessionTokens))
         case .signIn(let signIn): try set("signIn", try signIn.map(json))
         case .loaded(let isLoaded): try set("loaded", try isLoaded ? json(true) : nil)
+        case .line(let line?, let id):
+            try replace("line (conversation, record)", .text(id), try json(line))
+        case .line(nil, let id):
+            try database.run("DELETE FROM line WHERE conversation = ?", .text(id))
         case .deleteItems: try database.run("DELETE FROM item")
         case .refusal(let refusal?, let number):
             try replace(
@@ -230,6 +243,11 @@ final class Store {
 
     func conversation(_ id: String) throws(StoreError) -> ConversationRecord? {
         try record(database.rows("SELECT record FROM conversation WHERE id = ?", .text(id)))
+    }
+
+    /// Returns the lines of the list of chats, without names of users.
+    func lines() throws(StoreError) -> [Conversation] {
+        try records(database.rows("SELECT record FROM line"))
     }
 
     /// Returns the epoch of a conversation; 0 for an unknown one.

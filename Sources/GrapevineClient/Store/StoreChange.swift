@@ -24,6 +24,8 @@ enum StoreChange: Equatable, Sendable {
     case signIn(SignIn?)
     /// Whether the lists have been read wholly.
     case loaded(Bool)
+    /// The line of a conversation in the list of chats; nil if the list does not show it.
+    case line(Conversation?, conversation: String)
     case deleteItems
     /// What is to be told of the refusal of an operation; nil if the app has been told.
     case refusal(Refusal?, number: UInt64)

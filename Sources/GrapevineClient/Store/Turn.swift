@@ -282,9 +282,8 @@ struct Turn {
                 put(later, in: id)
             }
             // What the node that hid the conversation may have lacked stays in view until an answer
-            // tells; of a conversation that was left nothing does.
-            let end = hasLeft ? ExactTime.distantFuture : isLoaded ? through ?? .zero : time
-            try removeMessages(of: id, through: end)
+            // tells.
+            try removeMessages(of: id, through: hasLeft || !isLoaded ? time : through ?? .zero)
         case .created(let row, let id):
             var record = try conversation(id)
             record.row = record.row ?? row
@@ -375,8 +374,12 @@ struct Turn {
     }
 
     /// Stores everything as one, or nothing.
-    consuming func commit() throws(StoreError) {
-        try store.commit(changes)
+    ///
+    /// - Parameter more: returns what follows from the changes, which the store shows already.
+    consuming func commit(
+        _ more: () throws(StoreError) -> [StoreChange] = { [] }
+    ) throws(StoreError) {
+        try store.commit(changes, more)
     }
 }
 

@@ -26,6 +26,7 @@ extension ModelRun {
             throw fail("\(client.name) shows a message twice")
         }
         try checkListed(client, conversation)
+        try checkLine(client, conversation)
         let wishes = client.memory.wishes.filter { $0.key.conversation == conversation }
         for (key, wish) in wishes.sorted(by: { $0.value.number < $1.value.number }) {
             try check(wish, key, messages.first { $0.id == key.message }, client)
@@ -53,6 +54,30 @@ extension ModelRun {
         }
         if !isUndone {
             throw fail("\(client.name) does not list \(conversation), which the user has created")
+        }
+    }
+
+    /// The stored line of the list says what follows from the messages and the operations.
+    private func checkLine(
+        _ client: ModelClient, _ conversation: String
+    ) throws(ModelFailure) {
+        guard let core = client.core else { return }
+        let derived = try reading { () throws(StoreError) in
+            try core.line(of: conversation, with: core.machines)
+        }
+        let stored = try reading { () throws(StoreError) in
+            try core.store.lines().first { $0.id == conversation }
+        }
+        for line in [core.lines[conversation], stored] {
+            // Times are shown by the device's clock, which is known better and better.
+            guard line?.lastMessage.text == derived?.lastMessage.text,
+                line?.lastMessage.senderId == derived?.lastMessage.senderId,
+                line?.unreadCount == derived?.unreadCount,
+                line?.isArchived == derived?.isArchived, line?.title == derived?.title,
+                line?.participantIds == derived?.participantIds
+            else {
+                throw fail("\(client.name) stores \(line as Any) for \(derived as Any)")
+            }
         }
     }
 

@@ -25,7 +25,7 @@ const OPERATIONS_MAX = 1_000;
 /** The most attempts, a second apart, at nodes that do not have what an operation is about. */
 const MISSES_MAX = 600;
 /** The kinds of actions that take something away. */
-const deletions = new Set(["delete", "retract", "hide", "leave", "deleteItem"]);
+const deletions = new Set(["delete", "retract", "deleteItem"]);
 /** The same for what is deleted that this tab does not know, and for the files of a message. */
 const FEW_MISSES_MAX = 10;
 /** Milliseconds between two checks for pending operations that closed browser tabs left behind. */

@@ -41,8 +41,10 @@ export class ConfirmedState {
     /** The token of the last event, for resuming the event stream. @type {string | undefined} */
     token;
     sessionTokens = new SessionTokens();
-    /** The node of the stream. @type {string | undefined} */
+    /** The node of the stream, and the same once it has caught up. @type {string | undefined} */
     #node;
+    /** @type {string | undefined} */
+    #levelNode;
     /** The node whose stream has told the token. @type {string | undefined} */
     #tokenNode;
     /** Whether the lists of chats and action items have been loaded completely. */
@@ -77,7 +79,7 @@ export class ConfirmedState {
     apply(event) {
         if (event.token) {
             this.token = event.token;
-            this.#tokenNode = this.#node;
+            this.#tokenNode = this.#levelNode;
         }
         const update = updateOf(event, this.user);
         if (!update) return { isNew: false };
@@ -101,6 +103,13 @@ export class ConfirmedState {
     onStream(node) {
         if (this.token) this.sessionTokens.add(this.token, this.#tokenNode);
         this.#node = node;
+        // Before the node has caught up, its tokens may not include those of its earlier streams.
+        this.#levelNode = undefined;
+    }
+
+    /** Notes that the stream has told all that was missed. */
+    onLevel() {
+        this.#levelNode = this.#node;
     }
 
     /** @param {StateUpdate} update @returns {{isNew: boolean}} whether a message is new */
@@ -203,7 +212,10 @@ export class ConfirmedState {
      * @param {import("../types.js").Action} action
      */
     knows(action) {
-        if ("item" in action) return this.items.get(action.item)?.deleted === undefined;
+        if ("item" in action) {
+            const item = this.items.get(action.item);
+            return item !== undefined && !item.deleted;
+        }
         if (!("conversation" in action)) return false;
         const { messages, row } = this.conversation(action.conversation);
         if (!("message" in action) || action.kind === "send") return row !== undefined;

@@ -19,7 +19,9 @@ export class SessionTokens {
      * @param {string} token @param {string} [node]
      */
     add(token, node) {
-        const others = this.list.filter((entry) => node === undefined || entry.node !== node);
+        const others = this.list.filter((entry) =>
+            entry.token !== token && (node === undefined || entry.node !== node)
+        );
         this.list = [...others, { node, token }].slice(-COUNT_MAX);
     }
 

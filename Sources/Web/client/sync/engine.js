@@ -149,7 +149,11 @@ export class Engine {
             readSince: async (path, conversation) => {
                 const { confirmed } = this.persistence;
                 const call = { method: "GET", path, token: confirmed.tokens(conversation) };
-                const answer = await calls.send(call, session, SINCE_TRIES);
+                const answer = await calls.send(call, session, SINCE_TRIES).catch((error) => {
+                    if (!error.reason?.startsWith("token_")) throw error;
+                    confirmed.sessionTokens.list = [];
+                    throw { ...error, code: 503 };
+                });
                 if (answer.token) confirmed.sessionTokens.onAnswer(answer.token, call.token ?? "");
                 return this.#shown(answer);
             },

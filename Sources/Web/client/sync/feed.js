@@ -36,7 +36,10 @@ export class Feed {
     onEvent(event) {
         const { changes, loader, notices, persistence, screen, typing } = this.#engine;
         const { by, conversation, kind } = event;
-        if (kind === "level") this.isCaughtUp = true;
+        if (kind === "level") {
+            this.isCaughtUp = true;
+            this.#confirmed.onLevel();
+        }
         if (kind === "level" || kind === "heartbeat") return;
         if (kind === "typing") {
             if (by !== this.#user) typing.onTyping(conversation, by, event.on);
