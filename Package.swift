@@ -140,6 +140,12 @@ let package = Package(
             path: "Tests/client/Example",
             swiftSettings: portable),
 
+        // The app that grapevine-bench measures.
+        .executableTarget(
+            name: "grapevine-figures", dependencies: ["GrapevineClient"],
+            path: "Tests/client/Figures",
+            swiftSettings: portable),
+
         // The proof: what is not shipped, and what several tests share.
         proof(
             "Simulator",

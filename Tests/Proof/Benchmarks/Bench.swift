@@ -12,6 +12,7 @@ package enum Bench {
           chaos    kills, wipes and stops nodes under load, and looks for what is lost
           attack   sends what no client and no node sends, and looks whom it costs what
           widest   asks for the largest answers, and measures how long another client waits
+          client   measures what an app on the library for phones has to wait for
           --help   prints this; grapevine-bench <command> --help tells of one
 
         """
@@ -24,7 +25,7 @@ package enum Bench {
         switch words[1] {
         case "child": return ChildProcess.become(rest)
         case "--help", "-h", "help": return say(usage)
-        case "sends", "first", "all", "chaos", "attack", "widest": break
+        case "sends", "first", "all", "chaos", "attack", "widest", "client": break
         case let word: return refuse("unknown command: \(word)", usage)
         }
         if rest.contains("--help") || rest.contains("-h") { return say(usage(of: words[1])) }
@@ -48,6 +49,7 @@ package enum Bench {
         case "chaos": ChaosCommand.usage
         case "attack": AttackCommand.usage
         case "widest": WidestCommand.usage
+        case "client": ClientCommand.usage
         case "all": SuiteCommand.usage
         default: SendsCommand.usage
         }
@@ -66,6 +68,9 @@ package enum Bench {
         case "widest":
             let command = try WidestCommand(words)
             return try Stage.perform(command.run)
+        case "client":
+            let command = try ClientCommand(words)
+            return try Stage.perform(command.run)
         case "all":
             let command = try SuiteCommand(words)
             try command.emptyFile()
@@ -81,13 +86,16 @@ package enum Bench {
     }
 
     /// The path of the `grapevine` binary in the folder of this one.
-    static var neighbour: String {
+    static var neighbour: String { neighbour(named: "grapevine") }
+
+    /// Returns the path of another program in the folder of this one.
+    static func neighbour(named name: String) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let bytes = buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:))
         let path = String(decoding: bytes, as: UTF8.self)
         return path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-            .joined(separator: "/") + "/grapevine"
+            .joined(separator: "/") + "/" + name
     }
 
     private static func say(_ text: String) -> Int32 {
