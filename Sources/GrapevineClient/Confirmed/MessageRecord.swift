@@ -106,6 +106,11 @@ extension MessageRecord {
         text.time.flatMap { $0 > .zero ? $0 : nil }
     }
 
+    /// Whether a user sees the message, and it was not deleted for everyone.
+    func isListed(to user: String) -> Bool {
+        content != nil && sent != nil && deleted == nil && !isHidden(for: user)
+    }
+
     /// Whether a user sees nothing of the message: because the user has deleted it, or has sent it
     /// and deleted it for everyone.
     func isHidden(for user: String) -> Bool {

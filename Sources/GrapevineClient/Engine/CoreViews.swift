@@ -62,13 +62,36 @@ extension Core {
         return changed
     }
 
-    /// Derives the line of a conversation in the list of chats, without names of users.
-    func line(of id: String, with machines: Machines) throws(StoreError) -> Conversation? {
+    /// Derives the line of a conversation in the list of chats, without names of users: without
+    /// operations of the user, the store finds what it shows.
+    private func line(of id: String, with machines: Machines) throws(StoreError) -> Conversation? {
+        let overlay = try overlay(of: id, with: machines, isNamed: false)
+        guard overlay.operations.isEmpty else {
+            let records = try messages(of: overlay.conversation)
+            let laid = overlay.laid(records)
+            if opened.contains(id) { self.laid[id] = laid }
+            return overlay.listed(overlay.tail(laid, of: records))
+        }
+        guard let row = overlay.conversation.row else { return nil }
+        let from = overlay.conversation.completeFrom ?? .zero
+        let start = max(overlay.unreadStart(row).time, from.previous)
+        let unread = try store.unreadCount(in: id, after: start)
+        let told = try row.last.flatMap { last throws(StoreError) in
+            try store.message(last, in: id)
+        }
+        let last = try store.lastListed(in: id, from: from)
+        return overlay.listed(
+            Overlay.Tail(
+                last: last.map { Overlay.Laid(record: $0) }, isEmpty: false,
+                isLastKnown: told?.content != nil && told?.sent ?? .zero >= from,
+                unread: { _ in unread }))
+    }
+
+    /// Derives the line from all messages of the conversation.
+    func wholeLine(of id: String) throws(StoreError) -> Conversation? {
         let overlay = try overlay(of: id, with: machines, isNamed: false)
         let records = try messages(of: overlay.conversation)
-        let laid = overlay.laid(records)
-        if opened.contains(id) { self.laid[id] = laid }
-        return overlay.listed(laid, of: records)
+        return overlay.listed(overlay.tail(overlay.laid(records), of: records))
     }
 
     /// Returns a conversation as the list of chats shows it; nil if the list does not.

@@ -56,10 +56,7 @@ struct Overlay {
 
     /// Returns the conversation as the list of chats shows it: nil if the list does not.
     ///
-    /// - Parameters:
-    ///   - shown: what ``laid(_:)`` makes of the records.
-    ///   - records: the confirmed messages from ``ConversationRecord/completeFrom`` on.
-    func listed(_ shown: [Laid], of records: [MessageRecord]) -> Conversation? {
+    func listed(_ tail: Tail) -> Conversation? {
         var row = conversation.row
         var isCleared = false
         for operation in operations {
@@ -70,33 +67,31 @@ struct Overlay {
             default: break
             }
         }
-        guard var row, !isCleared || !shown.isEmpty else { return nil }
+        guard var row, !isCleared || !tail.isEmpty else { return nil }
         if isCleared {
             // What is counted in the row of a chat that the user has hidden is hidden.
             row.lastSent = nil
             row.unread = 0
         }
-        let last = lastMessage(row, shown, of: records)
+        let last = lastMessage(row, tail)
+        let (start, told) = unreadStart(row)
         return Conversation(
             id: conversation.id, title: row.title ?? "", participantIds: row.participants,
             participantNames: profiles.compactMapValues(\.name.value.text),
             participantPhotos: profiles.compactMapValues(\.photo.value.text),
-            lastMessage: last, unreadCount: unread(row, shown), isArchived: isArchived,
+            lastMessage: last, unreadCount: told + tail.unread(start), isArchived: isArchived,
             archivedBy: isArchived ? [user] : [], createdBy: row.createdBy ?? "",
             createdAt: local(row.created), updatedAt: last.timestamp ?? local(row.created))
     }
 
     /// Returns the newest message that was not deleted for everyone.
-    private func lastMessage(
-        _ row: ConversationRecord.Row, _ shown: [Laid], of records: [MessageRecord]
-    ) -> LastMessage {
-        let last = shown.last { $0.record.deleted == nil }
+    private func lastMessage(_ row: ConversationRecord.Row, _ tail: Tail) -> LastMessage {
+        let last = tail.last
         let hasAll = conversation.completeFrom == .zero
         let isOlder = last.map {
             $0.waits == nil && ($0.record.sent ?? .zero) < row.lastSent ?? .zero
         }
-        let isTold = hasAll || records.contains { $0.id == row.last && $0.content != nil }
-        if let last, isOlder == false || isTold {
+        if let last, isOlder == false || hasAll || tail.isLastKnown {
             return LastMessage(
                 text: preview(last.record), senderId: last.record.content?.sender ?? "",
                 timestamp: last.record.sent.map(local))
@@ -115,20 +110,47 @@ struct Overlay {
         }
     }
 
-    /// Returns the number of messages of others after the last one that the user has read.
+    /// Returns the time after which messages of others are unread, and the number of unread ones up
+    /// to then.
     ///
     /// A node's number stands for the messages up to the row's last one, unless all since the one
     /// that was read are known.
-    private func unread(_ row: ConversationRecord.Row, _ shown: [Laid]) -> Int {
+    func unreadStart(_ row: ConversationRecord.Row) -> (time: ExactTime, told: Int) {
         let told = marks.first { $0.user == user }?.read?.sent ?? .zero
         let read = max(told, ownMark ?? .zero)
         let last = row.lastSent ?? .zero
         let isKnown = conversation.isComplete(after: read) || read >= last
-        let later = shown.filter { laid in
-            laid.record.content?.sender != user && laid.record.deleted == nil
-                && (laid.record.sent ?? .zero) > (isKnown ? read : last)
-        }
-        return (isKnown ? 0 : row.unread) + later.count
+        return isKnown ? (read, 0) : (last, row.unread)
+    }
+
+    /// What the list of chats shows of the messages of a conversation.
+    struct Tail {
+        /// The newest message that was not deleted for everyone.
+        let last: Laid?
+        /// Whether the user sees no message.
+        let isEmpty: Bool
+        /// Whether the message is known that is the last one of the row.
+        let isLastKnown: Bool
+        /// Returns the number of messages of others after a time.
+        let unread: (ExactTime) -> Int
+    }
+
+    /// Returns what the list shows of messages.
+    ///
+    /// - Parameters:
+    ///   - shown: what ``laid(_:)`` makes of the records.
+    ///   - records: the confirmed messages from ``ConversationRecord/completeFrom`` on.
+    func tail(_ shown: [Laid], of records: [MessageRecord]) -> Tail {
+        let last = conversation.row?.last
+        return Tail(
+            last: shown.last { $0.record.deleted == nil }, isEmpty: shown.isEmpty,
+            isLastKnown: records.contains { $0.id == last && $0.content != nil },
+            unread: { time in
+                shown.count {
+                    $0.record.content?.sender != user && $0.record.deleted == nil
+                        && ($0.record.sent ?? .zero) > time
+                }
+            })
     }
 
     /// The confirmed messages with operations laid over them, in the order of the records.

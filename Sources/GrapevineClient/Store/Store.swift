@@ -13,6 +13,8 @@ final class Store {
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
     private var cache = MessageCache()
+    /// The user whose store it is.
+    private var user = ""
 
     /// Opens the file of a user.
     ///
@@ -36,6 +38,7 @@ final class Store {
     private init(database: SQLiteDatabase) throws(StoreError) {
         self.database = database
         try migrate()
+        user = try signIn()?.user ?? ""
     }
 
     private func migrate() throws(StoreError) {
@@ -52,9 +55,11 @@ final class Store {
         "CREATE TABLE conversation (id TEXT PRIMARY KEY, record BLOB) WITHOUT ROWID",
         """
         CREATE TABLE message (
-            conversation TEXT, id TEXT, sent INTEGER, pinned INTEGER, record BLOB,
-            UNIQUE (conversation, id))
+            conversation TEXT, id TEXT, sent INTEGER, pinned INTEGER, listed INTEGER,
+            unread INTEGER, record BLOB, UNIQUE (conversation, id))
         """,
+        "CREATE INDEX message_listed ON message (conversation, sent, id) WHERE listed",
+        "CREATE INDEX message_unread ON message (conversation, sent) WHERE unread",
         "CREATE INDEX message_pin ON message (conversation) WHERE pinned",
         "CREATE INDEX message_id ON message (id)",
         "CREATE INDEX message_place ON message (conversation, sent, id)",
@@ -103,12 +108,15 @@ final class Store {
             cache[conversation, record.id] = record
             try database.run(
                 """
-                INSERT INTO message (conversation, id, sent, pinned, record)
-                VALUES (?, ?, ?, ?, ?)
+                INSERT INTO message (conversation, id, sent, pinned, listed, unread, record)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET sent = excluded.sent, pinned = excluded.pinned,
-                    record = excluded.record
+                    listed = excluded.listed, unread = excluded.unread, record = excluded.record
                 """, .text(conversation), .text(record.id), place(record.sent),
-                .integer(record.pinnedBy == nil ? 0 : 1), try json(record))
+                .integer(record.pinnedBy == nil ? 0 : 1),
+                .integer(record.isListed(to: user) ? 1 : 0),
+                .integer(record.isListed(to: user) && record.content?.sender != user ? 1 : 0),
+                try json(record))
         case .deleteMessage(let id, let conversation):
             cache[conversation, id] = nil
             try database.run(
@@ -149,7 +157,9 @@ final class Store {
                 .text(kind.rawValue))
         case .token(let token): try set("token", try token.map(json))
         case .sessionTokens(let sessionTokens): try set("sessionTokens", try json(sessionTokens))
-        case .signIn(let signIn): try set("signIn", try signIn.map(json))
+        case .signIn(let signIn):
+            user = signIn?.user ?? user
+            try set("signIn", try signIn.map(json))
         case .loaded(let isLoaded): try set("loaded", try isLoaded ? json(true) : nil)
         case .line(let line?, let id):
             try replace("line (conversation, record)", .text(id), try json(line))
@@ -274,6 +284,27 @@ final class Store {
             database.rows(
                 "SELECT id FROM message WHERE conversation = ? AND sent <= ? ORDER BY sent, id",
                 .text(conversation), place(time)))
+    }
+
+    /// Returns the newest message that the list of chats may show.
+    func lastListed(
+        in conversation: String, from time: ExactTime
+    ) throws(StoreError) -> MessageRecord? {
+        let rows = try database.rows(
+            """
+            SELECT id FROM message WHERE conversation = ? AND listed AND sent >= ?
+            ORDER BY sent DESC, id DESC LIMIT 1
+            """, .text(conversation), place(time))
+        return try messages(conversation, rows).first
+    }
+
+    /// Returns the number of messages of others after a time that the user sees.
+    func unreadCount(in conversation: String, after time: ExactTime) throws(StoreError) -> Int {
+        let rows = try database.rows(
+            "SELECT count(*) FROM message WHERE conversation = ? AND unread AND sent > ?",
+            .text(conversation), place(time))
+        guard case .integer(let count)? = rows.first?.first else { return 0 }
+        return Int(count)
     }
 
     /// Returns the conversation of a message.

@@ -27,6 +27,9 @@ struct ExactTime: Comparable, Hashable, Sendable {
     /// The time right after this one.
     var next: ExactTime { ExactTime(bits: bits &+ 1) }
 
+    /// The time right before this one; zero has none.
+    var previous: ExactTime { ExactTime(bits: bits - (bits > 0 ? 1 : 0)) }
+
     static func < (left: ExactTime, right: ExactTime) -> Bool { left.bits < right.bits }
 }
 

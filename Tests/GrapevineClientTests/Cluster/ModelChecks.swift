@@ -57,27 +57,22 @@ extension ModelRun {
         }
     }
 
-    /// The stored line of the list says what follows from the messages and the operations.
+    /// The line of the list says what follows from the messages and the operations.
     private func checkLine(
         _ client: ModelClient, _ conversation: String
     ) throws(ModelFailure) {
         guard let core = client.core else { return }
         let derived = try reading { () throws(StoreError) in
-            try core.line(of: conversation, with: core.machines)
+            try core.wholeLine(of: conversation)
         }
-        let stored = try reading { () throws(StoreError) in
-            try core.store.lines().first { $0.id == conversation }
-        }
-        for line in [core.lines[conversation], stored] {
-            // Times are shown by the device's clock, which is known better and better.
-            guard line?.lastMessage.text == derived?.lastMessage.text,
-                line?.lastMessage.senderId == derived?.lastMessage.senderId,
-                line?.unreadCount == derived?.unreadCount,
-                line?.isArchived == derived?.isArchived, line?.title == derived?.title,
-                line?.participantIds == derived?.participantIds
-            else {
-                throw fail("\(client.name) stores \(line as Any) for \(derived as Any)")
-            }
+        // Times are shown by the device's clock, which is known better and better.
+        let line = core.lines[conversation]
+        guard line?.lastMessage.text == derived?.lastMessage.text,
+            line?.lastMessage.senderId == derived?.lastMessage.senderId,
+            line?.unreadCount == derived?.unreadCount, line?.isArchived == derived?.isArchived,
+            line?.title == derived?.title, line?.participantIds == derived?.participantIds
+        else {
+            throw fail("\(client.name) lists \(line as Any) for \(derived as Any)")
         }
     }
 
@@ -198,6 +193,10 @@ extension ModelRun {
         if !waiting.isEmpty { throw fail("\(client.name) waits with \(waiting)") }
         let stored = try reading { () throws(StoreError) in try core.store.operations() }
         if !stored.isEmpty { throw fail("\(client.name) has stored \(stored)") }
+        let lines = try reading { () throws(StoreError) in try core.store.lines() }
+        let texts = lines.map { "\($0.id) \($0.lastMessage.text) \($0.unreadCount)" }.sorted()
+        let shown = core.lines.values.map { "\($0.id) \($0.lastMessage.text) \($0.unreadCount)" }
+        if texts != shown.sorted() { throw fail("\(client.name) has stored the lines \(texts)") }
         let left = try reading { () throws(StoreError) in try core.store.fileBytes() }
         if left > 0 { throw fail("\(client.name) keeps \(left) bytes of files") }
         if !core.machines.marks.all.isEmpty { throw fail("\(client.name) waits with marks") }
