@@ -7,7 +7,7 @@ import Foundation
 /// some turn. Rows hold records as JSON, beside the columns by which they are found.
 final class Store {
     /// The number of the form of the tables, in `user_version`.
-    private static let form: Int64 = 1
+    private static let form: Int64 = 2
 
     private let database: SQLiteDatabase
     private let encoder = JSONEncoder()
@@ -44,6 +44,7 @@ final class Store {
     private func migrate() throws(StoreError) {
         let version = try database.rows("PRAGMA user_version").first?.first
         if version == .integer(Self.form) { return }
+        guard version == .integer(0) else { throw .damaged("The file is of another version") }
         try database.transaction { () throws(StoreError) in
             for table in Self.tables { try database.run(table) }
             try database.run("PRAGMA user_version=\(Self.form)")
