@@ -106,18 +106,7 @@ final class Store {
     private func store(_ change: StoreChange) throws(StoreError) {
         switch change {
         case .message(let record, let conversation):
-            cache[conversation, record.id] = record
-            try database.run(
-                """
-                INSERT INTO message (conversation, id, sent, pinned, listed, unread, record)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET sent = excluded.sent, pinned = excluded.pinned,
-                    listed = excluded.listed, unread = excluded.unread, record = excluded.record
-                """, .text(conversation), .text(record.id), place(record.sent),
-                .integer(record.pinnedBy == nil ? 0 : 1),
-                .integer(record.isListed(to: user) ? 1 : 0),
-                .integer(record.isListed(to: user) && record.content?.sender != user ? 1 : 0),
-                try json(record))
+            try store(record, in: conversation)
         case .deleteMessage(let id, let conversation):
             cache[conversation, id] = nil
             try database.run(
@@ -176,6 +165,23 @@ final class Store {
         case .device(let name, let number, let stamp):
             try set("device", try json(Device(name: name, lastNumber: number, lastStamp: stamp)))
         }
+    }
+
+    private func store(
+        _ record: MessageRecord, in conversation: String
+    ) throws(StoreError) {
+        cache[conversation, record.id] = record
+        try database.run(
+            """
+            INSERT INTO message (conversation, id, sent, pinned, listed, unread, record)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET sent = excluded.sent, pinned = excluded.pinned,
+                listed = excluded.listed, unread = excluded.unread, record = excluded.record
+            """, .text(conversation), .text(record.id), place(record.sent),
+            .integer(record.pinnedBy == nil ? 0 : 1),
+            .integer(record.isListed(to: user) ? 1 : 0),
+            .integer(record.isListed(to: user) && record.content?.sender != user ? 1 : 0),
+            try json(record))
     }
 
     private func replace(
