@@ -44,8 +44,12 @@ struct AppRequest {
 
     /// Returns the session tokens in the field `Grapevine-Token` of a request.
     static func sessionTokens(_ head: RequestHead) throws(LineError) -> [Token] {
+        try sessionTokens(tokenTexts(head))
+    }
+
+    static func sessionTokens(_ texts: [String]) throws(LineError) -> [Token] {
         var tokens: [Token] = []
-        for text in try tokenTexts(head) { tokens.append(try sessionToken(text)) }
+        for text in texts { tokens.append(try sessionToken(text)) }
         return tokens
     }
 

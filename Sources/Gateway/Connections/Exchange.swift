@@ -103,7 +103,7 @@ extension AppConnection {
         with parameters: [JSONValue.Member]
     ) throws(LineError) {
         let resource = route.resource
-        let tokens = try AppRequest.sessionTokens(request.head)
+        let texts = try AppRequest.tokenTexts(request.head)
         if resource.verb.name == "WATCH" {
             var parameters = parameters
             // A browser that reconnects sends `Last-Event-ID`, which is newer than the `since` in
@@ -117,7 +117,8 @@ extension AppConnection {
         }
         let translated = try route.translate(
             parameters, as: try request.head.operation, by: user, makeID: host.makeID)
-        let exchange = Exchange(translated, of: resource, head: request.head, since: tokens)
+        let since = try AppRequest.sessionTokens(texts)
+        let exchange = Exchange(translated, of: resource, head: request.head, since: since)
         if isDraining { exchange.closes = true }
         phase = .answering(exchange)
         openSession(of: user, signIn: signedIn?.access.signIn)
