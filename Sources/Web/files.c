@@ -301,6 +301,8 @@ static const struct {
 #embed "client/sync/search.js"
     FILE("client/outbox/sender.js")
 #embed "client/outbox/sender.js"
+    FILE("client/state/session-tokens.js")
+#embed "client/state/session-tokens.js"
     FILE("client/network/session.js")
 #embed "client/network/session.js"
     FILE("client/network/sleep.js")
