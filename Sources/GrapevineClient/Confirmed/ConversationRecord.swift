@@ -18,13 +18,6 @@ struct ConversationRecord: Equatable, Codable, Sendable {
         var unread: Int
     }
 
-    /// A creation or a leaving of the user's.
-    struct Written: Equatable, Codable, Sendable {
-        /// The token of the answer: an answer that includes it includes the change.
-        let token: String
-        let hasLeft: Bool
-    }
-
     let id: String
     /// Nil if the list does not show the conversation.
     var row: Row?
@@ -49,9 +42,9 @@ struct ConversationRecord: Equatable, Codable, Sendable {
     /// The time at which the user last hid the conversation since the last invitation: a node that
     /// tells an earlier one, or none, lacks the hiding.
     private(set) var hidden: ExactTime?
-    /// An accepted creation or leaving that the nodes which answer reads may lack; nil if there is
-    /// none.
-    var written: Written?
+    /// The token of the answer that has accepted the user's creation or leaving, until an answer
+    /// includes it: another one may be as if nothing had happened.
+    var written: String?
 
     init(id: String) {
         self.id = id

@@ -67,7 +67,7 @@ extension Core {
         let known = try conversation.flatMap { id throws(StoreError) in
             try store.conversation(id)
         }
-        let (epoch, tokens) = (known?.epoch ?? 0, tokens(for: ask, and: known?.written?.token))
+        let (epoch, tokens) = (known?.epoch ?? 0, tokens(for: ask, and: known?.written))
         let doubts = machines.doubts
         var answers = [Lists?](repeating: nil, count: paths.count)
         var left = paths.count
@@ -191,7 +191,7 @@ extension Core {
     /// After a creation or a leaving of the user's, only the answer of a node that has it counts.
     private func readRow(_ id: String, _ ask: Reads.Ask) throws(StoreError) {
         let known = try store.conversation(id)
-        let tokens = tokens(for: ask, and: known?.written?.token)
+        let tokens = tokens(for: ask, and: known?.written)
         call(Self.row(of: id), tokens: tokens) { (step: inout Step, response) throws(StoreError) in
             let record = try step.turn.conversation(id)
             let isOfNow = record.epoch == known?.epoch ?? 0 && record.written == known?.written
@@ -222,7 +222,7 @@ extension Core {
     ) throws(StoreError) {
         var record = try step.turn.conversation(id)
         guard let written = record.written else { return }
-        if isIncluded { add(written.token, &step) }
+        if isIncluded { add(written, &step) }
         record.written = nil
         step.turn.set(record)
         needHistory(of: record, &step)
@@ -287,7 +287,7 @@ extension Core {
     ) throws(StoreError) {
         let known = try store.conversation(id)
         guard known?.hidden != nil else { return try body(ask.isSure) }
-        call(Self.row(of: id), tokens: tokens(for: ask, and: known?.written?.token)) {
+        call(Self.row(of: id), tokens: tokens(for: ask, and: known?.written)) {
             (step: inout Step, response) throws(StoreError) in
             let fields: Fields? = response?.object()
             try self.note(hiddenAt: fields?.hiddenAt, in: id, &step)

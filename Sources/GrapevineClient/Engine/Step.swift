@@ -62,13 +62,13 @@ struct Step {
 
     /// Notes the token of an answer that had to include others, or that nodes do not know one.
     mutating func noteTokens(of response: Response, including tokens: [String]) {
+        let known = machines.sessionTokens
         if response.status == 200, let token = response.token {
             machines.sessionTokens.note(answer: token, including: tokens)
         } else if response.error?.isOfToken == true {
             machines.sessionTokens = SessionTokens()
-        } else {
-            return
         }
+        guard machines.sessionTokens != known else { return }
         turn.add(.sessionTokens(machines.sessionTokens))
     }
 

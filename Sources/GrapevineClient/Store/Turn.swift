@@ -73,9 +73,8 @@ struct Turn {
         }
         try merge(consequence)
         switch consequence {
-        case .created(_, let id): return try note(token: token, hasLeft: false, in: id)
-        case .cleared(_, _, hasLeft: true, let id):
-            return try note(token: token, hasLeft: true, in: id)
+        case .created(_, let id), .cleared(_, _, hasLeft: true, let id):
+            return try note(token: token, in: id)
         default: return []
         }
     }
@@ -83,10 +82,10 @@ struct Turn {
     /// Notes the token of an accepted creation or leaving, without which a node may answer as if
     /// nothing had happened.
     private mutating func note(
-        token: String?, hasLeft: Bool, in id: String
+        token: String?, in id: String
     ) throws(StoreError) -> [Reads.Target] {
         var record = try conversation(id)
-        record.written = token.map { ConversationRecord.Written(token: $0, hasLeft: hasLeft) }
+        record.written = token
         set(record)
         return [.row(id)]
     }

@@ -24,10 +24,10 @@ import { isStamped, timeOf } from "./stamps.js";
 const OPERATIONS_MAX = 1_000;
 /** The most attempts, a second apart, at nodes that do not have what an operation is about. */
 const MISSES_MAX = 600;
-/** The kinds of actions that take something away. */
-const deletions = new Set(["delete", "retract", "deleteItem"]);
 /** The same for what is deleted that this tab does not know, and for the files of a message. */
 const FEW_MISSES_MAX = 10;
+/** The kinds of actions that take something away. */
+const deletions = new Set(["delete", "retract", "deleteItem"]);
 /** Milliseconds between two checks for pending operations that closed browser tabs left behind. */
 const LOOK_MILLISECONDS = 5_000;
 
