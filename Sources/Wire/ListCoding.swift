@@ -24,6 +24,23 @@ extension Array {
     }
 }
 
+extension Array where Element: Comparable {
+    /// Returns the elements in ascending order if they differ, and ascend by `key`.
+    ///
+    /// Elements with equal keys may have any order: earlier builds had another one.
+    ///
+    /// - Parameter name: what the elements are, for the error.
+    /// - Throws: `WireError.invalid` for elements that do not ascend by `key`, or that are equal.
+    public func ascending<Key: Comparable>(
+        _ name: String, within key: (Element) -> Key
+    ) throws(WireError) -> [Element] {
+        for index in indices.dropFirst() where key(self[index - 1]) > key(self[index]) {
+            throw .invalid("\(name) that ascend")
+        }
+        return try sorted().ascending(name, by: \.self)
+    }
+}
+
 extension ByteReader {
     /// The memory that a list reserves before its elements are read, at most, in bytes for each
     /// byte that is left: the count of a list is as untrusted as the rest.

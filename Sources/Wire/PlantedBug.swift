@@ -61,6 +61,7 @@
         case staleWritten = "stale-written"
         case suspectsAfterOwnPause = "suspects-after-own-pause"
         case tagOfExecution = "tag-of-execution"
+        case tieDecidedByStamp = "tie-decided-by-stamp"
         case tokenForgetsDeletions = "token-forgets-deletions"
         case tokenLeavesAtOnce = "token-leaves-at-once"
         case typingOutlivesConnection = "typing-outlives-connection"

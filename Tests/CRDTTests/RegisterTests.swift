@@ -28,6 +28,24 @@ struct RegisterTests {
         try laws.check(seeds: 0..<200)
     }
 
+    @Test func `of two values with equal times the greater wins, whatever their processes`() throws
+    {
+        let time = HybridTimestamp(milliseconds: 1)
+        func register(_ name: String, by process: UInt64) -> Names {
+            let stamp = Stamp(
+                time: time, process: RandomID(high: 0, low: process), counter: 1)
+            return Register(UserID(checked: name), at: stamp)
+        }
+        for (greater, less) in [(1, 2), (2, 1)] as [(UInt64, UInt64)] {
+            let (bob, alice) = (register("bob", by: greater), register("alice", by: less))
+            var (merged, mirrored) = (bob, alice)
+            merged.merge(alice)
+            mirrored.merge(bob)
+            #expect(merged == bob)
+            #expect(mirrored == bob)
+        }
+    }
+
     @Test func `what is written after seeing wins, even with clocks an hour apart`() throws {
         let now: UInt64 = 1_700_000_000_000
         for seed in 0..<500 as Range<UInt64> {

@@ -145,6 +145,20 @@ Deno.test("an edit that is earlier than its message does not count", () => {
     assertEquals(state.conversation(CHAT).messages.get("a")?.at, time(2));
 });
 
+Deno.test("of values with equal times the greater holds, in any order", () => {
+    const first = message("a", 1);
+    const pins = ["alice", "bob"].map((by) => change("pin", by, first, 2));
+    // Bytes in UTF-8 and units of UTF-16 order these two differently.
+    const edits = ["\u{FFFD}", "\u{1F600}"].map((text) => ({
+        ...change("edit", "alice", first, 2, { text, edited: time(2), from: "alice" }),
+    }));
+    for (const events of [[...pins, ...edits], [...pins, ...edits].reverse()]) {
+        const state = confirmed(first, ...events);
+        const merged = state.conversation(CHAT).messages.get("a");
+        assertEquals([merged?.pinnedBy, merged?.text], ["bob", "\u{1F600}"]);
+    }
+});
+
 Deno.test("a late answer brings back neither deleted messages nor old texts", () => {
     const [a, b, c, unknown] = ["a", "b", "c", "unknown"].map((id, index) => message(id, index));
     const state = confirmed(a, { ...b, from: "bob" });

@@ -5,8 +5,9 @@ import Wire
 public enum ItemPriority: String, CaseIterable, Comparable, Sendable {
     case low, medium, high
 
+    /// Orders priorities by their words, as clients order the values of a field.
     public static func < (left: ItemPriority, right: ItemPriority) -> Bool {
-        left.number < right.number
+        left.rawValue < right.rawValue
     }
 }
 

@@ -72,7 +72,7 @@ public struct Message: Hashable, Sendable {
 
     public var header: Header { shown.header }
 
-    /// The edits, ascending by stamp; the last edit is shown, and all edits form the history.
+    /// The edits, in ascending order; the last edit is shown, and all edits form the history.
     public var versions: [Version] { shown.versions }
 
     public var pin: Register<Pin>? { shown.pin }
@@ -208,9 +208,15 @@ extension Message.Version: Comparable {
         left.stamp == right.stamp && haveSameBytes(left.text, right.text)
     }
 
+    /// Orders edits by time, and edits of one time by their texts, as a `Register` does.
     public static func < (left: Self, right: Self) -> Bool {
-        guard left.stamp == right.stamp else { return left.stamp < right.stamp }
-        return precedesInBytes(left.text, right.text)
+        guard left.stamp.time == right.stamp.time else {
+            return left.stamp.time < right.stamp.time
+        }
+        guard haveSameBytes(left.text, right.text) else {
+            return precedesInBytes(left.text, right.text)
+        }
+        return left.stamp < right.stamp
     }
 }
 

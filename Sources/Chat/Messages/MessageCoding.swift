@@ -67,7 +67,7 @@ extension Message {
         losingSends = try fields.take(
             FieldNumber.losingSends, orEmpty: Context(), "other sendings")
         shown.versions = try fields.take(FieldNumber.versions, orEmpty: [], "edits")
-            .ascending("edits", by: \.self)
+            .ascending("edits", within: \.stamp.time)
         deletedBy = try fields.take(
             FieldNumber.deletedBy, orEmpty: ObservedRemoveSet(), "who deleted it")
         shown.pin = try fields.take(FieldNumber.pin)
@@ -76,7 +76,7 @@ extension Message {
             FieldNumber.deletionTimes, orEmpty: ChangeTimes(), "times of changes")
         shown.orphanedEdits = try fields.take(
             FieldNumber.orphanedEdits, orEmpty: [], "edits of other sendings"
-        ).ascending("edits of other sendings", by: \.self)
+        ).ascending("edits of other sendings", within: \.version.stamp.time)
         if !shown.orphanedEdits.isEmpty {
             let kept = self.header.sending
             guard shown.orphanedEdits.allSatisfy({ $0.sending != kept }) else {
@@ -124,7 +124,8 @@ extension Message.Send {
         header.attachment = try Optional(from: &reader)
         self.init(header: header)
         let orphans: [Message.OrphanedEdit] = try reader.readList()
-        orphanedEdits = try orphans.ascending("edits of other sendings", by: \.self)
+        orphanedEdits = try orphans.ascending(
+            "edits of other sendings", within: \.version.stamp.time)
         pin = try Optional(from: &reader)
         retractedAt = try Optional(from: &reader)
         guard isSuperseded, isNormal else { throw .invalid("what another user sent") }

@@ -5,7 +5,7 @@ extension Message {
     /// A user's send under a message's id, with its edits, its pin and its deletion for everyone.
     struct Send: Hashable, Sendable {
         var header: Header
-        /// The edits, ascending by stamp; the last edit is shown, and all edits form the history.
+        /// The edits, in ascending order; the last edit is shown, and all edits form the history.
         var versions: [Version] = []
         /// The edits of losing sends, ascending; each pair of an edit and a send occurs once.
         var orphanedEdits: [OrphanedEdit] = []

@@ -66,7 +66,7 @@ struct MessageRecord: Equatable, Codable, Sendable {
             text.time == .zero ? sent ?? .zero : text.time
         }
         guard let mine = time(text), let theirs = time(other) else { return text.merge(other) }
-        if (mine, text.value) < (theirs, other.value) { text = other }
+        if mine < theirs || (mine == theirs && text.value.precedes(other.value)) { text = other }
     }
 
     mutating func merge(_ other: MessageRecord) {

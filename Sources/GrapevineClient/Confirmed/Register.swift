@@ -1,8 +1,8 @@
 /// A value with the time of its last change.
 ///
-/// Of two versions the later one holds; of two with the same time the greater value, so that the
-/// order in which they are merged makes no difference.
-struct Register<Value: Comparable & Sendable>: Equatable, Sendable {
+/// Of two versions the later one holds; of two with the same time the greater value, as nodes decide
+/// it, so that the order in which they are merged makes no difference.
+struct Register<Value: Ordered>: Equatable, Sendable {
     private(set) var value: Value
     /// The time of the last change; nil if the value was never set.
     private(set) var time: ExactTime?
@@ -17,7 +17,7 @@ struct Register<Value: Comparable & Sendable>: Equatable, Sendable {
 
     mutating func merge(_ other: Register) {
         guard let theirs = other.time else { return }
-        if let time, (time, value) >= (theirs, other.value) { return }
+        if let time, time > theirs || (time == theirs && !value.precedes(other.value)) { return }
         self = other
     }
 }
@@ -38,27 +38,38 @@ func later(_ left: ExactTime?, _ right: ExactTime?) -> ExactTime? {
     return max(left, right)
 }
 
+/// A value of which nodes and clients alike know the greater of two.
+protocol Ordered: Equatable, Sendable {
+    /// Whether another value is greater.
+    func precedes(_ other: Self) -> Bool
+}
+
+/// Texts are ordered by their bytes in UTF-8.
+extension String: Ordered {
+    func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+}
+
 /// A yes or no, of which yes is the greater: of an addition and a removal with the same time, the
 /// addition holds.
-struct Flag: Comparable, Codable, Sendable {
+struct Flag: Ordered, Codable {
     let isSet: Bool
 
     static let no = Flag(isSet: false)
     static let yes = Flag(isSet: true)
 
-    static func < (left: Flag, right: Flag) -> Bool { !left.isSet && right.isSet }
+    func precedes(_ other: Flag) -> Bool { !isSet && other.isSet }
 }
 
 /// A text or nothing, which is less than any text.
-struct Maybe: Comparable, Codable, Sendable {
+struct Maybe: Ordered, Codable {
     let text: String?
 
     init(_ text: String? = nil) {
         self.text = text
     }
 
-    static func < (left: Maybe, right: Maybe) -> Bool {
-        guard let theirs = right.text else { return false }
-        return left.text.map { $0 < theirs } ?? true
+    func precedes(_ other: Maybe) -> Bool {
+        guard let theirs = other.text else { return false }
+        return text?.precedes(theirs) ?? true
     }
 }

@@ -78,8 +78,8 @@ import Testing
 
     @Test(arguments: ModelCluster.Fault.allCases)
     func `a planted fault is found`(_ fault: ModelCluster.Fault) {
-        let found = (1...100 as ClosedRange<UInt64>).lazy.compactMap { seed in
-            failure(of: seed, fault: fault, actions: 60)
+        let found = (fault.seed..<fault.seed + 100).lazy.compactMap { seed in
+            failure(of: seed, fault: fault, actions: 60).map { "\(seed) \($0)" }
         }.first
         if ProcessInfo.processInfo.environment["TRACE"] != nil { print(fault, found ?? "") }
         #expect(found != nil, "\(fault)")

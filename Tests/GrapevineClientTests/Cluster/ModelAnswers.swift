@@ -43,7 +43,8 @@ extension ModelCluster {
         guard let user = access(call.accessToken)?.user else {
             return .refused(401, "The access token is not valid")
         }
-        let token = call.tokens.map(Self.vector)
+        let tokens = fault == .laterTokensIgnored ? call.tokens.prefix(1) : call.tokens[...]
+        let token = tokens.map(Self.vector)
             .reduce(node.vector.map { _ in 0 }) { zip($0, $1).map(max) }
         if call.tokens.count > Call.tokensMax { return .refused(400, "Too many tokens") }
         if zip(token, node.vector).contains(where: { $0 > $1 }) {

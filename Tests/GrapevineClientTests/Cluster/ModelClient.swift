@@ -75,6 +75,7 @@ final class ModelClient {
     /// Starts the app.
     func start(_ conversations: [String]) throws(StoreError) {
         if let path { store = try Store(path: path) }
+        try forget()
         generation += 1
         let network = ModelTransport(cluster, line)
         let present = generation
@@ -94,6 +95,18 @@ final class ModelClient {
         core?.set(.connected)
         for id in conversations { core?.open(id) }
         view(viewed)
+    }
+
+    /// Has the store lack what a planted fault leaves out.
+    private func forget() throws(StoreError) {
+        for var record in try store.conversations() {
+            switch cluster.fault {
+            case .staleRowsForgotten: record.isStale = false
+            case .ownChangesForgotten: record.written = nil
+            default: continue
+            }
+            try store.commit([.conversation(record)])
+        }
     }
 
     /// Has the user look at a conversation.

@@ -15,6 +15,25 @@ final class ModelCluster {
         case writesRepeated
         /// Deletions for everyone come back as they were.
         case deletionsForgotten
+        /// Answers include the first token of a request and no other, as if the client had named
+        /// the last event's alone.
+        case laterTokensIgnored
+        /// Clients forget, when they end, which rows are to be read.
+        case staleRowsForgotten
+        /// Clients forget, when they end, that sure answers have to include their own accepted
+        /// changes of conversations.
+        case ownChangesForgotten
+
+        /// The seed that is tried first: it finds a fault that few seeds find.
+        var seed: UInt64 {
+            switch self {
+            case .eventsLost: 43
+            case .laterTokensIgnored: 20
+            case .ownChangesForgotten: 98
+            case .staleRowsForgotten: 70
+            default: 1
+            }
+        }
     }
 
     /// Seconds that an access token lives, fewer than in reality, so that many are renewed.

@@ -109,7 +109,7 @@ package struct SeededBug: Hashable, Sendable {
             // A version claim is confirmed, too.
             case .claimFromMemory: [.claims, .kept]
             case .claimsUnited, .laterBlockCounts, .lateDoneCounts, .laterCreationJoins,
-                .vectorAdvancedBeforeDone:
+                .tieDecidedByStamp, .vectorAdvancedBeforeDone:
                 [.claims]
             case .causeForgotten: [.cause]
             case .coversFirstRangeOnly: [.equal, .kept]

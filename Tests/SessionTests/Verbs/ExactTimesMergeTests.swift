@@ -89,7 +89,7 @@ import Testing
                     world.hold(isHeld, between: nodes[pairs[pair].0], and: nodes[pairs[pair].1])
                 }
                 // Writes of one millisecond at two nodes may have equal times.
-                world.clock.advance(milliseconds: 2)
+                world.clock.advance(milliseconds: UInt64.random(in: 0...2, using: &random))
                 let write = nextWrite()
                 let client = pick(nodes).connect()
                 client.say("SET ack=local")

@@ -1,3 +1,5 @@
+import { isLater } from "./fields.js";
+
 /** The time of sending of a message of which it is not known: later than all times. */
 export const UNKNOWN_TIME = "9";
 
@@ -47,8 +49,8 @@ export function join(a, b) {
     const whole = a.from === undefined ? b : a;
     // Where two nodes have accepted one message, the earlier acceptance is its place.
     const at = a.at < b.at ? a.at : b.at;
-    const text = timeOfText(b, at) > timeOfText(a, at) ? b : a;
-    const pin = (b.pinnedAt ?? "") > (a.pinnedAt ?? "") ? b : a;
+    const text = isLater([timeOfText(b, at), b.text], [timeOfText(a, at), a.text]) ? b : a;
+    const pin = isLater([b.pinnedAt, b.pinnedBy], [a.pinnedAt, a.pinnedBy]) ? b : a;
     const joined = {
         ...whole,
         at,

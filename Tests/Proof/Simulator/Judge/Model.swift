@@ -36,7 +36,7 @@ struct Model {
         entries.filter {
             ["pin", "unpin"].contains($0.mutation.action.verb) && isOfAuthor($0)
         }.max {
-            guard let left = $0.stamp, let right = $1.stamp else { return false }
+            guard let left = $0.pinOrder, let right = $1.pinOrder else { return false }
             return left < right
         }
     }
@@ -232,7 +232,10 @@ struct Model {
             if found.contains(where: { $0.stamp == entry.operation }) { continue }
             found.append((entry.operation, edit.text))
         }
-        return found.sorted { $0.stamp < $1.stamp }
+        return found.sorted {
+            ($0.stamp.time, FieldText($0.text), $0.stamp)
+                < ($1.stamp.time, FieldText($1.text), $1.stamp)
+        }
     }
 
     /// Whether a sending has the same sender and text as the winning one, and so is the same
@@ -381,6 +384,13 @@ struct Model {
 }
 
 extension Ledger.Entry {
+    /// What decides which of several pins and unpinnings holds; nil for a change that left none.
+    var pinOrder: (HybridTimestamp, isPin: Int, UserID, Stamp)? {
+        stamp.map {
+            ($0.time, isPin: mutation.action.verb == "pin" ? 1 : 0, mutation.user, $0)
+        }
+    }
+
     /// The account by which a conversation was created; nil for none.
     var account: UserID? {
         guard let create = mutation.action as? CreateConversation, create.isByAccount

@@ -89,14 +89,14 @@ extension Model {
         let priority = lastEdit(by: author) { $0.itemEdit?.priority }
         return ItemView(
             id: ItemID(checked: key.partition),
-            isDone: lastEdit(by: author) { $0.isFinished } ?? false,
+            isDone: lastEdit(by: author) { $0.isFinished.map { $0 ? 1 : 0 } } == 1,
             due: due.map(\.value) ?? draft.due,
             priority: priority.map(\.value) ?? draft.priority, chat: draft.chat,
             message: draft.message, title: (title ?? draft.title).text)
     }
 
     /// Returns the value that the latest change gave a field; nil if no change did.
-    private func lastEdit<Value>(
+    private func lastEdit<Value: Comparable>(
         by user: UserID? = nil, _ field: (any DocumentAction) -> Value?
     ) -> Value? {
         let edits = entries.compactMap { entry -> (stamp: Stamp, value: Value)? in
@@ -105,7 +105,7 @@ extension Model {
             else { return nil }
             return (stamp, value)
         }
-        return edits.max { $0.stamp < $1.stamp }?.value
+        return edits.max { ($0.stamp.time, $0.value) < ($1.stamp.time, $1.value) }?.value
     }
 }
 
