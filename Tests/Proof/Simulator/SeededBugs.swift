@@ -77,6 +77,7 @@ package struct SeededBug: Hashable, Sendable {
             case .secondTimeGiven: 36_732
             case .sendsOfUsersUnited: 1_936
             case .staleWritten: 114
+            case .tieDecidedByStamp: 732
             case .tokenLeavesAtOnce: 7
             case .unboundedPeerQueue: 6
             case .unknownEndDropped: 3_765
