@@ -264,6 +264,23 @@ Deno.test("a chat that was hidden is in no list until something arrives in it", 
     assertEquals(conversation.row?.id, CHAT);
 });
 
+Deno.test("a row from before a deletion of its last message is read again", () => {
+    const sent = message("b", 2, { from: "bob" });
+    const state = confirmed(message("a", 1), sent);
+    const conversation = state.conversation(CHAT);
+    const row = { ...conversation.row, last: "b", lastAt: time(2), unread: 1 };
+    const earlier = { ...row, last: "a", lastAt: time(1), unread: 0 };
+    conversation.row = /** @type {any} */ (earlier);
+    // The row that tells of the message was asked for before the message was deleted.
+    state.apply(change("delete", "bob", sent, 3, { for: "everyone" }));
+    assertEquals([...state.staleRows], []);
+    state.mergeRow(row, true);
+    assertEquals([...state.staleRows], [CHAT]);
+    state.staleRows.clear();
+    state.mergeRow(earlier, true);
+    assertEquals([...state.staleRows], []);
+});
+
 Deno.test("after an accepted hiding only rows count that include it", () => {
     const state = confirmed(message("a", 1));
     const conversation = state.conversation(CHAT);

@@ -1,7 +1,7 @@
 /// A value with the time of its last change.
 ///
-/// Of two versions the later one holds; of two with the same time the greater value, as nodes decide
-/// it, so that the order in which they are merged makes no difference.
+/// Of two versions the later one holds; of two with the same time the greater value, as at nodes:
+/// the order in which they are merged makes no difference.
 struct Register<Value: Ordered>: Equatable, Sendable {
     private(set) var value: Value
     /// The time of the last change; nil if the value was never set.

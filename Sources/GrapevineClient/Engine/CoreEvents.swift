@@ -191,7 +191,9 @@ extension Core {
         let read = try step.turn.mark(of: user, in: id)?.read?.sent ?? .zero
         let isOld = (event.sent ?? .zero) <= conversation.row?.lastSent ?? .zero
         let isKnown = conversation.isComplete(after: read) && event.id != conversation.row?.last
-        guard conversation.row == nil || isOld && !isKnown else { return }
+        // An answer that is under way may have the message without what the event tells of it.
+        let isLate = event.kind != "message" && step.machines.reads.isRowUnderWay(id)
+        guard conversation.row == nil || isOld && !isKnown || !isOld && isLate else { return }
         try needRow(of: id, &step)
     }
 

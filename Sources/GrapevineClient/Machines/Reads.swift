@@ -67,6 +67,11 @@ struct Reads: Equatable, Sendable {
     /// than an event.
     func isStale(_ target: Target) -> Bool { stale.contains(target) }
 
+    /// Whether an answer is under way that tells the row of a conversation.
+    func isRowUnderWay(_ id: String) -> Bool {
+        underWay.contains(.row(id)) || underWay.contains(.lists)
+    }
+
     /// Notes that something need not be read.
     mutating func forget(_ target: Target) {
         stale.remove(target)

@@ -185,6 +185,12 @@ export class ConfirmedState {
         const { archivedAt, hidden, unarchivedAt, ...told } = row;
         // A row is marked as hidden if the user hid the chat and no message has arrived since.
         conversation.row = hidden ? undefined : told;
+        // The response may have a message without what an event has told of it since the request.
+        const { changedSent } = conversation;
+        if (changedSent && changedSent <= (row.lastAt ?? "")) {
+            conversation.changedSent = undefined;
+            this.staleRows.add(row.id);
+        }
         conversation.merge({ conversation: row.id, archivedAt, unarchivedAt });
     }
 
@@ -274,6 +280,9 @@ export class ConfirmedState {
         const isKnown = conversation.isCompleteAfter(readSent);
         const isOld = (event.sent ?? "") <= (row?.lastAt ?? "");
         if (!row || isOld && (!isKnown || event.id === row.last)) this.staleRows.add(id);
+        else if (!isOld && event.kind !== "message") {
+            conversation.changedSent = later(conversation.changedSent, event.sent);
+        }
     }
 
     /** @param {any} fields the action item of an answer, an event or an accepted action */

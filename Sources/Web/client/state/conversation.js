@@ -44,6 +44,12 @@ export class ConversationState {
     /** @type {ChatRow | undefined} */
     row;
     /**
+     * When the latest message was sent of those behind the row's last that events have changed: a
+     * response from before may tell a row with the message as it was.
+     * @type {string | undefined}
+     */
+    changedSent;
+    /**
      * The time of sending from which on all messages are known; empty from the first message on,
      * undefined before the conversation is loaded.
      * @type {string | undefined}
