@@ -5,7 +5,6 @@ import { Delivery } from "../../Sources/Web/client/outbox/delivery.js";
 import { Outbox } from "../../Sources/Web/client/outbox/outbox.js";
 import { storedMessage } from "../../Sources/Web/client/state/message.js";
 import { Session } from "../../Sources/Web/client/network/session.js";
-import { SessionTokens } from "../../Sources/Web/client/state/session-tokens.js";
 import { WriteAheadLog } from "../../Sources/Web/client/outbox/write-ahead-log.js";
 import { assert } from "./assertions.js";
 import { Run } from "./run.js";
@@ -35,15 +34,14 @@ function replace(type, name, replacement) {
  * @param {string} name
  * @param {RegExp} expected what the model test says then
  * @param {(run: Run) => () => void} plant returns what undoes it
- * @param {number} [first] the seed that is tried first: it finds a fault that few seeds find
  */
-function testFault(name, expected, plant, first = 1) {
+function testFault(name, expected, plant) {
     Deno.test({
         name: `a planted fault is found: ${name}`,
         sanitizeOps: false,
         sanitizeResources: false,
         fn: async () => {
-            for (let seed = first; seed < first + RUNS_MAX; seed += 1) {
+            for (let seed = 1; seed <= RUNS_MAX; seed += 1) {
                 const message = await firstFinding(seed, plant);
                 if (message === undefined) continue;
                 assert(expected.test(message), `Something else was found: ${message}`);
@@ -248,15 +246,3 @@ testFault("each attempt has another stamp", /misnamed/, () => {
             return original.call(this, { ...operation, stamp });
         });
 });
-
-testFault(
-    "answers include what the last event has told alone",
-    /shows|reappears/,
-    () => {
-        const undo = ["add", "onAnswer"].map((name) =>
-            replace(SessionTokens, name, () => () => {})
-        );
-        return () => undo.forEach((action) => action());
-    },
-    22,
-);

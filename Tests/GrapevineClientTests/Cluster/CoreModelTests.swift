@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: ModelCluster.Fault.allCases)
     func `a planted fault is found`(_ fault: ModelCluster.Fault) {
-        let found = (fault.seed..<fault.seed + 100).lazy.compactMap { seed in
+        let found = (fault.seed..<fault.seed + 1_000).lazy.compactMap { seed in
             failure(of: seed, fault: fault, actions: 60).map { "\(seed) \($0)" }
         }.first
         if ProcessInfo.processInfo.environment["TRACE"] != nil { print(fault, found ?? "") }
