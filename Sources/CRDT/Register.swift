@@ -19,12 +19,17 @@ public struct Register<Value: Comparable & Hashable & Sendable>: Hashable, Senda
     public mutating func merge(_ other: Register) {
         #if PlantedBugs
             if PlantedBug.tieDecidedByStamp.isOn {
-                if (stamp, value) < (other.stamp, other.value) { self = other }
-                return
+                return mergeTogether(other)
             }
         #endif
         let (mine, theirs) = (stamp.time, other.stamp.time)
         if (mine, value, stamp) < (theirs, other.value, other.stamp) { self = other }
+    }
+
+    /// Merges a register of which clients are told no time, and which is set together with others:
+    /// of two values with equal times the one with the greater stamp wins in all of them.
+    public mutating func mergeTogether(_ other: Register) {
+        if (stamp, value) < (other.stamp, other.value) { self = other }
     }
 }
 

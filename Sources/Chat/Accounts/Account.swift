@@ -193,9 +193,9 @@ extension Credentials.Account {
             return mergeEnds(of: former)
         }
         created = [created, other.created].compactMap(\.self).min()
-        emailField.merge(other.emailField)
-        passwordField.merge(other.passwordField)
-        accessField.merge(other.accessField)
+        emailField.mergeTogether(other.emailField)
+        passwordField.mergeTogether(other.passwordField)
+        accessField.mergeTogether(other.accessField)
         let theirs = other.signIns.filter { !hasForgotten($0) }
         mergeEnds(of: other, adding: theirs)
     }

@@ -46,7 +46,7 @@ extension Credentials {
                 renewalField = nil
                 return
             }
-            renewalField.merge(other.renewalField)
+            renewalField.mergeTogether(other.renewalField)
         }
     }
 

@@ -175,8 +175,8 @@ extension Device {
         }
         let (mine, theirs) = (added, other.added)
         added = [mine, theirs].compactMap(\.self).min()
-        tokenField.merge(other.tokenField)
-        registrationField.merge(other.registrationField)
+        tokenField.mergeTogether(other.tokenField)
+        registrationField.mergeTogether(other.registrationField)
         acknowledged.formUnion(other.acknowledged)
         latestAcknowledged = max(latestAcknowledged, other.latestAcknowledged)
         floor = max(floor, other.floor)

@@ -62,4 +62,12 @@ extension Optional {
         mine.merge(other)
         self = mine
     }
+
+    /// Merges two registers of a field that is set together with others, as `Register` does.
+    mutating func mergeTogether<Value>(_ other: Wrapped?) where Wrapped == Register<Value> {
+        guard let other else { return }
+        var mine = self ?? other
+        mine.mergeTogether(other)
+        self = mine
+    }
 }
