@@ -54,7 +54,8 @@ package enum KeptSeeds {
     package static func of(_ world: WorldKind) -> [UInt64] {
         switch world {
         case .machines:
-            machinesBeforeBlocks + [3_228, 1_795_990_965_790, 1_796_011_257]
+            machinesBeforeBlocks
+                + [3_228, 1_795_990_965_790, 1_796_011_257, 1_796_059_474_071]
         case .members:
             [
                 33, 36, 70, 71, 81, 82, 98, 99, 124, 3_438, 7_001_919, 179_543_363_811_566,
