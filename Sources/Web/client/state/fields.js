@@ -6,7 +6,7 @@ const encoder = new TextEncoder();
  *
  * @param {string | boolean | undefined} value @param {string | boolean | undefined} other
  */
-export function isGreater(value, other) {
+function isGreater(value, other) {
     if (typeof value !== "string" || typeof other !== "string") {
         return Boolean(value) && !other || value === "" && other === undefined;
     }
