@@ -132,6 +132,7 @@ export const conversationStates = {
         return alone({ messages });
     },
     "conversation-long": () => alone({ messages: manyMessages(longCount) }),
+    "conversation-tenth": () => alone({ messages: manyMessages(longCount / 10) }),
     "conversation-right-to-left": () => {
         document.documentElement.dir = "rtl";
         document.documentElement.lang = "ar";
