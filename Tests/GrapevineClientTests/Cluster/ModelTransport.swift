@@ -6,6 +6,8 @@ import TestKit
 /// The connection of a device to the network.
 final class ModelLine {
     var isUp = true
+    /// Milliseconds by which answers arrive later, by the path of the request without its query.
+    var lateness: [String: Int64] = [:]
 }
 
 /// The network of one start of a client.
@@ -31,7 +33,7 @@ final class ModelTransport: Transport {
 
     func send(_ call: Call, to node: Int, answer: @escaping (Response?) -> Void) {
         guard !isMute else { return }
-        let path = call.request.path.prefix { $0 != "?" }
+        let path = String(call.request.path.prefix { $0 != "?" })
         requests.append(call.request.method.rawValue + " " + path)
         let clock = cluster.clock
         let node = cluster.nodes[node]
@@ -52,7 +54,7 @@ final class ModelTransport: Transport {
                 let response = cluster.answer(node, call)
                 // It is executed, and its answer is lost.
                 if cluster.happens(15) { return }
-                clock.after(cluster.delay()) {
+                clock.after(cluster.delay() + line.lateness[path, default: 0]) {
                     if line.isUp, node.isRunning { once(response) }
                 }
             }

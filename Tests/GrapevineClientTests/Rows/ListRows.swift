@@ -74,6 +74,37 @@ import Testing
         #expect(try stage.row(stage.tablet)?.unreadCount == 0)
     }
 
+    @Test func `a row that is older than a deletion is read again`() throws {
+        let run = try ModelRun(seed: 1)
+        let (alice, bob) = (run.clients[0], run.clients[1])
+        try bob.start(run.conversations)
+        // More than a device reads at first: it has the number of unread messages from the row.
+        let ids = (1...60).map { "b\($0)" }
+        for id in ids { try bob.act(Stage.send(id)) }
+        try settle(run)
+        try alice.start(run.conversations)
+        try settle(run)
+        #expect(try alice.core?.listed(chat)?.unreadCount == 60)
+
+        try bob.act(Stage.send("late"))
+        try settle(run)
+        alice.line.lateness["/v1/chats/" + chat] = 1_900
+        try bob.act(.edit(conversation: chat, message: "b1", text: "read the row"))
+        try settle(run)
+        try bob.act(.deleteForEveryone(conversation: chat, message: "late"))
+        try settle(run)
+        alice.line.lateness = [:]
+        for _ in 0..<5 { try settle(run) }
+        #expect(try alice.core?.listed(chat)?.unreadCount == 60)
+    }
+
+    private func settle(_ run: ModelRun) throws {
+        run.cluster.replicate()
+        try run.pass(500)
+        run.cluster.replicate()
+        try run.pass(500)
+    }
+
     @Test func `a device shows what a new one shows that has stored nothing`() throws {
         let stage = try Stage()
         try stage.send(stage.bob, "b1", "b2", "b3")
