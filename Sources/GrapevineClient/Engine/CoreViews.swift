@@ -35,11 +35,25 @@ extension Core {
         } else {
             snapshot.messages = overlay.messages(overlay.laid(try messages(of: record)))
         }
-        snapshot.pins = overlay.pins(try store.pins(in: id))
+        snapshot.pins = overlay.pins(try pinned(under: overlay))
         snapshot.typingUsers = machines.typing.users(in: id)
         snapshot.hasEarlier = record.completeFrom.map { $0 > .zero } ?? false
         snapshot.isLoaded = record.completeFrom != nil
         return snapshot
+    }
+
+    /// Returns the messages that are pinned, and those that waiting operations pin.
+    private func pinned(under overlay: Overlay) throws(StoreError) -> [MessageRecord] {
+        let id = overlay.conversation.id
+        var records = try store.pins(in: id)
+        var known = Set(records.map(\.id))
+        for operation in overlay.operations {
+            guard case .pin(_, let message) = operation.action, known.insert(message).inserted,
+                let record = try store.message(message, in: id)
+            else { continue }
+            records.append(record)
+        }
+        return records
     }
 
     private func messages(

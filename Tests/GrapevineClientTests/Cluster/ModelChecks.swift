@@ -25,6 +25,7 @@ extension ModelRun {
         guard ids.count == messages.count else {
             throw fail("\(client.name) shows a message twice")
         }
+        try checkPins(client, conversation, messages)
         try checkListed(client, conversation)
         try checkLine(client, conversation)
         let wishes = client.memory.wishes.filter { $0.key.conversation == conversation }
@@ -36,6 +37,21 @@ extension ModelRun {
         }
         if let wrong { throw fail("\(wrong) at \(client.name)") }
         if let wrong = client.allViolations.first { throw fail(wrong) }
+    }
+
+    /// Of the messages that are shown, those are among the pinned ones that are shown as pinned.
+    private func checkPins(
+        _ client: ModelClient, _ conversation: String, _ messages: [SeenMessage]
+    ) throws(ModelFailure) {
+        guard let core = client.core else { return }
+        let pins = try reading { () throws(StoreError) in
+            try core.snapshot(of: conversation).pins.map(\.id)
+        }
+        let shown = Set(messages.map(\.id))
+        let pinned = Set(messages.filter { $0.pinnedBy != nil }.map(\.id))
+        if shown.intersection(pins) != pinned {
+            throw fail("\(client.name) has the pins \(pins), and shows \(messages) in the chat")
+        }
     }
 
     /// A conversation that a user has created is listed until the user leaves or hides it, and one
