@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers";
+
 /**
  * A clock whose time passes only when a test says so.
  *
@@ -52,22 +54,9 @@ export class VirtualClock {
 
 /** @typedef {import("../../Sources/Web/client/types.js").Clock} Clock */
 
-const channel = new MessageChannel();
-/** @type {(() => void)[]} */
-const waiting = [];
-channel.port1.onmessage = () => waiting.shift()?.();
-
 /** Waits until all promises that can settle have settled. */
 export function settle() {
-    return new Promise((resolve) => {
-        waiting.push(() => resolve(undefined));
-        channel.port2.postMessage(0);
-    });
-}
-
-/** Ends what keeps the process alive. */
-export function closeChannel() {
-    channel.port1.close();
+    return new Promise((resolve) => setImmediate(() => resolve(undefined)));
 }
 
 /**

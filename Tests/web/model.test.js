@@ -30,8 +30,5 @@ for (const seed of seeds) {
                 throw error;
             }
         },
-        // The channel that lets promises settle stays open between the tests.
-        sanitizeResources: false,
-        sanitizeOps: false,
     });
 }
