@@ -15,6 +15,8 @@ final class Store {
     private var cache = MessageCache()
     /// The user whose store it is.
     private var user = ""
+    /// Called before each commit: tests end an app there.
+    var beforeCommit: () throws(StoreError) -> Void = {}
 
     /// Opens the file of a user.
     ///
@@ -96,6 +98,7 @@ final class Store {
             try database.transaction { () throws(StoreError) in
                 for change in changes { try store(change) }
                 for change in try more() { try store(change) }
+                try beforeCommit()
             }
         } catch {
             cache = MessageCache()

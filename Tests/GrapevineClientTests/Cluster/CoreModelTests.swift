@@ -46,27 +46,31 @@ import Testing
 
     @Test func `views agree after failures of every kind`() {
         let environment = ProcessInfo.processInfo.environment
-        if let given = environment["GRAPEVINE_SEED"].flatMap(UInt64.init) { return check(given) }
+        if let given = environment["GRAPEVINE_SEED"].flatMap(UInt64.init) {
+            return check(given, endsAtCommits: environment["COMMITS"] != nil)
+        }
         let first = UInt64(Date().timeIntervalSince1970 * 1_000) % (1 << 31)
         let fresh = environment["COUNT"].flatMap(UInt64.init) ?? 1
-        for seed in Self.kept + Array(first..<(first + fresh)) { check(seed) }
+        for seed in Self.kept { check(seed) }
+        for seed in first..<first + fresh { check(seed, endsAtCommits: true) }
     }
 
-    private func check(_ seed: UInt64) {
+    private func check(_ seed: UInt64, endsAtCommits: Bool = false) {
         let isTraced = ProcessInfo.processInfo.environment["TRACE"] != nil
-        if let failure = failure(of: seed, isTraced: isTraced) {
-            Issue.record("GRAPEVINE_SEED=\(seed) \(failure)")
-        }
+        let failure = failure(of: seed, endsAtCommits: endsAtCommits, isTraced: isTraced)
+        guard let failure else { return }
+        Issue.record("\(endsAtCommits ? "COMMITS=1 " : "")GRAPEVINE_SEED=\(seed) \(failure)")
     }
 
     /// Performs a run, and returns what is wrong.
     private func failure(
         of seed: UInt64, fault: ModelCluster.Fault? = nil, actions: Int = 150,
-        isTraced: Bool = false
+        endsAtCommits: Bool = false, isTraced: Bool = false
     ) -> String? {
         do {
             let run = try ModelRun(seed: seed, fault: fault)
             run.isTraced = isTraced
+            run.endsAtCommits = endsAtCommits
             run.actions = actions
             defer { if isTraced { print(run.log.joined(separator: "\n")) } }
             try run.perform()

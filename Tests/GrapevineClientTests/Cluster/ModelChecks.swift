@@ -5,7 +5,7 @@
 extension ModelRun {
     /// Checks the views that may have changed.
     func checkAll() throws(ModelFailure) {
-        for client in clients where client.core != nil {
+        for client in clients where client.core != nil && !client.isOver {
             for conversation in client.takeTouched() {
                 try check(client, conversation)
             }

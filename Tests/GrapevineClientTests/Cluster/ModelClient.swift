@@ -57,6 +57,9 @@ final class ModelClient {
     /// What became of the operations, by number.
     private(set) var refused: Set<UInt64> = []
     private(set) var settled: Set<UInt64> = []
+    private var actions: [UInt64: Action] = [:]
+    /// Whether the app has ended at a commit, and is only to be taken down: it does nothing more.
+    private(set) var isOver = false
     var trace: (String) -> Void = { _ in }
 
     init(
@@ -75,6 +78,8 @@ final class ModelClient {
     /// Starts the app.
     func start(_ conversations: [String]) throws(StoreError) {
         if let path { store = try Store(path: path) }
+        store.beforeCommit = {}
+        isOver = false
         try forget()
         generation += 1
         let network = ModelTransport(cluster, line)
@@ -93,6 +98,7 @@ final class ModelClient {
         armed = .max
         touched.formUnion(conversations)
         core?.set(.connected)
+        takeRefusals()
         for id in conversations { core?.open(id) }
         view(viewed)
     }
@@ -126,6 +132,31 @@ final class ModelClient {
         generation += 1
     }
 
+    /// Ends the app without warning at one of its next commits.
+    ///
+    /// - Parameters:
+    ///   - count: the commit, from 1 on.
+    ///   - isDone: whether the commit is the last thing that happens, or does not happen any more.
+    func crash(atCommit count: Int, isDone: Bool) {
+        var left = count
+        store.beforeCommit = { [unowned self] () throws(StoreError) in
+            left -= 1
+            guard left <= 0 else { return }
+            let isFirst = !isOver
+            isOver = true
+            mute()
+            if isFirst { cluster.clock.after(0) { [self] in crash() } }
+            if isFirst, isDone { return }
+            throw StoreError(code: 0, message: "The app has ended")
+        }
+    }
+
+    /// Has the app end at no commit from here on.
+    func endsNoMore() {
+        if isOver { crash() }
+        store.beforeCommit = {}
+    }
+
     /// Has nothing leave the device any more: what the app does is stored at most.
     func mute() { transport?.isMute = true }
 
@@ -135,14 +166,29 @@ final class ModelClient {
         return "\(first)\(ids)-\(name)"
     }
 
+    /// Has the app take the refusals that it was not told.
+    private func takeRefusals() {
+        do throws(StoreError) {
+            let told = try store.refusals()
+            try store.commit(told.map { .refusal(nil, number: $0.number) })
+            for refusal in told { note(refusal) }
+        } catch {
+            if !isOver { violations.append("\(error)") }
+        }
+    }
+
+    private func note(_ refusal: Refusal) {
+        if !refused.insert(refusal.number).inserted {
+            violations.append("The refusal of \(refusal.number) is told twice")
+        }
+        if let action = actions[refusal.number] { memory.forget(action, refusal.number) }
+    }
+
     private func note(_ news: News) {
+        guard !isOver else { return }
         trace("\(name) \(news)")
         switch news {
-        case .refused(let operation, _):
-            if !refused.insert(operation.number).inserted {
-                violations.append("The refusal of \(operation.number) is told twice")
-            }
-            memory.forget(operation)
+        case .refused: takeRefusals()
         case .signedOut: violations.append("\(name) was signed out")
         default: break
         }
@@ -176,22 +222,31 @@ final class ModelClient {
 
     // MARK: What the user does
 
-    /// Performs an action, and returns the number of its operation.
+    private func settle(_ number: UInt64, _ result: Result<Void, GrapevineError>) {
+        guard !isOver else { return }
+        if !settled.insert(number).inserted {
+            violations.append("Operation \(number) is settled twice")
+        }
+        if case .success = result, refused.contains(number) {
+            violations.append("Operation \(number) is accepted and refused")
+        }
+    }
+
+    /// Performs an action, and returns the number of its operation; nil if the app has ended.
     @discardableResult
     func act(
         _ action: Action, files: [String: Data] = [:]
-    ) throws(GrapevineError) -> UInt64 {
-        guard let core else { return 0 }
+    ) throws(GrapevineError) -> UInt64? {
+        guard let core, !isOver else { return nil }
         var number: UInt64 = 0
-        try core.act(action, files: files) { [self] result in
-            if !settled.insert(number).inserted {
-                violations.append("Operation \(number) is settled twice")
-            }
-            if case .success = result, refused.contains(number) {
-                violations.append("Operation \(number) is accepted and refused")
-            }
+        do throws(GrapevineError) {
+            try core.act(action, files: files) { [self] result in settle(number, result) }
+        } catch {
+            if isOver { return nil }
+            throw error
         }
         number = core.machines.outbox.lastNumber
+        actions[number] = action
         trace("\(name) \(number) \(action)")
         do {
             memory.note(action, number, isKnown: try isKnown(action))

@@ -79,10 +79,10 @@ final class ModelMemory {
     }
 
     /// Forgets what an operation was to do, since nodes have refused it.
-    func forget(_ operation: Operation) {
-        wishes = wishes.filter { $0.value.number != operation.number }
-        if case .leave(let conversation) = operation.action { left.remove(conversation) }
-        guard case .send(_, let message, _) = operation.action else { return }
+    func forget(_ action: Action, _ number: UInt64) {
+        wishes = wishes.filter { $0.value.number != number }
+        if case .leave(let conversation) = action { left.remove(conversation) }
+        guard case .send(_, let message, _) = action else { return }
         // What needs the message goes with it.
         wishes = wishes.filter { $0.key.message != message }
         texts[message] = nil

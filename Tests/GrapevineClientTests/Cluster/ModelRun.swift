@@ -7,6 +7,8 @@ import TestKit
 final class ModelRun {
     /// Actions of a run, each followed by up to a second.
     var actions = 150
+    /// Whether apps end at commits of their stores, too, as they do in newer seeds.
+    var endsAtCommits = false
     /// Milliseconds in which everything has to be in sync after the network has healed.
     var healing: Int64 = 120_000
 
@@ -79,6 +81,7 @@ final class ModelRun {
         }
         for client in clients {
             client.line.isUp = true
+            client.endsNoMore()
             if client.core == nil { try client.start(conversations) }
             for id in conversations { client.core?.open(id) }
             client.core?.set(.connected)
@@ -129,7 +132,10 @@ final class ModelRun {
             }
         }
         try checkAll()
-        if random.chance(6) {
+        if endsAtCommits, client.core != nil, random.chance(6) {
+            note("ends \(client.name) at a commit")
+            client.crash(atCommit: 1 + random.below(4), isDone: random.chance(50))
+        } else if random.chance(6) {
             if random.chance(50) { client.mute() }
             try pass(Int64(random.below(60)))
             note("ends \(client.name)")
@@ -243,18 +249,17 @@ final class ModelRun {
             files["file \(count)"] = Data("file \(count)".utf8)
         }
         let action = Action.send(conversation: conversation, message: id, draft)
-        let number = try client.act(action, files: files)
+        guard let number = try client.act(action, files: files) else { return }
         sent[id] = (client, number, text)
         acted.append((client, number, action))
     }
 
     private func act(_ client: ModelClient, _ action: Action) throws {
-        let number: UInt64
         do {
-            number = try client.act(action)
+            guard let number = try client.act(action) else { return }
+            acted.append((client, number, action))
         } catch {
-            return note("\(client.name) \(action) \(error)")
+            note("\(client.name) \(action) \(error)")
         }
-        acted.append((client, number, action))
     }
 }
