@@ -92,7 +92,8 @@ export class ScriptedNodes {
      */
     take(call, settle, isGone) {
         const [method, path] = [call.method, call.path.replace(/[?&]times=exact/, "")];
-        if (path === "/v1/accounts" || path === "/v1/sessions/refresh") return settle(signIn);
+        if (path === "/v1/accounts") return settle(signIn("1"));
+        if (path === "/v1/sessions/refresh") return settle(signIn("2"));
         if (method === "GET") return settle(this.#read(path, call.token));
         const part = path.slice("/v1/".length);
         const body = /** @type {any} */ (call.body);
@@ -161,10 +162,12 @@ export class ScriptedNodes {
     }
 }
 
-const signIn = {
-    status: 200,
-    body: { user: "u-alice", accessToken: "a", refreshToken: "r", expiresIn: 86_400 },
-};
+/** @param {string} number @returns {Answer} */
+function signIn(number) {
+    const [accessToken, refreshToken] = [`access${number}`, `refresh${number}`];
+    const body = { user: "u-alice", accessToken, refreshToken, expiresIn: 86_400 };
+    return { status: 200, body };
+}
 
 /** @param {number} code @param {string} message @param {string} [reason] @returns {Answer} */
 export function error(code, message, reason = "") {

@@ -86,7 +86,11 @@ final class ScriptedNodes: Transport {
         let path = call.request.path.replacing("&times=exact", with: "")
             .replacing("?times=exact", with: "")
         if path == "/v1/sessions/refresh" {
-            settle(Response(status: 401, body: Data()))
+            settle(
+                answer([
+                    "user": .text("u-alice"), "accessToken": .text("a2"),
+                    "refreshToken": .text("r2"), "expiresIn": .number(86_400),
+                ]))
             return nil
         }
         if call.request.method == .get {
