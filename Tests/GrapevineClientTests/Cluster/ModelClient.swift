@@ -56,6 +56,7 @@ final class ModelClient {
     private(set) var violations: [String] = []
     /// What became of the operations, by number.
     private(set) var refused: Set<UInt64> = []
+    private(set) var refusals: [Refusal] = []
     private(set) var settled: Set<UInt64> = []
     private var actions: [UInt64: Action] = [:]
     /// Whether the app has ended at a commit, and is only to be taken down: it does nothing more.
@@ -178,6 +179,7 @@ final class ModelClient {
     }
 
     private func note(_ refusal: Refusal) {
+        refusals.append(refusal)
         if !refused.insert(refusal.number).inserted {
             violations.append("The refusal of \(refusal.number) is told twice")
         }

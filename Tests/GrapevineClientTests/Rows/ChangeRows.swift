@@ -57,7 +57,7 @@ import Testing
         #expect(try stage.messages(stage.alice) == before)
         #expect(told.count == 1 && stage.alice.refused.count == 1)
         #expect(throws: GrapevineError.self) { try told[0].get() }
-        #expect(try stage.alice.core?.store.refusals().map(\.messageId) == ["a1"])
+        #expect(stage.alice.refusals.map(\.messageId) == ["a1"])
     }
 
     @Test func `a refusal keeps what arrived meanwhile, in other messages and in the same one`()
@@ -73,7 +73,7 @@ import Testing
         try stage.restore(stage.alice)
         #expect(try stage.texts(stage.alice) == ["text of b1", "text of b2"])
         #expect(try stage.messages(stage.alice).map(\.isPinned) == [true, false])
-        let refusal = try stage.alice.core?.store.refusals().first
+        let refusal = stage.alice.refusals.first
         #expect(refusal?.text == "forbidden by the model" && refusal?.error.code == 403)
     }
 
