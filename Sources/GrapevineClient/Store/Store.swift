@@ -13,6 +13,9 @@ final class Store {
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
     private var cache = MessageCache()
+    private var conversationCache = RecordCache<ConversationRecord>()
+    private var markCache = RecordCache<[MarkRecord]>()
+    private var profileCache = RecordCache<ProfileRecord>()
     /// The user whose store it is.
     private var user = ""
     /// Called before each commit: tests end an app there.
@@ -101,7 +104,8 @@ final class Store {
                 try beforeCommit()
             }
         } catch {
-            cache = MessageCache()
+            (cache, conversationCache) = (MessageCache(), RecordCache())
+            (markCache, profileCache) = (RecordCache(), RecordCache())
             throw error
         }
     }
@@ -121,12 +125,15 @@ final class Store {
                 "DELETE FROM message WHERE conversation = ? AND sent <= ?", .text(conversation),
                 place(time))
         case .conversation(let record):
+            conversationCache[record.id] = record
             try replace("conversation (id, record)", .text(record.id), try json(record))
         case .item(let record):
             try replace("item (id, record)", .text(record.id), try json(record))
         case .profile(let record):
+            profileCache[record.user] = record
             try replace("profile (user, record)", .text(record.user), try json(record))
         case .mark(let record, let conversation):
+            markCache[conversation] = nil
             try database.run(
                 "REPLACE INTO mark (conversation, user, record) VALUES (?, ?, ?)",
                 .text(conversation), .text(record.user), try json(record))
@@ -262,7 +269,9 @@ final class Store {
     }
 
     func conversation(_ id: String) throws(StoreError) -> ConversationRecord? {
-        try record(database.rows("SELECT record FROM conversation WHERE id = ?", .text(id)))
+        try conversationCache.value(of: id) { () throws(StoreError) in
+            try record(database.rows("SELECT record FROM conversation WHERE id = ?", .text(id)))
+        }
     }
 
     /// Returns the lines of the list of chats, without names of users.
@@ -357,17 +366,16 @@ final class Store {
     }
 
     func marks(in conversation: String) throws(StoreError) -> [MarkRecord] {
-        try records(
-            database.rows(
-                "SELECT record FROM mark WHERE conversation = ? ORDER BY user", .text(conversation))
-        )
+        try markCache.value(of: conversation) { () throws(StoreError) in
+            try records(
+                database.rows(
+                    "SELECT record FROM mark WHERE conversation = ? ORDER BY user",
+                    .text(conversation)))
+        } ?? []
     }
 
     func mark(of user: String, in conversation: String) throws(StoreError) -> MarkRecord? {
-        try record(
-            database.rows(
-                "SELECT record FROM mark WHERE conversation = ? AND user = ?",
-                .text(conversation), .text(user)))
+        try marks(in: conversation).first { $0.user == user }
     }
 
     func item(_ id: String) throws(StoreError) -> ItemRecord? {
@@ -375,7 +383,9 @@ final class Store {
     }
 
     func profile(of user: String) throws(StoreError) -> ProfileRecord? {
-        try record(database.rows("SELECT record FROM profile WHERE user = ?", .text(user)))
+        try profileCache.value(of: user) { () throws(StoreError) in
+            try record(database.rows("SELECT record FROM profile WHERE user = ?", .text(user)))
+        }
     }
 
     func items() throws(StoreError) -> [ItemRecord] {
