@@ -12,7 +12,7 @@ private struct Greeting: Decodable {
 
 extension Core {
     /// The most events that one step takes in.
-    private static let eventsMax = 100
+    private static let eventsMax = 500
 
     /// Takes in what happens to an event stream.
     ///

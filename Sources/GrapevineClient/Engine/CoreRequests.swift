@@ -306,9 +306,7 @@ extension Core {
             case .refused: break
             case .unknown, .later, .unauthorized, .untimely: return
             }
-            let isReplaced = step.machines.marks.all.contains {
-                $0.conversation == mark.conversation && $0.kind == mark.kind
-            }
+            let isReplaced = step.machines.marks[mark.conversation, mark.kind] != nil
             guard !isReplaced else { return }
             step.turn.add(.ownMark(nil, conversation: mark.conversation, kind: mark.kind))
         }

@@ -35,25 +35,25 @@ extension Core {
         } else {
             snapshot.messages = overlay.messages(overlay.laid(try messages(of: record)))
         }
-        snapshot.pins = overlay.pins(try pinned(under: overlay))
+        snapshot.pins = try pins(under: overlay)
         snapshot.typingUsers = machines.typing.users(in: id)
         snapshot.hasEarlier = record.completeFrom.map { $0 > .zero } ?? false
         snapshot.isLoaded = record.completeFrom != nil
         return snapshot
     }
 
-    /// Returns the messages that are pinned, and those that waiting operations pin.
-    private func pinned(under overlay: Overlay) throws(StoreError) -> [MessageRecord] {
+    /// Returns the pinned messages that the user sees, the one that was pinned last first.
+    private func pins(under overlay: Overlay) throws(StoreError) -> [Message] {
         let id = overlay.conversation.id
         var records = try store.pins(in: id)
-        var known = Set(records.map(\.id))
+        var pinned = Set(records.map(\.id))
         for operation in overlay.operations {
-            guard case .pin(_, let message) = operation.action, known.insert(message).inserted,
+            guard case .pin(_, let message) = operation.action, pinned.insert(message).inserted,
                 let record = try store.message(message, in: id)
             else { continue }
             records.append(record)
         }
-        return records
+        return pinned.isEmpty ? [] : overlay.limited(to: pinned).pins(records)
     }
 
     private func messages(
@@ -179,7 +179,7 @@ extension Core {
     /// Returns a message as the user sees it; nil if the user sees none.
     func message(_ id: String, in conversation: String) throws(StoreError) -> Message? {
         let record = try store.message(id, in: conversation)
-        let overlay = try overlay(of: conversation, with: machines)
+        let overlay = try overlay(of: conversation, with: machines).limited(to: [id])
         return overlay.messages(overlay.laid([record].compactMap(\.self))).first { $0.id == id }
     }
 
@@ -201,8 +201,7 @@ extension Core {
             user: user, conversation: record, marks: try store.marks(in: id),
             operations: machines.outbox.operations.filter { $0.action.conversation == id })
         if isNamed { overlay.profiles = try profiles(of: record.row?.participants ?? []) }
-        let marks = machines.marks.all.filter { $0.conversation == id && $0.kind == .read }
-        overlay.ownMark = marks.first?.sent
+        overlay.ownMark = machines.marks[id, .read]?.sent
         overlay.deviceLead = clock.deviceTime - machines.time.now(elapsed: clock.elapsed)
         overlay.editWindow = editWindow
         return overlay

@@ -45,6 +45,11 @@ struct Marks: Equatable, Sendable {
         for mark in stored { _ = set(mark, now: now) }
     }
 
+    /// The mark of a conversation that no node has accepted.
+    subscript(conversation: String, kind: Kind) -> Mark? {
+        waiting[Key(conversation: conversation, kind: kind)]
+    }
+
     /// The marks that no node has accepted: what is to be stored.
     var all: [Mark] {
         waiting.values.sorted(by: Self.precedes)

@@ -28,17 +28,22 @@ struct EventStreamReader {
     /// Returns the events that are complete with these bytes.
     mutating func read(_ piece: some Sequence<UInt8>) throws(EventTooLong) -> [Event] {
         var events: [Event] = []
-        for byte in piece {
-            let isFeedOfReturn = isAfterReturn && byte == UInt8(ascii: "\n")
-            isAfterReturn = byte == UInt8(ascii: "\r")
-            if isFeedOfReturn { continue }
-            if byte == UInt8(ascii: "\n") || isAfterReturn {
-                if let event = endLine() { events.append(event) }
-            } else {
-                bytes += 1
-                guard bytes <= Self.eventBytesMax else { throw EventTooLong() }
-                line.append(byte)
+        var rest = Array(piece)[...]
+        while let first = rest.first {
+            if isAfterReturn {
+                isAfterReturn = false
+                if first == UInt8(ascii: "\n") { rest.removeFirst() }
+                continue
             }
+            let end = rest.firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            let part = rest[..<(end ?? rest.endIndex)]
+            bytes += part.count
+            guard bytes <= Self.eventBytesMax else { throw EventTooLong() }
+            line += part
+            guard let end else { break }
+            isAfterReturn = rest[end] == UInt8(ascii: "\r")
+            rest = rest[(end + 1)...]
+            if let event = endLine() { events.append(event) }
         }
         return events
     }
@@ -47,15 +52,15 @@ struct EventStreamReader {
     private mutating func endLine() -> Event? {
         defer { line.removeAll(keepingCapacity: true) }
         guard !line.isEmpty else { return endEvent() }
-        let text = String(decoding: line, as: UTF8.self)
-        let colon = text.firstIndex(of: ":") ?? text.endIndex
-        var value = text[colon...].dropFirst()
-        if value.first == " " { value = value.dropFirst() }
-        switch text[..<colon] {
-        case "event": event.name = String(value)
-        case "id" where !value.contains("\0"): event.id = String(value)
+        let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+        var value = line[colon...].dropFirst()
+        if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+        let text = String(decoding: value, as: UTF8.self)
+        switch String(decoding: line[..<colon], as: UTF8.self) {
+        case "event": event.name = text
+        case "id" where !value.contains(0): event.id = text
         case "data":
-            event.data += (hasData ? "\n" : "") + value
+            event.data += (hasData ? "\n" : "") + text
             hasData = true
         default: break  // A comment, or a field that says nothing here.
         }

@@ -14,7 +14,7 @@ final class URLSessionTransport: Transport {
     private static let streamSilence: TimeInterval = 60
 
     private let nodes: [URL]
-    private let streams = StreamDelegate()
+    private let streams: StreamDelegate
     private let session: URLSession
 
     /// - Parameters:
@@ -22,6 +22,7 @@ final class URLSessionTransport: Transport {
     ///   - queue: the queue of the client.
     init(nodes: [URL], queue: DispatchQueue) {
         self.nodes = nodes
+        streams = StreamDelegate(queue: queue)
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = Self.connectionsMax
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -119,16 +120,30 @@ extension Response {
 /// It is used on the queue of the client only.
 // SAFETY: the session delivers its callbacks on the queue, and so does the core call it.
 private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    /// The time in which events are gathered after others were told, so that a step takes in many.
+    private static let gathering = DispatchTimeInterval.milliseconds(10)
+    /// The most events that are gathered.
+    private static let eventsMax = 1_000
+
+    private let queue: DispatchQueue
     private var task: URLSessionDataTask?
     private var isAnswered = false
     private var reader = EventStreamReader()
     private var events: (StreamEvent) -> Void = { _ in }
+    private var gathered: [EventStreamReader.Event] = []
+    /// The time before which events are gathered.
+    private var next = DispatchTime.now()
+    private var isTelling = false
+
+    init(queue: DispatchQueue) { self.queue = queue }
 
     func begin(_ task: URLSessionDataTask, events: @escaping (StreamEvent) -> Void) {
         self.task = task
         self.events = events
         isAnswered = false
         reader = EventStreamReader()
+        gathered = []
+        isTelling = false
     }
 
     func end() {
@@ -141,9 +156,8 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         guard dataTask == task, isOpened(dataTask) else { return }
         do throws(EventStreamReader.EventTooLong) {
-            let told = try reader.read(data)
-            // A comment is a sign of life, too.
-            events(.events(told))
+            gathered += try reader.read(data)
+            tellSoon(of: dataTask)
         } catch {
             finish()
         }
@@ -170,9 +184,33 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked
         return status == 200
     }
 
+    private func tellSoon(of task: URLSessionDataTask) {
+        if gathered.count >= Self.eventsMax || .now() >= next { return tell() }
+        guard !isTelling else { return }
+        isTelling = true
+        let told = OnQueue(value: task)
+        queue.asyncAfter(deadline: next) { [weak self] in
+            guard let self, self.task == told.value, isTelling else { return }
+            tell()
+        }
+    }
+
+    /// Tells what was gathered; nothing, after a comment, is a sign of life, too.
+    private func tell() {
+        let told = gathered
+        gathered = []
+        isTelling = false
+        events(.events(told))
+        next = .now() + Self.gathering
+    }
+
     private func finish() {
-        let tell = events
+        let ended = task
+        if !gathered.isEmpty { tell() }
+        // What was told may have had another stream opened.
+        guard task == ended else { return }
+        let tellEnd = events
         end()
-        tell(.ended)
+        tellEnd(.ended)
     }
 }

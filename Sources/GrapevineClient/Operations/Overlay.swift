@@ -10,7 +10,7 @@ struct Overlay {
     let conversation: ConversationRecord
     let marks: [MarkRecord]
     /// The operations of the conversation that wait, in their order.
-    let operations: [Operation]
+    var operations: [Operation]
     /// What is known of the participants, by id.
     var profiles: [String: ProfileRecord] = [:]
     /// The time of the message up to which the user has read, as far as no node knows it.
@@ -25,6 +25,15 @@ struct Overlay {
         var record: MessageRecord
         /// The number of the operation that sends the message, if none has sent it yet.
         var waits: UInt64?
+    }
+
+    /// Returns the overlay without the operations on other messages than these.
+    func limited(to messages: Set<String>) -> Overlay {
+        var limited = self
+        limited.operations = operations.filter { operation in
+            operation.action.message.map(messages.contains) ?? true
+        }
+        return limited
     }
 
     /// Returns the messages that the user sees with the operations over them, in order; those that
