@@ -271,9 +271,25 @@ public struct MessagingService: Sendable {
     /// Tries at once to send what waits.
     public func processPendingMessages() async { await engine.retry() }
 
-    /// A stream of the changes that nodes have refused after they were shown; each is told once,
-    /// to one reader, also after a restart.
+    /// A stream of the changes that nodes have refused after they were shown, also before the app
+    /// was started.
+    ///
+    /// Each is told to one reader, once; again after a start only if the app has ended before the
+    /// reader came back for more.
     public var refusals: AsyncStream<[Refusal]> {
-        engine.stream(.refusals) { engine throws(StoreError) in try engine.takeRefusals() }
+        let (engine, reader) = (engine, RefusalReader())
+        return AsyncStream { await reader.next(from: engine) }
+    }
+}
+
+/// The reader of a stream of refusals.
+private actor RefusalReader {
+    private var number: Int?
+
+    func next(from engine: Engine) async -> [Refusal]? {
+        let number: Int
+        if let known = self.number { number = known } else { number = await engine.newReader() }
+        self.number = number
+        return await engine.nextRefusals(for: number)
     }
 }

@@ -13,7 +13,6 @@ actor Engine {
         case items
         case messages(String)
         case profiles
-        case refusals
         case user
     }
 
@@ -39,6 +38,10 @@ actor Engine {
     private var waits: [Int: (GrapevineError?) -> Void] = [:]
     /// The waits for answers to operations, which are over when the connection is lost.
     private var operationWaits: Set<Int> = []
+    /// What is called when there may be a refusal that nobody was told of, by reader.
+    private var refusalWaits: [Int: () -> Void] = [:]
+    /// The refusals that readers were told of and are stored, by reader.
+    private var toldRefusals: [Int: [UInt64]] = [:]
     private var number = 0
     private var wakesAt: Int64 = .max
     /// The rows of the list of chats, but for those that have changed since it was last made.
@@ -101,6 +104,7 @@ actor Engine {
         for case .messages(let id) in observers.values.map(\.topic) { core?.open(id) }
         if viewed != nil { core?.view(viewed) }
         publish(Topic.user, .chats, .items, .profiles, .connection)
+        noteRefusals()
     }
 
     /// Begins with a user who has just signed in.
@@ -330,12 +334,51 @@ actor Engine {
         }
     }
 
-    /// Returns the refusals that nobody was told of, and notes that they are told.
-    func takeRefusals() throws(StoreError) -> [Refusal] {
-        guard let core else { return [] }
-        let refusals = try core.store.refusals()
-        try core.store.commit(refusals.map { .refusal(nil, number: $0.number) })
-        return refusals
+    // MARK: Refusals
+
+    func newReader() -> Int {
+        number += 1
+        return number
+    }
+
+    /// Waits for refusals that nobody was told of; nil when the task of the reader is cancelled.
+    ///
+    /// They are deleted when the reader comes back: one that ends before is told again after the
+    /// next start.
+    func nextRefusals(for reader: Int) async -> [Refusal]? {
+        defer { refusalWaits[reader] = nil }
+        while true {
+            let refusals = takeRefusals(for: reader)
+            if Task.isCancelled { return nil }
+            if !refusals.isEmpty { return refusals }
+            do throws(GrapevineError) {
+                try await wait(interrupted: .failure(.noAnswer)) { finish in
+                    refusalWaits[reader] = { finish(.success(())) }
+                }
+            } catch {
+                continue  // The user has signed out, or the reader has ended.
+            }
+        }
+    }
+
+    private func takeRefusals(for reader: Int) -> [Refusal] {
+        guard let store = core?.store else { return [] }
+        do throws(StoreError) {
+            if let told = toldRefusals[reader] {
+                try store.commit(told.map { .refusal(nil, number: $0) })
+                toldRefusals[reader] = nil
+            }
+            let told = Set(toldRefusals.values.joined())
+            let refusals = try store.refusals().filter { !told.contains($0.number) }
+            if !refusals.isEmpty { toldRefusals[reader] = refusals.map(\.number) }
+            return refusals
+        } catch {
+            return []  // What the store cannot tell now is told after the next refusal.
+        }
+    }
+
+    private func noteRefusals() {
+        for wait in refusalWaits.values { wait() }
     }
 
     // MARK: What the core tells
@@ -364,7 +407,7 @@ actor Engine {
             rows = nil
             publish(.chats, .profiles)
         case .typing(let conversation): publish(.messages(conversation))
-        case .refused: publish(.refusals)
+        case .refused: noteRefusals()
         case .arrived(let message, let conversation, let isCatchingUp):
             tellArrival(of: message, in: conversation, isCatchingUp)
         case .signedOut:

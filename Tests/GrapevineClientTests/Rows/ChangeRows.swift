@@ -1,6 +1,8 @@
+import Foundation
 import Testing
 
 @testable import GrapevineClient
+@testable import struct GrapevineClient.Operation
 
 /// What a change shows before and after it is answered.
 @Suite struct ChangeRows {
@@ -75,6 +77,43 @@ import Testing
         #expect(try stage.messages(stage.alice).map(\.isPinned) == [true, false])
         let refusal = stage.alice.refusals.first
         #expect(refusal?.text == "forbidden by the model" && refusal?.error.code == 403)
+    }
+
+    @Test func `refusals are told until the app comes back for more`() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "refusals-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        let store = try Store(path: folder.appending(path: "alice.sqlite").path)
+        let signIn = SignIn(
+            user: "alice", email: "a@x", accessToken: "A", refreshToken: "R", seconds: 600, now: 0)
+        let refused = [UInt64(1), 2].map { number in
+            let pin = Action.pin(conversation: chat, message: "m\(number)")
+            let operation = Operation(number: number, action: pin, created: 1)
+            return StoreChange.refusal(Refusal(operation, .notSender), number: number)
+        }
+        try store.commit([.signIn(signIn)] + refused)
+        let node = try #require(URL(string: "http://127.0.0.1:1"))
+
+        for isLast in [false, true] {
+            let client = try await GrapevineClient.open(nodes: [node], directory: folder)
+            var refusals = client.messaging.refusals.makeAsyncIterator()
+            #expect(await refusals.next()?.map(\.messageId) == ["m1", "m2"])
+            let others = Task { await client.messaging.refusals.first { _ in true } }
+            if isLast {
+                let more = Task { [refusals] in
+                    var refusals = refusals
+                    return await refusals.next()
+                }
+                while try !store.refusals().isEmpty { await Task.yield() }
+                more.cancel()
+                #expect(await more.value == nil)
+            }
+            others.cancel()
+            #expect(await others.value == nil)
+            await client.suspend()
+            #expect(try store.refusals().isEmpty == isLast)
+        }
     }
 
     @Test func `an older state does not overwrite a waiting change, other fields arrive`() throws {
