@@ -303,7 +303,8 @@ extension Core {
                     ? MarkRecord(user: self.user, read: position)
                     : MarkRecord(user: self.user, delivered: position)
                 try step.turn.merge(.mark(record, conversation: mark.conversation))
-            case .refused: break
+            case .refused(let error) where error.code == 404: return
+            case .refused: step.turn.touch(mark.conversation)
             case .unknown, .later, .unauthorized, .untimely: return
             }
             let isReplaced = step.machines.marks[mark.conversation, mark.kind] != nil

@@ -9,6 +9,8 @@ struct Marks: Equatable, Sendable {
     private static let gathering: Int64 = 200
     /// The pause after a mark that was not accepted.
     private static let pause: Int64 = 1_000
+    /// The pause after a mark of which a node does not have the message, or not yet.
+    private static let longPause: Int64 = 30_000
 
     enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         case read
@@ -86,6 +88,8 @@ struct Marks: Equatable, Sendable {
         let key = Key(conversation: mark.conversation, kind: mark.kind)
         underWay.remove(key)
         switch answer {
+        case .refused(let error) where error.code == 404:
+            deadline = deadline ?? now + Self.longPause
         case .accepted, .refused:
             if waiting[key] == mark { waiting[key] = nil }
             if waiting[key] != nil { deadline = deadline ?? now }
