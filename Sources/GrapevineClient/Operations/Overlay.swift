@@ -206,7 +206,8 @@ struct Overlay {
         switch operation.action {
         case .leave: layers.keep { _ in false }
         case .hide(_, let through):
-            layers.keep { ($0.record.sent ?? .zero) > (through ?? .zero) }
+            // What waits is later than what was seen, whatever this device's clock says.
+            layers.keep { $0.waits != nil || ($0.record.sent ?? .zero) > (through ?? .zero) }
         case .send(_, let message, _) where layers[message]?.record.content == nil:
             let update = operation.action.consequence(at: time(of: operation), user: user)
             guard case .message(var record, _) = update else { return }

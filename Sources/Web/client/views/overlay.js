@@ -61,8 +61,9 @@ function lay(conversation, base, operations, user) {
         // A chat that the user has hidden shows the messages that have arrived since then.
         const clearedAt = action.kind === "hide" ? action.through : update.clearedAt;
         if (clearedAt !== undefined) {
-            for (const [id, { at }] of laid) {
-                if (update.hasLeft || at <= clearedAt) laid.delete(id);
+            for (const [id, { at, isWaiting }] of laid) {
+                // What waits is later than what was seen, whatever this device's clock says.
+                if (update.hasLeft || !isWaiting && at <= clearedAt) laid.delete(id);
             }
         } else if (update.message) {
             const { message } = update;
