@@ -11,8 +11,8 @@ private struct Greeting: Decodable {
 // MARK: Events
 
 extension Core {
-    /// The most events that one step takes in.
-    private static let eventsMax = 500
+    /// The most events that one step takes in: what the user does meanwhile waits for it.
+    static let eventsMax = 500
 
     /// Takes in what happens to an event stream.
     ///
@@ -30,7 +30,8 @@ extension Core {
             }
         case .ended: end(stream)
         case .events(let events):
-            for start in stride(from: 0, to: events.count, by: Self.eventsMax) {
+            // No event, after a comment or a part of one, is a sign of life.
+            for start in stride(from: 0, to: max(events.count, 1), by: Self.eventsMax) {
                 let some = events[start..<min(start + Self.eventsMax, events.count)]
                 do {
                     try step { (step: inout Step) throws(StoreError) in

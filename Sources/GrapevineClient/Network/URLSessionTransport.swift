@@ -122,9 +122,6 @@ extension Response {
 private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// The time in which events are gathered after others were told, so that a step takes in many.
     private static let gathering = DispatchTimeInterval.milliseconds(10)
-    /// The most events that are gathered.
-    private static let eventsMax = 1_000
-
     private let queue: DispatchQueue
     private var task: URLSessionDataTask?
     private var isAnswered = false
@@ -185,7 +182,7 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked
     }
 
     private func tellSoon(of task: URLSessionDataTask) {
-        if gathered.count >= Self.eventsMax || .now() >= next { return tell() }
+        if gathered.count >= Core.eventsMax || .now() >= next { return tell() }
         guard !isTelling else { return }
         isTelling = true
         let told = OnQueue(value: task)
@@ -195,7 +192,7 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, @unchecked
         }
     }
 
-    /// Tells what was gathered; nothing, after a comment, is a sign of life, too.
+    /// Tells what was gathered, which may be nothing.
     private func tell() {
         let told = gathered
         gathered = []

@@ -104,10 +104,15 @@ final class Store {
                 try beforeCommit()
             }
         } catch {
-            (cache, conversationCache) = (MessageCache(), RecordCache())
-            (markCache, profileCache) = (RecordCache(), RecordCache())
+            forgetCaches()
             throw error
         }
+    }
+
+    /// Has everything read from the file again.
+    func forgetCaches() {
+        (cache, conversationCache) = (MessageCache(), RecordCache())
+        (markCache, profileCache) = (RecordCache(), RecordCache())
     }
 
     private func store(_ change: StoreChange) throws(StoreError) {
