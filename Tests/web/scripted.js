@@ -71,10 +71,20 @@ export class ScriptedNodes {
         };
     }
 
+    /** The events that streams have told or missed. @type {{number: number, event: any}[]} */
+    #events = [];
+
+    /** The events after a token. @param {string} token */
+    missed(token) {
+        const last = Number(token.slice(1));
+        return this.#events.filter(({ number }) => number > last).map(({ event }) => event);
+    }
+
     /** Tells an event to the client. @param {any} event */
     tell(event) {
         this.#tokens += 1;
         const told = { ...event, token: this.token };
+        if (event.kind !== "typing") this.#events.push({ number: this.#tokens, event: told });
         for (const socket of this.#sockets) if (socket.isWatching) socket.send({ event: told });
     }
 
@@ -113,12 +123,13 @@ export class ScriptedNodes {
      */
     #hold(call, settle, isGone) {
         const { body, method, operation = "", path } = call;
-        const asked = JSON.stringify([method, path, body]);
-        const known = this.#unanswered.get(asked) ?? operation;
-        if (known !== operation) this.violations.push(`${asked} is ${operation}, and was ${known}`);
-        this.#unanswered.set(asked, operation);
+        const { id = "", ...rest } = /** @type {any} */ (body ?? {});
+        const [asked, name] = [JSON.stringify([method, path, rest]), `${operation} ${id}`];
+        const known = this.#unanswered.get(asked) ?? name;
+        if (known !== name) this.violations.push(`${asked} is ${name}, and was ${known}`);
+        this.#unanswered.set(asked, name);
         const answered = (/** @type {Answer | undefined} */ answer) => {
-            if (answer) this.#unanswered.delete(asked);
+            if (answer && finals.has(answer.status)) this.#unanswered.delete(asked);
             settle(answer);
         };
         this.#writes.push({ call, settle: answered, isGone });
@@ -161,6 +172,9 @@ export class ScriptedNodes {
         });
     }
 }
+
+/** The answers after which a write is over, or takes another stamp. */
+const finals = new Set([200, 400, 403, 404, 405, 408, 409, 413]);
 
 /** @param {string} number @returns {Answer} */
 function signIn(number) {
@@ -248,6 +262,7 @@ class ScriptedSocket {
         const body = { token: since ?? nodes.token, editWindow: 900_000, now: nodes.now };
         this.send({ id, status: 200, body });
         this.isWatching = true;
+        for (const event of since ? nodes.missed(since) : []) this.send({ event });
         this.send({ event: { kind: "level", at: nodes.now } });
         this.#beat();
     }

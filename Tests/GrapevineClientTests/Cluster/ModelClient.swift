@@ -57,6 +57,8 @@ final class ModelClient {
     /// What became of the operations, by number.
     private(set) var refused: Set<UInt64> = []
     private(set) var refusals: [Refusal] = []
+    /// The refusals that were told when the app ended, before they were deleted.
+    private var retold: Set<UInt64> = []
     private(set) var settled: Set<UInt64> = []
     private var actions: [UInt64: Action] = [:]
     /// Whether the app has ended at a commit, and is only to be taken down: it does nothing more.
@@ -77,8 +79,11 @@ final class ModelClient {
     }
 
     /// Starts the app.
-    func start(_ conversations: [String]) throws(StoreError) {
+    ///
+    /// - Parameter count: the commit of its start at which it ends again.
+    func start(_ conversations: [String], endingAt count: Int? = nil) throws(StoreError) {
         if let path { store = try Store(path: path) }
+        store.forgetCaches()
         store.beforeCommit = {}
         isOver = false
         try forget()
@@ -90,18 +95,27 @@ final class ModelClient {
             arm()
         }
         transport = network
-        core = try Core(
-            store: store, transport: network, nodes: cluster.nodes.count, clock: clock,
-            makeID: { [unowned self] in newID() },
-            outlets: Core.Outlets(
-                report: { [unowned self] in note($0) },
-                refresh: { [unowned self] in touched.formUnion($0) }))
+        if let count { crash(atCommit: count, isDone: count % 2 == 0) }
+        do throws(StoreError) {
+            core = try newCore(network)
+        } catch {
+            guard isOver else { throw error }
+        }
         armed = .max
         touched.formUnion(conversations)
         core?.set(.connected)
         takeRefusals()
         for id in conversations { core?.open(id) }
         view(viewed)
+    }
+
+    private func newCore(_ network: ModelTransport) throws(StoreError) -> Core? {
+        try Core(
+            store: store, transport: network, nodes: cluster.nodes.count, clock: clock,
+            makeID: { [unowned self] in newID() },
+            outlets: Core.Outlets(
+                report: { [unowned self] in note($0) },
+                refresh: { [unowned self] in touched.formUnion($0) }))
     }
 
     /// Has the store lack what a planted fault leaves out.
@@ -145,6 +159,7 @@ final class ModelClient {
             guard left <= 0 else { return }
             let isFirst = !isOver
             isOver = true
+            if isFirst, !isDone { retold = refused }
             mute()
             if isFirst { cluster.clock.after(0) { [self] in crash() } }
             if isFirst, isDone { return }
@@ -167,20 +182,22 @@ final class ModelClient {
         return "\(first)\(ids)-\(name)"
     }
 
-    /// Has the app take the refusals that it was not told.
+    /// Has the app take the refusals that it was not told, and come back for more.
     private func takeRefusals() {
+        guard !isOver else { return }
         do throws(StoreError) {
             let told = try store.refusals()
-            try store.commit(told.map { .refusal(nil, number: $0.number) })
             for refusal in told { note(refusal) }
+            try store.commit(told.map { .refusal(nil, number: $0.number) })
         } catch {
             if !isOver { violations.append("\(error)") }
         }
     }
 
     private func note(_ refusal: Refusal) {
-        refusals.append(refusal)
-        if !refused.insert(refusal.number).inserted {
+        if refused.insert(refusal.number).inserted {
+            refusals.append(refusal)
+        } else if retold.remove(refusal.number) == nil {
             violations.append("The refusal of \(refusal.number) is told twice")
         }
         if let action = actions[refusal.number] { memory.forget(action, refusal.number) }

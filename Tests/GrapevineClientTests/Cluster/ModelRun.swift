@@ -121,7 +121,8 @@ final class ModelRun {
             fail(client)
         } else if client.core == nil {
             note("starts \(client.name)")
-            try client.start(conversations)
+            let count = endsAtCommits && random.chance(20) ? 1 + random.below(4) : nil
+            try client.start(conversations, endingAt: count)
         } else {
             let conversation = random.pick(conversations)
             if random.chance(4) {

@@ -143,6 +143,7 @@ final class ScenarioRun {
         } else if step["restart"] != nil {
             core?.end()
             nodes.forget()
+            store.forgetCaches()
             try begin()
         } else {
             return try check(named)

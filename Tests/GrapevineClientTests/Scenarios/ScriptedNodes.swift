@@ -39,9 +39,14 @@ final class ScriptedNodes: Transport {
     var told: [String] = []
     /// The identities of writes that have had no answer, by what they ask for.
     private var unanswered: [String: String] = [:]
+    private var refusedTokens: Set<String> = []
+    /// The answers after which a write is over, or takes another stamp.
+    private static let finals: Set<Int> = [200, 400, 403, 404, 405, 408, 409, 413]
     /// What the client did wrong.
     private(set) var violations: [String] = []
     private var tokens = 1
+    /// The events that streams have told or missed, with the numbers of their tokens.
+    private var events: [(number: Int, event: ScriptedJSON)] = []
     private var stream: (number: Int, events: (StreamEvent) -> Void)?
 
     init(_ clock: VirtualClock, world: ScriptedJSON) {
@@ -112,14 +117,21 @@ final class ScriptedNodes: Transport {
     private func hold(
         _ call: Call, _ path: String, _ settle: @escaping (Response?) -> Void
     ) -> Held {
-        let asked = "\(call.request.method) \(path) \(call.request.body)"
-        let operation = call.operation ?? ""
-        if let known = unanswered[asked], known != operation {
-            violations.append("\(asked) is repeated as \(operation), not \(known)")
+        let texts = call.request.body.filter { $0.key != "id" }.map { "\($0)" }.sorted()
+        let asked = "\(call.request.method) \(path) \(texts)"
+        let id = call.request.body["id"].map { "\($0)" } ?? ""
+        let name = "\(call.operation ?? "") \(id)"
+        if let known = unanswered[asked], known != name {
+            violations.append("\(asked) is repeated as \(name), not \(known)")
         }
-        unanswered[asked] = operation
+        if let token = call.accessToken, refusedTokens.contains(token) {
+            violations.append("\(asked) is sent with a token that was refused")
+        }
+        unanswered[asked] = name
         let held = Held(call, path) { [self] response in
-            if response != nil { unanswered[asked] = nil }
+            let status = response?.status ?? 0
+            if Self.finals.contains(status) { unanswered[asked] = nil }
+            if status == 401, let token = call.accessToken { refusedTokens.insert(token) }
             settle(response)
         }
         writes.append(held)
@@ -206,6 +218,10 @@ final class ScriptedNodes: Transport {
             ])
             first["token"] = .text(since ?? token)
             tell("watching", first, id: since ?? token)
+            let last = since.flatMap { Int($0.dropFirst()) } ?? tokens
+            for (missed, event) in self.events where missed > last {
+                tell(event["kind"]?.text ?? "", event, id: "k\(missed)")
+            }
             tell("level", .object(["kind": .text("level"), "at": time]), id: nil)
             beat(number)
         }
@@ -228,6 +244,7 @@ final class ScriptedNodes: Transport {
         tokens += 1
         var event = event
         event["token"] = .text(token)
+        if event["kind"] != .text("typing") { events.append((tokens, event)) }
         tell(event["kind"]?.text ?? "", event, id: token)
     }
 
