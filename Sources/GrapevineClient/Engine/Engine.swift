@@ -349,8 +349,8 @@ actor Engine {
         defer { refusalWaits[reader] = nil }
         while true {
             let refusals = takeRefusals(for: reader)
-            if Task.isCancelled { return nil }
             if !refusals.isEmpty { return refusals }
+            if Task.isCancelled { return nil }
             do throws(GrapevineError) {
                 try await wait(interrupted: .failure(.noAnswer)) { finish in
                     refusalWaits[reader] = { finish(.success(())) }
@@ -368,6 +368,8 @@ actor Engine {
                 try store.commit(told.map { .refusal(nil, number: $0) })
                 toldRefusals[reader] = nil
             }
+            // A reader that has ended takes no more, which another one is to be told.
+            if Task.isCancelled { return [] }
             let told = Set(toldRefusals.values.joined())
             let refusals = try store.refusals().filter { !told.contains($0.number) }
             if !refusals.isEmpty { toldRefusals[reader] = refusals.map(\.number) }

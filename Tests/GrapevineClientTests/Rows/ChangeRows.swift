@@ -97,6 +97,12 @@ import Testing
 
         for isLast in [false, true] {
             let client = try await GrapevineClient.open(nodes: [node], directory: folder)
+            let ended = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return await client.messaging.refusals.first { _ in true }
+            }
+            ended.cancel()
+            #expect(await ended.value == nil)
             var refusals = client.messaging.refusals.makeAsyncIterator()
             #expect(await refusals.next()?.map(\.messageId) == ["m1", "m2"])
             let others = Task { await client.messaging.refusals.first { _ in true } }
