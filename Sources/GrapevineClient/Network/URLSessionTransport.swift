@@ -34,7 +34,10 @@ final class URLSessionTransport: Transport {
             configuration: configuration, delegate: streams, delegateQueue: operations)
     }
 
-    deinit { session.invalidateAndCancel() }
+    deinit {
+        // The last reference may end on a queue of the session, which would wait for itself.
+        DispatchQueue.global().async { [session] in session.invalidateAndCancel() }
+    }
 
     func send(_ call: Call, to node: Int, answer: @escaping (Response?) -> Void) {
         send(call, to: node, isRepeated: false, answer: answer)
