@@ -19,6 +19,7 @@
         case droppedListAwaitsParts = "dropped-list-awaits-parts"
         case droppedOnConfirmedVectors = "dropped-on-confirmed-vectors"
         case dotsReusedAfterWipe = "dots-reused-after-wipe"
+        case editJudgedBySending = "edit-judged-by-sending"
         case editRevivesDeleted = "edit-revives-deleted"
         case evictedNotDialled = "evicted-not-dialled"
         case damagedIndexReadAsEmpty = "damaged-index-read-as-empty"

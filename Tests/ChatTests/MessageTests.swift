@@ -115,6 +115,25 @@ struct MessageTests {
         }
     }
 
+    /// A repetition of the sending that is executed late gives the message a later time on its node
+    /// alone.
+    @Test func `an edit that is earlier than the message on its node is accepted`() throws {
+        var (one, other) = (Author(1, wallMilliseconds: 10), Author(2, wallMilliseconds: 40))
+        let early = one.apply(.send("hello"), by: People.alice, to: nil)
+        let late = other.apply(.send("hello"), by: People.alice, to: nil)
+        let edit = People.stamp(7, at: 30)
+        let action = Mutation(.edit("edit"), in: People.conversation, by: People.alice)
+        #expect(action.standing(of: edit, in: late) == .new)
+        #expect(try action.isRecorded(over: late, after: edit.time))
+        #expect(action.isAppliedLate(edit, to: late))
+        let edited = other.apply(.edit("edit"), by: People.alice, to: late, as: edit)
+        #expect(action.standing(of: edit, in: edited) == .done)
+        for merged in [early.merged(with: edited), edited.merged(with: early)] {
+            #expect(texts(merged) == ["hello", "edit"])
+            #expect(merged.message?.header == early.message?.header)
+        }
+    }
+
     @Test func `an edit shows again when an earlier sending says what its own said`() throws {
         var first = Author(1, wallMilliseconds: 10)
         var (second, third) = (Author(2, wallMilliseconds: 20), Author(3, wallMilliseconds: 30))

@@ -114,15 +114,15 @@ import Testing
         return record
     }
 
-    @Test func `an edit that is earlier than its message does not count`() {
+    @Test func `an edit counts over the first text, also where it is earlier`() {
         var record = message(sent: 5, "first")
         var early = MessageRecord(id: "m")
         early.text = Register("early", at: time(4))
         record.merge(early)
-        #expect(record.text.value == "first" && record.editedAt == nil)
-        // Another node has accepted the message earlier, and executed an edit that is later.
-        record.merge(message(sent: 2, "edited", edited: 3))
-        #expect(record.text.value == "edited" && record.sent == time(2))
+        #expect(record.text.value == "early" && record.editedAt == time(4))
+        // Another node has accepted the message earlier.
+        record.merge(message(sent: 2, "first"))
+        #expect(record.text.value == "early" && record.sent == time(2))
     }
 }
 

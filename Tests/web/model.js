@@ -168,9 +168,7 @@ export class ModelNode {
 function applyChange(message, change, user) {
     const { at, by, kind, text } = change;
     const isGone = message.deletedForEveryone;
-    // An edit that is earlier than its message does not count.
-    const isLater = at > message.at;
-    if (kind === "edit" && !isGone && isLater) Object.assign(message, { text, edited: at });
+    if (kind === "edit" && !isGone) Object.assign(message, { text, edited: at });
     if (kind === "delete" && by === user) Object.assign(message, { isHidden: true, hiddenAt: at });
     if (kind === "restore" && by === user) {
         Object.assign(message, { isHidden: isGone && message.from === user, restoredAt: at });

@@ -17,7 +17,8 @@ struct MessageRecord: Equatable, Codable, Sendable {
     var sent: ExactTime?
     /// Nil for a message of which only a part is known, such as its pin.
     var content: Content?
-    /// The text; the time of a text that was never edited is zero.
+    /// The text; the time of a text that was never edited is zero, so that an edit counts over it
+    /// also where the message seems to have been sent later than that.
     var text = Register("")
     /// The user who has pinned the message.
     var pin = Register(Maybe())
@@ -59,16 +60,6 @@ struct MessageRecord: Equatable, Codable, Sendable {
         return part
     }
 
-    /// An edit that is earlier than the message does not count: its first text has the time of
-    /// sending.
-    private mutating func mergeText(_ other: Register<String>) {
-        func time(_ text: Register<String>) -> ExactTime? {
-            text.time == .zero ? sent ?? .zero : text.time
-        }
-        guard let mine = time(text), let theirs = time(other) else { return text.merge(other) }
-        if mine < theirs || (mine == theirs && text.value.precedes(other.value)) { text = other }
-    }
-
     mutating func merge(_ other: MessageRecord) {
         // A part, such as a pin, does not tell that the user sees the message.
         let (isPart, isPartToo) = (content == nil, other.content == nil)
@@ -76,7 +67,7 @@ struct MessageRecord: Equatable, Codable, Sendable {
         // Where two nodes have accepted one message, the earlier acceptance is its place.
         if let theirs = other.sent { sent = min(sent ?? theirs, theirs) }
         if content == nil { content = other.content }
-        mergeText(other.text)
+        text.merge(other.text)
         pin.merge(other.pin)
         hidden.merge(other.hidden)
         delete(at: later(deleted, other.deleted))

@@ -68,8 +68,7 @@ struct ModelMessage {
 
     mutating func apply(_ change: ModelChange, for user: String) {
         switch change.kind {
-        // An edit that is earlier than its message does not count.
-        case .edit where deletedAt == nil && change.at > at:
+        case .edit where deletedAt == nil:
             (text, edited) = (change.text, change.at)
         case .delete where change.by == user: (isHidden, hiddenAt) = (true, change.at)
         case .restore where change.by == user:

@@ -43,8 +43,6 @@ extension ModelNode {
         case .pin, .unpin: return event
         case .restore where !isOwn: return nil
         case .edit where message.deletedAt != nil || message.isHidden: return nil
-        // An edit that is earlier than the message does not count.
-        case .edit where change.at <= message.at: return nil
         default:
             return whole(message, event, at: change.kind == .message ? message.at : change.at)
         }

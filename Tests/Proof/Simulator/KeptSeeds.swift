@@ -63,7 +63,7 @@ package enum KeptSeeds {
                 179_547_143_828_741, 179_547_143_851_971,
             ]
         case .whole:
-            wholeBeforeNumbering
+            wholeBeforeNumbering + [1_796_072_166_038]
         }
     }
 }

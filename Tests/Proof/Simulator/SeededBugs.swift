@@ -58,6 +58,7 @@ package struct SeededBug: Hashable, Sendable {
             case .coversFirstRangeOnly: 191
             case .damagedIndexReadAsEmpty: 215
             case .droppedListAwaitsParts: 216
+            case .editJudgedBySending: 67
             case .evictedNotDialled: 7_196
             case .evictedNotHeard: 119
             case .expiredExecuted: 19
@@ -105,7 +106,7 @@ package struct SeededBug: Hashable, Sendable {
             case .lateHideTakesAll: [.deleted]
             case .lateMarkUnbounded: [.claims]
             case .lateOperationRaised: [.oneChange]
-            case .lateRemovalUnrecorded, .sameValueUnrecorded: [.kept]
+            case .editJudgedBySending, .lateRemovalUnrecorded, .sameValueUnrecorded: [.kept]
             case .repetitionJudged: [.judgedOnce, .oneChange]
             // A version claim is confirmed, too.
             case .claimFromMemory: [.claims, .kept]

@@ -49,7 +49,7 @@ export function join(a, b) {
     const whole = a.from === undefined ? b : a;
     // Where two nodes have accepted one message, the earlier acceptance is its place.
     const at = a.at < b.at ? a.at : b.at;
-    const text = isLater([timeOfText(b, at), b.text], [timeOfText(a, at), a.text]) ? b : a;
+    const text = isLater([timeOfText(b), b.text], [timeOfText(a), a.text]) ? b : a;
     const pin = isLater([b.pinnedAt, b.pinnedBy], [a.pinnedAt, a.pinnedBy]) ? b : a;
     const joined = {
         ...whole,
@@ -106,10 +106,10 @@ export function deletionOf({ at, deletedAt, hiddenAt, id, restoredAt }) {
 }
 
 /**
- * Returns the time of a message's text: an edit that is earlier than the message does not count.
+ * Returns the time of a message's text: that of a first text is earlier than that of any edit.
  *
- * @param {StoredMessage} message @param {string} at the message's time of sending
+ * @param {StoredMessage} message
  */
-function timeOfText({ edited, text }, at) {
-    return text === undefined ? "" : edited ?? at;
+function timeOfText({ edited, text }) {
+    return text === undefined ? "" : edited ?? "0";
 }

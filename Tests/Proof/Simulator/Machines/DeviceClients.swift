@@ -263,8 +263,11 @@ extension World {
             case is RetractMessage:
                 Model(of: document, in: ledger).retracters.contains(mutation.user)
             case is DeleteItem: Model(of: document, in: ledger).isDeletedByOwner
-            case is PinMessage, is UnpinMessage, is EditMessage, is EditItem, is FinishItem,
-                is SetProfile:
+            case is EditMessage:
+                // Not judged by the standing: an edit that a node held for overtaken would be
+                // overtaken here, too.
+                document.message?.versions.last.map { wish.stamp.time <= $0.stamp.time } ?? false
+            case is PinMessage, is UnpinMessage, is EditItem, is FinishItem, is SetProfile:
                 standing != .new
             // Where a later addition was there already, nothing was recorded.
             case is InviteUser, is BlockUser:
