@@ -71,7 +71,7 @@ extension Core {
         guard step.machines.token != token else { return }
         // Before the node has caught up, its tokens may not include those of its earlier streams.
         let isCaughtUp = step.machines.link.state == .online
-        step.machines.tokenNode = isCaughtUp ? step.machines.link.node : nil
+        step.machines.sessionTokens.noteLast(of: isCaughtUp ? step.machines.streamName : nil)
         step.turn.add(.token(step.machines.token))
         step.turn.add(.sessionTokens(step.machines.sessionTokens))
     }

@@ -407,7 +407,7 @@ extension Core {
         else { return }
         machines.pendingStream = nil
         let token = machines.token
-        if let token { machines.sessionTokens.add(token, of: machines.tokenNode) }
+        if let token { machines.sessionTokens.add(last: token) }
         let path = "/v1/events?heartbeat=\(Link.heartbeatSeconds)"
         let since = token.map { "&since=" + encoded($0) } ?? ""
         let call = Call(

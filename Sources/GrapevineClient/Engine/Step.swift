@@ -12,8 +12,6 @@ struct Machines {
     var isRenewing = false
     /// The stream that is to be opened as soon as there is an access token.
     var pendingStream: (node: Int, stream: Int)?
-    /// The node whose stream has told ``token``; nil if that is not known.
-    var tokenNode: Int?
     /// The token of the last event; nil if the state is to be read anew.
     var token: String?
     var sessionTokens = SessionTokens()

@@ -8,6 +8,7 @@ final class ModelNode {
     var isUp = true
     /// Whether the node stands still: what arrives waits, and is executed when it goes on.
     private(set) var isStopped = false
+    private var kills = 0
     private var waiting: [() -> Void] = []
     private(set) var log: [ModelChange] = []
     /// How many changes of each node are here.
@@ -34,9 +35,13 @@ final class ModelNode {
         for action in arrived { action() }
     }
 
+    /// The name of the node's process, of which there is another one after each kill.
+    var process: String { "\(index)-\(kills)" }
+
     /// Forgets what waits, since the node is killed.
     func kill() {
         isUp = false
+        kills += 1
         isStopped = false
         waiting = []
     }

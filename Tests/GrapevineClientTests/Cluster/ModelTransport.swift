@@ -169,7 +169,7 @@ final class ModelStream {
         told = node.vector
         floor = cluster.lowersTokens ? [] : since ?? []
         let first = ModelJSON([
-            "token": .text(token(since ?? told)), "stream": .text("s"),
+            "token": .text(token(since ?? told)), "stream": .text("\(node.process).1"),
             "editWindow": .number(900_000), "now": now,
         ])
         tell("watching", first, token: token(since ?? told))
