@@ -237,6 +237,15 @@ import Testing
             let later = action.consequence(at: time(6), user: "alice")
             #expect(try !fresh.includes(later), "\(action)")
         }
+        // What is left of a message that was deleted for everyone can still be hidden.
+        var fresh = Turn(store: store, user: "alice")
+        var deleted = message("a", 1)
+        deleted.delete(at: time(4))
+        try fresh.merge(.message(deleted, conversation: "c"))
+        let included = try actions.prefix(4).map {
+            try fresh.includes($0.consequence(at: time(5), user: "alice"))
+        }
+        #expect(included == [true, true, true, false])
         // A hiding of which an event has told clears nothing that was read since.
         let hide = Action.hide(conversation: "c", through: nil).consequence(
             at: time(9), user: "alice")

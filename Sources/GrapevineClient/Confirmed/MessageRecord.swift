@@ -82,7 +82,8 @@ extension MessageRecord {
     ///
     /// An operation with these values was executed then, or something later has overtaken it.
     func includes(_ other: MessageRecord) -> Bool {
-        guard deleted == nil else { return true }
+        // A user can still hide what is left of a message that is deleted for everyone.
+        guard deleted == nil else { return hidden.includes(other.hidden) }
         return other.deleted == nil && text.includes(other.text) && pin.includes(other.pin)
             && hidden.includes(other.hidden)
     }

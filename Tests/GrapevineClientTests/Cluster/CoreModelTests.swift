@@ -12,7 +12,9 @@ import Testing
     ]
 
     /// The same for runs in which apps end at commits.
-    private static let keptWithCommits: [UInt64] = [773_336_621, 773_467_961, 773_467_972]
+    private static let keptWithCommits: [UInt64] = [
+        773_336_621, 773_467_961, 773_467_972, 782_141_064, 782_238_972,
+    ]
 
     @Test func `a message is sent and told`() throws {
         let run = try ModelRun(seed: 1)
