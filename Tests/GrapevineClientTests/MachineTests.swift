@@ -248,3 +248,21 @@ import Testing
         #expect(decision { message, _ in message.deletedBy = ["alice"] } == .withdraw)
     }
 }
+
+@Suite struct SessionTokensTests {
+    @Test func `a token replaces those of its process alone, also after a start`() throws {
+        var tokens = SessionTokens()
+        for (stream, token) in [("p.1", "a"), ("q.7", "b"), ("p.2", "c")] {
+            tokens.noteLast(of: stream)
+            tokens = try JSONDecoder().decode(
+                SessionTokens.self, from: JSONEncoder().encode(tokens))
+            tokens.add(last: token)
+        }
+        #expect(tokens.texts == ["b", "c"])
+        // Tokens of a process that has not caught up, and those of writes, replace none.
+        tokens.noteLast(of: nil)
+        tokens.add(last: "d")
+        tokens.add("e")
+        #expect(tokens.texts == ["b", "c", "d", "e"])
+    }
+}
